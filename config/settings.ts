@@ -1,0 +1,48 @@
+/** Process settings, read once at start from the environment. Units are in the names; empty lists mean "none". */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly controlPlanePort: number;
+  /** Where gateways reach the control plane, no trailing slash. */
+  readonly controlPlaneUrl: string;
+  readonly role: 'all' | 'gateway' | 'control-plane';
+  readonly gatewayProcesses: number;
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly dbPoolSize: number;
+  readonly natsUrl: string | null;
+  /** 32 bytes. */
+  readonly encryptionKey: Uint8Array;
+  /** 32 bytes; its base64 text (`clusterKeyText`) is the bearer of the internal API. */
+  readonly clusterKey: Uint8Array;
+  readonly clusterKeyText: string;
+  readonly bootstrapAdminKey: string | null;
+  readonly bootstrapWorkspaceKey: string | null;
+  /** Lower-case, ends with `-`: `x-svc-`. */
+  readonly headerPrefix: string;
+  readonly headerPrefixAliases: readonly string[];
+  /** `host`, `host:port`, or CIDR entries exempt from the private-address refusal. */
+  readonly trustedCustomHosts: readonly string[];
+  readonly requestTimeoutMs: number;
+  /** Longest silence of a streamed reply. */
+  readonly idleTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  readonly tlsCert: string | null;
+  readonly tlsKey: string | null;
+  /** Origins allowed by CORS; `*` for any; empty = CORS off. */
+  readonly corsOrigins: readonly string[];
+  /** Files or package names of third-party plugins. */
+  readonly plugins: readonly string[];
+  readonly drainTimeoutMs: number;
+  readonly jsonBodyBytesMax: number;
+  readonly streamedBodyBytesMax: number;
+  readonly headerBytesMax: number;
+  /** Requests a gateway process works on at once before it answers 503 overloaded. */
+  readonly requestsInFlightMax: number;
+  readonly documentCacheEntries: number;
+  readonly spoolBytesMax: number;
+  /** Which uWebSockets.js binary to load: `auto` takes the newer where it is there. */
+  readonly uwsBinary: 'auto' | 'uws-pack' | 'uwsjs';
+  readonly metrics: boolean;
+}

@@ -1,0 +1,57 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * Key format `svc_<kind>_<id>_<secret><check>`: base62, id 12 characters, secret 40, check = CRC-32 of everything before it
+ * in 6 base62 characters. A mistyped key is refused before any look-up.
+ */
+export type ApiKeyKind = 'admin' | 'ws' | 'user';
+
+export interface ParsedApiKey {
+  readonly kind: ApiKeyKind;
+  /** Public part: what the store finds the record by. */
+  readonly id: string;
+  readonly secret: string;
+}
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
+
+/** A fresh key of this kind with its parts. The text is shown once and stored nowhere. */
+export function newApiKey(kind: ApiKeyKind): ParsedApiKey & { readonly text: string } {
+  const id = randomBase62(12);
+  const secret = randomBase62(40);
+  const body = `svc_${kind}_${id}_${secret}`;
+  return { kind, id, secret, text: body + checkOf(body) };
+}
+
+/** The parts of a well-formed key with a right check, else null. Touches no store. */
+export function parseApiKey(text: string): ParsedApiKey | null {
+  const match = pattern.exec(text);
+  if (!match || checkOf(text.slice(0, -6)) !== match[4]) return null;
+  return { kind: match[1] as ApiKeyKind, id: match[2] as string, secret: match[3] as string };
+}
+
+/** What the store keeps instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */
+export function digestSecret(pepper: Uint8Array, secret: string): string {
+  return createHmac('sha256', pepper).update(secret, 'latin1').digest('base64url');
+}
+
+function checkOf(body: string): string {
+  let rest = crc32(body) >>> 0;
+  let out = '';
+  for (let i = 0; i < 6; i++) {
+    out = alphabet[rest % 62] + out;
+    rest = Math.floor(rest / 62);
+  }
+  return out;
+}
+
+function randomBase62(length: number): string {
+  let out = '';
+  while (out.length < length) {
+    // Bytes of 248 and above are thrown away: 62 divides 248, so every character stays equally likely.
+    for (const byte of randomBytes(length)) if (byte < 248 && out.length < length) out += alphabet[byte % 62];
+  }
+  return out;
+}

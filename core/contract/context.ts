@@ -1,0 +1,122 @@
+import type { GatewayError } from './errors.ts';
+import type { HeaderList, InboundRequest } from './http.ts';
+import type { JsonObject } from './json.ts';
+import type { Plan } from './plan.ts';
+import type { OperationName } from './provider.ts';
+import type { AttemptRecord, OutcomeKind } from './record.ts';
+import type { Secret } from './secret.ts';
+import type { Usage } from './usage.ts';
+
+/** A route family: what the path means before any provider is chosen. */
+export interface Endpoint {
+  /** Function name in records: an operation, or `proxy`. */
+  readonly name: OperationName | 'proxy';
+  /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
+  readonly operation: OperationName | null;
+  /** Scopes of which the key needs one. */
+  readonly scopes: readonly string[];
+  /** Wire format of errors in streams. */
+  readonly format: 'chat' | 'messages' | 'responses' | 'plain';
+}
+
+/** Who is calling, as far as the key says. Holds no secret. */
+export interface Identity {
+  readonly keyId: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly userId: string | null;
+  readonly scopes: ReadonlySet<string>;
+  readonly defaults: {
+    readonly configSlug: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly allowConfigOverride: boolean;
+  };
+}
+
+/** What request headers and body say about where to go; targets that leave it open are completed with it. */
+export interface RequestTarget {
+  /** Provider type id or `@slug`. */
+  readonly provider: string | null;
+  readonly apiKey: Secret | null;
+  readonly customHost: string | null;
+  readonly settings: Readonly<JsonObject>;
+  readonly timeoutMs: number | null;
+  readonly forwardHeaders: readonly string[] | null;
+  readonly strict: boolean | null;
+}
+
+/** One try at one target. `error` is null when the provider answered with a status, whatever that status is. */
+export interface AttemptResult extends AttemptRecord {
+  readonly targetIndex: number;
+  readonly ok: boolean;
+  readonly error: GatewayError | null;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  /** Status the client got, 499 when it had left. */
+  readonly status: number;
+  readonly error: GatewayError | null;
+}
+
+/** One per request; every field is set here, in this order, so that all requests share one shape. Each is written by one stage. */
+export class RequestContext {
+  readonly id: string;
+  readonly receivedAtMs: number;
+  readonly request: InboundRequest;
+  /** Gateway headers by name without prefix: `config`, `trace-id`, … */
+  readonly gatewayHeaders: ReadonlyMap<string, string>;
+  readonly endpoint: Endpoint | null;
+  /** The prefix the client used, to be mirrored on the reply. */
+  readonly headerPrefix: string;
+  plan: Plan;
+  traceId: string;
+  identity: Identity | null = null;
+  configSlug: string | null = null;
+  configVersionId: string | null = null;
+  requestTarget: RequestTarget | null = null;
+  metadata: Readonly<Record<string, string>> = noMetadata;
+  body: Uint8Array | null = null;
+  params: JsonObject | null = null;
+  model: string | null = null;
+  stream = false;
+  attempts: AttemptResult[] = [];
+  targetPath: string | null = null;
+  provider: string | null = null;
+  providerSlug: string | null = null;
+  retryAttemptCount = 0;
+  cacheStatus: string | null = null;
+  usage: Usage | null = null;
+  firstByteAtMs: number | null = null;
+  requestBytes = 0;
+  replyBytes = 0;
+  /** Headers plugins add to the reply. */
+  readonly replyHeaders: HeaderList = [];
+  aborted = false;
+  ended = false;
+  /** Typed slots that plugins own, by index from `Services.newSlot()`. */
+  readonly slots: unknown[] = [];
+
+  constructor(init: {
+    id: string;
+    receivedAtMs: number;
+    request: InboundRequest;
+    gatewayHeaders: ReadonlyMap<string, string>;
+    headerPrefix: string;
+    endpoint: Endpoint | null;
+    plan: Plan;
+    traceId: string;
+  }) {
+    this.id = init.id;
+    this.receivedAtMs = init.receivedAtMs;
+    this.request = init.request;
+    this.gatewayHeaders = init.gatewayHeaders;
+    this.endpoint = init.endpoint;
+    this.headerPrefix = init.headerPrefix;
+    this.plan = init.plan;
+    this.traceId = init.traceId;
+  }
+}
+
+const noMetadata: Readonly<Record<string, string>> = Object.freeze({});

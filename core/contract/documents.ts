@@ -1,0 +1,120 @@
+import * as v from 'valibot';
+
+/**
+ * What a gateway knows of the control plane's data: one document per thing, fetched on demand by kind and id, and thrown
+ * away when a change notice names it. Rows of our own database are input too: they are validated where they arrive.
+ *
+ * | kind | id |
+ * |---|---|
+ * | `api-key` | public id of the key (12 characters) |
+ * | `config` | `<workspace id>/<slug>` |
+ * | `provider` | `<workspace id>/<slug>` |
+ * | `workspace` | workspace id |
+ */
+export const documentKinds = ['api-key', 'config', 'provider', 'workspace'] as const;
+export type DocumentKind = (typeof documentKinds)[number];
+
+export const apiKeyDocument = v.object({
+  id: v.string(),
+  /** Row id of the key (uuid): what records name. */
+  keyId: v.string(),
+  /** base64url HMAC-SHA-256 of the secret, see `digestSecret`. */
+  digest: v.string(),
+  type: v.picklist(['organisation-service', 'workspace-service', 'workspace-user']),
+  organisationId: v.string(),
+  workspaceId: v.nullable(v.string()),
+  userId: v.nullable(v.string()),
+  status: v.picklist(['active', 'exhausted', 'expired']),
+  scopes: v.array(v.string()),
+  /** ISO time, or null for never. */
+  expiresAt: v.nullable(v.string()),
+  defaults: v.object({
+    /** Slug of the config used when the request names none. */
+    configSlug: v.nullable(v.string()),
+    metadata: v.record(v.string(), v.string()),
+    allowConfigOverride: v.boolean(),
+  }),
+});
+
+export const configDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  versionId: v.string(),
+  organisationId: v.string(),
+  workspaceId: v.string(),
+  /** The config object as saved, in the wire language of data-plane §4.2. */
+  config: v.record(v.string(), v.unknown()),
+});
+
+export const providerDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  organisationId: v.string(),
+  workspaceId: v.string(),
+  integrationId: v.string(),
+  /** Provider type id: `openai`, `anthropic`, … */
+  provider: v.string(),
+  status: v.picklist(['active', 'exhausted', 'expired']),
+  expiresAt: v.nullable(v.string()),
+  /** Non-secret settings under their config names: `custom_host`, `openai_organization`, … */
+  settings: v.record(v.string(), v.unknown()),
+  /** Extra headers of the integration, flat name → value. */
+  customHeaders: v.record(v.string(), v.string()),
+  /**
+   * JSON of the secret settings (`{"api_key": "…", …}`) sealed with the transport key, aad `provider/<id>`; null when the
+   * provider needs none. No reply of the internal API carries a plain credential.
+   */
+  secrets: v.nullable(v.string()),
+});
+
+export const workspaceDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  organisationId: v.string(),
+  /** Slug of the workspace's default config, if it has one. */
+  defaultConfigSlug: v.nullable(v.string()),
+  metadata: v.record(v.string(), v.string()),
+});
+
+export const documentSchemas = {
+  'api-key': apiKeyDocument,
+  config: configDocument,
+  provider: providerDocument,
+  workspace: workspaceDocument,
+} as const;
+
+export type ApiKeyDocument = v.InferOutput<typeof apiKeyDocument>;
+export type ConfigDocument = v.InferOutput<typeof configDocument>;
+export type ProviderDocument = v.InferOutput<typeof providerDocument>;
+export type WorkspaceDocument = v.InferOutput<typeof workspaceDocument>;
+
+export interface DocumentOf {
+  'api-key': ApiKeyDocument;
+  config: ConfigDocument;
+  provider: ProviderDocument;
+  workspace: WorkspaceDocument;
+}
+
+/** Says that a document changed, never what it now says. Revisions are gapless and in commit order. */
+export const changeNotice = v.object({
+  revision: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  kind: v.picklist(documentKinds),
+  id: v.pipe(v.string(), v.minLength(1), v.maxLength(600)),
+  op: v.picklist(['upsert', 'delete']),
+});
+export type ChangeNotice = v.InferOutput<typeof changeNotice>;
+
+/** The subject (NATS) and message type (cluster IPC) that carry change notices, one JSON notice per message. */
+export const changesSubject = 'svc.changes';
+
+/** Purposes for `deriveKey`: one master key, one derived key per use. */
+export const keyPurposes = {
+  /** from ENCRYPTION_KEY: pepper of `digestSecret` */
+  apiKeyPepper: 'svc api-key pepper v1',
+  /** from CLUSTER_KEY: seals provider secrets on the internal API */
+  transport: 'svc internal transport v1',
+  /** from ENCRYPTION_KEY: encrypts the last-known-good file */
+  disk: 'svc last-known-good v1',
+  /** from ENCRYPTION_KEY: wraps the data keys of the credential store */
+  dataKeys: 'svc data-key wrap v1',
+} as const;

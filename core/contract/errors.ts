@@ -1,0 +1,119 @@
+/**
+ * Every error a caller of the gateway can see: one row per code. `ARCHITECTURE.md#errors` shows the same table and a test
+ * compares the two.
+ *
+ * `source` says whose fault it is, `retryable` whether the same request may succeed elsewhere or later, `type` is the
+ * `error.type` of the body, `public` the default message. Bodies and statuses follow the data-plane reference §10.
+ */
+export const errorTable = {
+  invalid_api_key: row(401, 'client', false, 'authentication_error', 'Invalid API Key', '03'),
+  api_key_expired: row(401, 'client', false, 'authentication_error', 'API Key Expired', '01'),
+  forbidden: row(403, 'client', false, 'permission_error', 'Forbidden!', '033'),
+  bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
+  invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
+  invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),
+  invalid_provider: row(400, 'client', false, 'invalid_request_error', 'Invalid provider passed'),
+  missing_provider: row(
+    400,
+    'client',
+    false,
+    'invalid_request_error',
+    'Either x-svc-config or x-svc-provider header is required',
+  ),
+  invalid_custom_host: row(400, 'client', false, 'invalid_request_error', 'Invalid custom host'),
+  config_override_blocked: row(
+    400,
+    'client',
+    false,
+    'invalid_request_error',
+    'Cannot override default config set for this API key.',
+  ),
+  unsupported_operation: row(400, 'client', false, 'invalid_request_error', 'This operation is not supported by the provider'),
+  length_required: row(411, 'client', false, 'invalid_request_error', 'A content-length or transfer-encoding header is required'),
+  body_too_large: row(413, 'client', false, 'invalid_request_error', 'Payload size exceeds the limit'),
+  uri_too_long: row(414, 'client', false, 'invalid_request_error', 'The request target is too long'),
+  headers_too_large: row(431, 'client', false, 'invalid_request_error', 'The request header block is too large'),
+  not_found: row(404, 'client', false, 'invalid_request_error', 'Not Found'),
+  method_not_allowed: row(405, 'client', false, 'invalid_request_error', 'This method is not allowed here'),
+  client_closed: row(499, 'client', false, 'client_closed', 'The client closed the connection'),
+  request_timeout: row(408, 'upstream', true, 'timeout_error', 'Request exceeded the timeout'),
+  upstream_connect: row(502, 'upstream', true, 'upstream_error', 'The provider could not be reached'),
+  upstream_reset: row(502, 'upstream', true, 'upstream_error', 'The provider closed the connection before it answered'),
+  upstream_invalid: row(502, 'upstream', true, 'upstream_error', 'The provider sent a reply that cannot be read'),
+  upstream_status: row(502, 'upstream', true, 'upstream_error', 'The provider answered with an error'),
+  stream_incomplete: row(502, 'upstream', false, 'stream_incomplete', 'The provider ended the stream before it was complete'),
+  overloaded: row(503, 'gateway', true, 'overloaded_error', 'The gateway is at its limit; try again shortly'),
+  unavailable: row(503, 'gateway', true, 'service_unavailable', 'The gateway cannot answer this right now; try again shortly'),
+  draining: row(503, 'gateway', true, 'service_unavailable', 'This gateway is shutting down; try again'),
+  internal: row(500, 'gateway', false, 'internal_error', 'Something went wrong'),
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+export type ErrorSource = 'client' | 'upstream' | 'gateway';
+
+export interface ErrorRow {
+  readonly status: number;
+  readonly source: ErrorSource;
+  readonly retryable: boolean;
+  readonly type: string;
+  readonly public: string;
+  /** The reference's two-digit code of the authentication layer, where there is one. */
+  readonly authCode: string | null;
+}
+
+export interface ErrorExtras {
+  /** What the caller reads; without it the table's text. Never holds a secret. */
+  readonly message?: string;
+  /** Which input was wrong: a header name, or a path such as `targets[1].retry.attempts`. */
+  readonly param?: string;
+  /** Further lines for the caller, for example one per validation fault. */
+  readonly errors?: readonly string[];
+  /** For the log only. */
+  readonly detail?: string;
+  readonly cause?: unknown;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+}
+
+/** The one error that crosses module borders. `message` is for the caller, `detail` and `cause` are for the log only. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly source: ErrorSource;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly param: string | null;
+  readonly errors: readonly string[] | null;
+  readonly detail: string | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(code: ErrorCode, extras: ErrorExtras = {}) {
+    const known = errorTable[code];
+    super(extras.message ?? known.public, { cause: extras.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.source = known.source;
+    this.status = extras.status ?? known.status;
+    this.retryable = known.retryable;
+    this.param = extras.param ?? null;
+    this.errors = extras.errors ?? null;
+    this.detail = extras.detail ?? null;
+    this.retryAfterMs = extras.retryAfterMs ?? null;
+  }
+}
+
+/** Any thrown thing as a GatewayError; what is not one becomes `internal` with the original as its cause. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError('internal', { cause: thrown, detail: thrown instanceof Error ? thrown.message : String(thrown) });
+}
+
+function row(
+  status: number,
+  source: ErrorSource,
+  retryable: boolean,
+  type: string,
+  text: string,
+  authCode: string | null = null,
+): ErrorRow {
+  return { status, source, retryable, type, public: text, authCode };
+}

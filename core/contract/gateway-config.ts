@@ -1,0 +1,111 @@
+import * as v from 'valibot';
+
+/**
+ * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
+ * a setting that is accepted is a setting that works.
+ */
+const status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));
+
+const retry = v.strictObject({
+  attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)),
+  on_status_codes: v.optional(v.array(status)),
+  use_retry_after_header: v.optional(v.boolean()),
+  use_retry_after_headers: v.optional(v.boolean()),
+});
+
+const params = v.record(v.string(), v.unknown());
+const slugPattern = /^@?[a-zA-Z0-9_.-]{1,255}$/;
+
+/** Provider-specific settings a target may carry beside the general ones; each provider's own schema checks the values. */
+export const providerSettingKeys = ['openai_organization', 'openai_project', 'anthropic_version', 'anthropic_beta'] as const;
+
+const targetEntries = {
+  name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
+  provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
+  virtual_key: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
+  api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
+  override_params: v.optional(params),
+  default_params: v.optional(params),
+  drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
+  retry: v.optional(retry),
+  request_timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
+  forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
+  strict_open_ai_compliance: v.optional(v.boolean()),
+  openai_organization: v.optional(v.string()),
+  openai_project: v.optional(v.string()),
+  anthropic_version: v.optional(v.string()),
+  anthropic_beta: v.optional(v.string()),
+};
+
+export type RetryConfig = v.InferOutput<typeof retry>;
+
+export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof targetEntries, undefined>> {
+  readonly strategy?: { readonly mode: 'single' | 'fallback'; readonly on_status_codes?: number[] };
+  readonly targets?: GatewayConfig[];
+  /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
+  readonly plugins?: Record<string, unknown>;
+  /** Root only. */
+  readonly cache?: { readonly mode: 'simple'; readonly max_age?: number };
+}
+
+const strategy = v.strictObject({
+  mode: v.picklist(['single', 'fallback']),
+  on_status_codes: v.optional(v.array(status)),
+});
+
+const cache = v.strictObject({
+  mode: v.picklist(['simple']),
+  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+});
+
+const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+  ...targetEntries,
+  strategy: v.optional(strategy),
+  targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1), v.maxLength(50))),
+});
+
+export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+  ...targetEntries,
+  strategy: v.optional(strategy),
+  targets: v.optional(v.pipe(v.array(target), v.minLength(1), v.maxLength(100))),
+  plugins: v.optional(v.record(v.string(), v.unknown())),
+  cache: v.optional(cache),
+});
+
+/** Largest inline config in bytes, and deepest nesting of targets in any config. */
+export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 } as const;
+
+/**
+ * A config that this build can run, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
+ * a strategy needs targets, targets need a strategy, nesting has a limit.
+ */
+export function parseGatewayConfig(input: unknown): { config: GatewayConfig } | { errors: string[] } {
+  if (typeof input === 'object' && input !== null && 'options' in input)
+    return { errors: ['options: version of config is not supported'] };
+  const result = v.safeParse(gatewayConfig, input);
+  if (!result.success) return { errors: result.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`) };
+  const errors: string[] = [];
+  checkNode(result.output, '', 0, errors);
+  return errors.length > 0 ? { errors } : { config: result.output };
+}
+
+function checkNode(node: GatewayConfig, path: string, depth: number, errors: string[]): void {
+  const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  if (depth > configLimits.depth) errors.push(`${path}: targets are nested deeper than ${configLimits.depth}`);
+  if (node.strategy && !node.targets) errors.push(`${at('targets')}: required when strategy is set`);
+  if (node.targets && !node.strategy) errors.push(`${at('strategy')}: required when targets is set`);
+  if (node.strategy?.on_status_codes && node.strategy.mode !== 'fallback') {
+    errors.push(`${at('strategy.on_status_codes')}: only the fallback strategy has it`);
+  }
+  node.targets?.forEach((child, index) => checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors));
+}
+
+/** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */
+export function pathOf(issue: v.BaseIssue<unknown>): string {
+  let path = '';
+  for (const item of issue.path ?? []) {
+    path += typeof item.key === 'number' ? `[${item.key}]` : path === '' ? String(item.key) : `.${String(item.key)}`;
+  }
+  return path === '' ? 'config' : path;
+}

@@ -1,0 +1,80 @@
+/**
+ * The transport-free shapes between the HTTP edge and the pipeline. Only `core/http` knows what stands behind them,
+ * so tests drive the true pipeline without a port.
+ */
+
+/** Flat list `[name, value, name, value, …]`. Names are lower-case, values are latin1 text as they came. */
+export type HeaderList = string[];
+
+/** One request, parsed once. Auth, routing, logs and the upstream path all read this same object. */
+export interface InboundRequest {
+  /** Upper-case method. */
+  readonly method: string;
+  /** Raw path before `?`: never decoded, never normalised. */
+  readonly path: string;
+  /** Raw text after `?`; empty when there is none. */
+  readonly query: string;
+  readonly headers: HeaderList;
+  /** Value of the first header of this lower-case name, else undefined. */
+  header(name: string): string | undefined;
+  /** Peer address as text (`127.0.0.1`, `::1`). */
+  readonly remoteAddress: string;
+  readonly body: RequestBody;
+}
+
+/** A request body that nobody has to read: it is buffered, streamed or discarded by whoever asks first. */
+export interface RequestBody {
+  /** Declared length in bytes; 0 = no body, -1 = chunked, so not known. */
+  readonly length: number;
+  /**
+   * The whole body. Rejects with GatewayError `body_too_large` (413) as soon as the limit is known to be passed, and
+   * with `client_closed` when the client leaves. Call once, instead of `pipe`.
+   */
+  bytes(maxBytes: number): Promise<Uint8Array>;
+  /** Streams the body to `to` as it arrives, without copying more than the chunk in hand. Call once, instead of `bytes`. */
+  pipe(to: BodyConsumer, maxBytes: number): BodyControl;
+}
+
+export interface BodyConsumer {
+  /** The chunk is the consumer's own copy. Returning false asks the source to pause until `resume()`. */
+  onData(chunk: Uint8Array): boolean;
+  onEnd(): void;
+  /** `body_too_large` or `client_closed`; nothing follows. */
+  onError(error: Error): void;
+}
+
+export interface BodyControl {
+  resume(): void;
+  /** Stop caring: the rest is read and thrown away, or the connection closes with the reply. */
+  discard(): void;
+}
+
+/** Where the one reply to a request is written. Every method is safe to call after the client has left: it does nothing. */
+export interface ReplySink {
+  /** True once the client has left before the reply was complete. */
+  readonly aborted: boolean;
+  /** True once a status line was handed over: from then on no other reply can be made. */
+  readonly started: boolean;
+  /** True once the reply is complete, cut or aborted. */
+  readonly finished: boolean;
+  /** Called once if the client leaves before the reply is complete; at once if it has already left. */
+  onAbort(callback: () => void): void;
+  /** The whole reply at once. */
+  send(status: number, headers: HeaderList, body: Uint8Array | string): void;
+  /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */
+  start(status: number, headers: HeaderList, contentLength?: number): void;
+  /** Takes the whole chunk always. False means: write no more until `onDrain` was called. */
+  write(chunk: Uint8Array): boolean;
+  /** The callback for every later drain; setting it again replaces it. */
+  onDrain(callback: () => void): void;
+  /** Completes a streamed reply. */
+  end(): void;
+  /** Closes the connection without completing the reply: a cut reply must look cut. */
+  destroy(): void;
+}
+
+/** Finds a header in a flat list; the name is lower-case. */
+export function findHeader(headers: HeaderList, name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
+  return undefined;
+}

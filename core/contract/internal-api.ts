@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { changeNotice } from './documents.ts';
+
+/**
+ * The control plane's internal HTTP API, for gateways only: `Authorization: Bearer <CLUSTER_KEY as given>`; a user's key is
+ * refused there, and the gateway never forwards `/internal/` paths.
+ *
+ * | Call | Answer |
+ * |---|---|
+ * | `GET /internal/v1/documents/{kind}/{encoded id}` | 200 `documentReply`; an unknown id is 200 with `document: null` |
+ * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
+ * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
+ *
+ * Anything but 200 means "could not say", never "does not exist".
+ */
+export const internalPaths = {
+  documents: '/internal/v1/documents',
+  changes: '/internal/v1/changes',
+  records: '/internal/v1/records',
+} as const;
+
+export const documentReply = v.object({
+  /** Newest revision at the time of reading: the document is at least that new. */
+  revision: v.number(),
+  document: v.nullable(v.unknown()),
+});
+
+export const changesReply = v.object({
+  /** Newest revision the control plane has. */
+  revision: v.number(),
+  /** True when `after` is older than what is kept (or newer than what exists): drop everything, then follow from `revision`. */
+  reset: v.boolean(),
+  /** Oldest first, at most 5,000; when the last one is older than `revision`, ask again. */
+  changes: v.array(changeNotice),
+});
+
+export const recordsReply = v.object({
+  inserted: v.number(),
+  duplicates: v.number(),
+  /** Ids of records that can never be stored (malformed); they are set aside, not sent again. */
+  rejected: v.array(v.string()),
+});
+
+export type DocumentReply = v.InferOutput<typeof documentReply>;
+export type ChangesReply = v.InferOutput<typeof changesReply>;
+export type RecordsReply = v.InferOutput<typeof recordsReply>;

@@ -1,0 +1,57 @@
+import type { GatewayConfig } from './gateway-config.ts';
+import type { JsonObject } from './json.ts';
+import type { Hooks } from './plugin.ts';
+import type { Secret } from './secret.ts';
+
+/** The hooks of one kind, in the order they run. */
+type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
+
+/** Everything one config compiles to. Immutable; a request keeps the plan it began with. */
+export interface Plan {
+  /** Config slug and version, null for an inline or empty config. */
+  readonly slug: string | null;
+  readonly versionId: string | null;
+  readonly config: GatewayConfig;
+  /** Leaf targets in document order; `Target.index` is the place here. */
+  readonly targets: readonly Target[];
+  readonly onRequest: HookList<'onRequest'>;
+  readonly onTarget: NonNullable<Hooks['onTarget']>;
+  readonly onUpstream: HookList<'onUpstream'>;
+  readonly onResponse: HookList<'onResponse'>;
+  readonly onChunk: HookList<'onChunk'>;
+  readonly onBody: HookList<'onBody'>;
+  readonly onError: HookList<'onError'>;
+  readonly onEnd: HookList<'onEnd'>;
+  readonly onClose: HookList<'onClose'>;
+  /** True when a plugin must see the whole reply before the first byte leaves. */
+  readonly readsReply: boolean;
+  /** True when a plugin needs a request body even on a pass-through route. */
+  readonly readsBody: boolean;
+}
+
+/** One leaf of the strategy tree, inheritance already applied. */
+export interface Target {
+  readonly index: number;
+  /** `config`, `config.targets[1]`, `config.targets[0].targets[2]`. */
+  readonly path: string;
+  /** Provider type id or `@slug`; null = what the request says. */
+  readonly provider: string | null;
+  readonly apiKey: Secret | null;
+  readonly customHost: string | null;
+  readonly settings: Readonly<JsonObject>;
+  readonly overrideParams: Readonly<JsonObject> | null;
+  readonly defaultParams: Readonly<JsonObject> | null;
+  readonly dropParams: readonly string[] | null;
+  readonly retry: Retry | null;
+  readonly timeoutMs: number | null;
+  readonly forwardHeaders: readonly string[] | null;
+  /** `strict_open_ai_compliance`; null = not said. */
+  readonly strict: boolean | null;
+}
+
+export interface Retry {
+  /** Extra tries after the first, 0 to 5. */
+  readonly attempts: number;
+  readonly statusCodes: readonly number[];
+  readonly useRetryAfter: boolean;
+}

@@ -1,0 +1,141 @@
+import type { GenericSchema } from 'valibot';
+import type { AttemptResult, Outcome, RequestContext } from './context.ts';
+import type { ConfigDocument, DocumentKind, DocumentOf } from './documents.ts';
+import type { GatewayError } from './errors.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import type { HeaderList } from './http.ts';
+import type { JsonObject, Maybe } from './json.ts';
+import type { Plan, Target } from './plan.ts';
+import type { RequestRecord } from './record.ts';
+
+/** The stages of the chain, in the order a request meets them. */
+export const stages = [
+  'record',
+  'auth',
+  'config',
+  'limits',
+  'input-guardrails',
+  'cache',
+  'strategy',
+  'output-guardrails',
+] as const;
+export type Stage = (typeof stages)[number];
+
+export interface Plugin<Config = unknown> {
+  /** kebab-case; equals its folder, and is the key of its settings under `plugins` in a config. */
+  readonly name: string;
+  /** Where it runs; inside a stage, list order decides. */
+  readonly stage: Stage;
+  /** Plugins that must stand earlier in the list; checked at start. */
+  readonly after?: readonly string[];
+  /** What it must see. What nobody reads is piped, not parsed. */
+  readonly reads?: { readonly request?: 'head' | 'body'; readonly response?: 'head' | 'chunks' | 'body' };
+  /** Its settings in a config: the value of `slice`, or of `plugins.<name>`. */
+  readonly config: GenericSchema<unknown, Config>;
+  /** Where a built-in plugin finds its settings in a config; third-party ones have `plugins.<name>`. */
+  readonly slice?: (config: GatewayConfig) => unknown;
+  /**
+   * Turns settings into hooks; runs once per config revision, off the hot path. `null`: idle for this config. Throwing refuses
+   * the config. Plugins of the stages record, auth and config run before a config is known: they are compiled once, at start.
+   */
+  onConfig(config: Config, scope: PlanScope, services: Services): Hooks | null;
+}
+
+/** What a plugin may know of the config it is compiled for. */
+export interface PlanScope {
+  readonly config: GatewayConfig;
+  readonly targets: readonly Target[];
+  readonly slug: string | null;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array | string;
+}
+
+export interface ResponseHead {
+  status: number;
+  /** Flat, lower-case; may be changed in place. */
+  readonly headers: HeaderList;
+}
+
+/** A hook that is absent costs nothing: presence is read once, when the plan is compiled. */
+export interface Hooks {
+  /** A Reply answers and stops the chain; throwing GatewayError refuses. */
+  onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
+  /** Strategies: where to go next; `last` is null for the first try; null gives up. Does no I/O. */
+  onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
+  /** Before each try at a target. A Reply answers instead of the provider. */
+  onUpstream?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
+  /** The head of the reply that will be sent, no byte has left yet. A Reply replaces it. */
+  onResponse?(ctx: RequestContext, head: ResponseHead): Maybe<Reply | undefined | void>;
+  /** Plugins that read `body`: the whole reply before its first byte leaves. Returns other bytes to send, or nothing. */
+  onBody?(ctx: RequestContext, head: ResponseHead, body: Uint8Array): Maybe<Uint8Array | undefined | void>;
+  /** Each chunk of a streamed or piped reply; synchronous; null drops the chunk. */
+  onChunk?(ctx: RequestContext, chunk: Uint8Array): Uint8Array | null;
+  /** Any failure before the first byte. A Reply answers instead of the error. */
+  onError?(ctx: RequestContext, error: GatewayError): Maybe<Reply | undefined | void>;
+  /** Every request, exactly once, whatever happened, just before the reply is completed. Must not throw; a throw is logged. */
+  onEnd?(ctx: RequestContext, outcome: Outcome): void;
+  /** The config was replaced and its last request has ended. */
+  onClose?(): void;
+}
+
+/** What the process lends to plugins. Time, randomness and ids come from here, so that tests hold the clock. */
+export interface Services {
+  readonly documents: DocumentReader;
+  readonly journal: Journal;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Random UUID. */
+  newId(): string;
+  /** 0 ≤ x < 1. */
+  random(): number;
+  /** A place in `ctx.slots` that belongs to the caller alone; ask once, at start. */
+  newSlot(): number;
+  readonly plans: PlanSource;
+  /** SHA-256 keyed pepper for key digests. */
+  readonly apiKeyPepper: Uint8Array;
+  readonly isProvider: (id: string) => boolean;
+  /** Checks a caller's custom host by the rules of security §4 as far as its text goes; the message says what is wrong, null = fine. */
+  readonly checkCustomHost: (url: string) => string | null;
+}
+
+/** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
+export interface DocumentReader {
+  get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
+}
+
+/** Plans of saved and inline configs, compiled once and kept. */
+export interface PlanSource {
+  /** The plan without any config. */
+  readonly base: Plan;
+  saved(document: ConfigDocument): Plan;
+  /** Throws GatewayError `invalid_config`. `text` is the header as sent, the key of the cache. */
+  inline(text: string): Plan;
+}
+
+/** Takes the record of each request; returns once it is safe from a crash of this process. */
+export interface Journal {
+  append(record: RequestRecord): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Monotonic milliseconds. */
+  elapsed(): number;
+}
+
+export interface Log {
+  debug(fields: JsonObject, message: string): void;
+  info(fields: JsonObject, message: string): void;
+  warn(fields: JsonObject, message: string): void;
+  error(fields: JsonObject, message: string): void;
+}
+
+/** Lets the compiler check a plugin where it is written. */
+export function definePlugin<Config>(plugin: Plugin<Config>): Plugin<Config> {
+  return plugin;
+}

@@ -1,0 +1,126 @@
+import type { GenericSchema } from 'valibot';
+import type { GatewayError } from './errors.ts';
+import type { HeaderList } from './http.ts';
+import type { JsonObject, Maybe } from './json.ts';
+import type { Secret } from './secret.ts';
+import type { Usage } from './usage.ts';
+
+/** Functions of data-plane §1 that are shaped, not just passed through. */
+export const operationNames = [
+  'chatComplete',
+  'complete',
+  'embed',
+  'messages',
+  'messagesCountTokens',
+  'createModelResponse',
+] as const;
+export type OperationName = (typeof operationNames)[number];
+
+/** Non-secret settings of a provider under their config names (`custom_host`, `anthropic_version`, …), after its schema. */
+export type ProviderSettings = JsonObject;
+
+/** Secret settings by config name; `api_key` is the one nearly every provider has. */
+export type Credentials = Readonly<Record<string, Secret>>;
+
+/**
+ * One provider. A folder exports exactly one of these; `core/providers/index.ts` lists them.
+ * All functions are pure unless they say otherwise: input in, output out, unknown values survive.
+ */
+export interface ProviderAdapter {
+  /** Id of data-plane §7. */
+  readonly id: string;
+  /** Checks settings from an integration, a config target or request headers. Unknown keys are ignored here. */
+  readonly settings: GenericSchema<unknown, ProviderSettings>;
+  /** Base URL with its path and no trailing slash: `https://api.openai.com/v1`. `custom_host` replaces it before this is asked. */
+  baseUrl(settings: ProviderSettings): string;
+  /** Headers that authenticate and version every call; computed once per stored provider. */
+  headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
+  /** For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. */
+  sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials): Maybe<void>;
+  /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
+  readonly forwards?: readonly string[];
+  /** Path (below the base URL, with `/`) of a pass-through call; without it the path after `/v1`. */
+  proxyPath?(path: string): string;
+  readonly operations: Partial<Record<OperationName, Operation>>;
+  /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
+  error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+}
+
+export interface OutgoingCall {
+  method: string;
+  origin: string;
+  path: string;
+  headers: HeaderList;
+  body: Uint8Array | null;
+}
+
+export interface ProviderFault {
+  readonly message: string;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly code: string | null;
+  /** From the body or headers, when the provider says when to come back. */
+  readonly retryAfterMs: number | null;
+}
+
+/** One unified function of one provider. */
+export interface Operation {
+  /** Path below the base URL: `/chat/completions`. */
+  path(call: OperationCall): string;
+  /**
+   * The provider's request body. Absent: the client's bytes are sent as they came (unless parameters were overridden).
+   * `call.dropped` and `call.adapted` take what was lost or changed, in the words of the client's format.
+   * May throw GatewayError `bad_request` naming the parameter.
+   */
+  toProvider?(params: JsonObject, call: OperationCall): JsonObject;
+  /** The provider's reply in the format of the route. Absent: bytes pass as they came. */
+  fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
+  /** Absent: the provider's event stream passes as it came. */
+  translateStream?(call: OperationCall): StreamTranslator;
+  /** Reads tokens from the provider's own (untranslated) plain reply. */
+  usage(reply: JsonObject): Usage | null;
+  /** Reads tokens and the end of the reply from the provider's own event stream. */
+  streamReader(): StreamReader;
+}
+
+/** What an operation may know of the call at hand. One per attempt. */
+export interface OperationCall {
+  /** Model as sent by the client, after `@slug/` was removed and overrides were applied. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client's parameters in the route's format, after defaults, overrides and drops. */
+  readonly params: JsonObject;
+  readonly settings: ProviderSettings;
+  /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
+  readonly strict: boolean;
+  /** Names of parameters that could not be carried over: `x-svc-dropped-params`. */
+  readonly dropped: string[];
+  /** What was changed on the way: `x-svc-adapted`. */
+  readonly adapted: string[];
+  /** Unix seconds and id source, so that mapping functions stay pure. */
+  readonly nowSeconds: number;
+  newId(prefix: string): string;
+}
+
+/** One server-sent event: `data` is parsed JSON, or the text as it came where it is not JSON (`[DONE]`). */
+export interface StreamEvent {
+  readonly event: string | null;
+  readonly data: JsonObject | string;
+}
+
+export interface StreamTranslator {
+  /** Events of the route's format for one event of the provider; often none. */
+  push(event: StreamEvent): StreamEvent[];
+  /** Called once after the provider's last event: what is still owed, terminal event included. */
+  end(): StreamEvent[];
+}
+
+export interface StreamReader {
+  push(event: StreamEvent): void;
+  /** Tokens seen so far; null when the provider sent none. */
+  usage(): Usage | null;
+  /** True once the provider's terminal event has passed: an end without it is a cut stream. */
+  complete(): boolean;
+  /** A mid-stream error event of the provider, if one passed. */
+  error?(): GatewayError | null;
+}

@@ -1,0 +1,71 @@
+import * as v from 'valibot';
+
+/** How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply. */
+export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut'] as const;
+export type OutcomeKind = (typeof outcomes)[number];
+
+const count = v.pipe(v.number(), v.minValue(0));
+
+export const attemptRecord = v.object({
+  targetPath: v.string(),
+  provider: v.string(),
+  providerSlug: v.nullable(v.string()),
+  /** The provider's status, or the status of the error that stood in for it. */
+  status: v.number(),
+  errorCode: v.nullable(v.string()),
+  durationMs: count,
+});
+
+/**
+ * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
+ * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
+ */
+export const requestRecord = v.object({
+  id: v.pipe(v.string(), v.uuid()),
+  traceId: v.pipe(v.string(), v.maxLength(255)),
+  spanId: v.nullable(v.string()),
+  parentSpanId: v.nullable(v.string()),
+  spanName: v.nullable(v.string()),
+  /** ISO time at which the request arrived. */
+  createdAt: v.string(),
+  organisationId: v.nullable(v.string()),
+  workspaceId: v.nullable(v.string()),
+  apiKeyId: v.nullable(v.string()),
+  userId: v.nullable(v.string()),
+  method: v.string(),
+  path: v.string(),
+  /** Function name of data-plane §1 (`chatComplete`), `proxy` for pass-through, null when no route was reached. */
+  endpoint: v.nullable(v.string()),
+  /** What the client was sent; 499 when it had left. */
+  status: v.number(),
+  outcome: v.picklist(outcomes),
+  errorCode: v.nullable(v.string()),
+  errorMessage: v.nullable(v.string()),
+  provider: v.nullable(v.string()),
+  providerSlug: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  stream: v.boolean(),
+  configSlug: v.nullable(v.string()),
+  configVersionId: v.nullable(v.string()),
+  /** `config.targets[1]`, as in x-svc-last-used-option-index. */
+  targetPath: v.nullable(v.string()),
+  attempts: v.array(attemptRecord),
+  retryAttemptCount: v.number(),
+  cacheStatus: v.nullable(v.string()),
+  inputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  usageEstimated: v.boolean(),
+  rawUsage: v.nullable(v.record(v.string(), v.unknown())),
+  durationMs: count,
+  firstByteMs: v.nullable(count),
+  requestBytes: count,
+  replyBytes: count,
+  clientAddress: v.string(),
+  metadata: v.record(v.string(), v.string()),
+});
+
+export type RequestRecord = v.InferOutput<typeof requestRecord>;
+export type AttemptRecord = v.InferOutput<typeof attemptRecord>;

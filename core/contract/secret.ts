@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { inspect } from 'node:util';
+
+/** A plain secret that cannot be printed, logged, spread or serialised; only `reveal()` hands it out. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return '***';
+  }
+
+  toJSON(): string {
+    return '***';
+  }
+
+  [inspect.custom](): string {
+    return '***';
+  }
+}
+
+/** AES-256-GCM ciphertext as text: base64url of nonce (12) · tag (16) · data. */
+export type Sealed = string;
+
+/** A 32-byte key for one purpose, derived from a 32-byte master key (HKDF-SHA-256, RFC 5869). */
+export function deriveKey(master: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), purpose, 32));
+}
+
+/** Encrypts with a random 96-bit nonce. `aad` binds the ciphertext to its place; opening it elsewhere fails. */
+export function seal(key: Uint8Array, plain: string | Uint8Array, aad: string): Sealed {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(Buffer.from(aad, 'utf8'));
+  const data = Buffer.concat([cipher.update(typeof plain === 'string' ? Buffer.from(plain, 'utf8') : plain), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), data]).toString('base64url');
+}
+
+/** The bytes `seal` was given. Throws when the key, the place or a single bit differs. */
+export function unseal(key: Uint8Array, sealed: Sealed, aad: string): Buffer {
+  const bytes = Buffer.from(sealed, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
+  decipher.setAAD(Buffer.from(aad, 'utf8'));
+  decipher.setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
+}

@@ -1,0 +1,53 @@
+import type { GatewayError } from './errors.ts';
+import type { HeaderList, RequestBody } from './http.ts';
+
+/** One HTTP exchange with a provider. The transport adds nothing but framing: path and bytes leave exactly as given. */
+export interface UpstreamCall {
+  /** Owner of the connection pool: no two tenants share a socket. */
+  readonly tenant: string;
+  /** `https://api.openai.com` or `http://127.0.0.1:9000`: scheme, host and port only. */
+  readonly origin: string;
+  /** Raw path with query, beginning with `/`; never normalised. */
+  readonly path: string;
+  readonly method: string;
+  /** Flat list without host, connection or framing headers (the transport sets those). */
+  readonly headers: HeaderList;
+  readonly body: Uint8Array | RequestBody | null;
+  readonly timeouts: UpstreamTimeouts;
+  /** Refuse bodies longer than this when `body` is streamed. */
+  readonly bodyBytesMax?: number;
+}
+
+/** Milliseconds; 0 = no limit. */
+export interface UpstreamTimeouts {
+  readonly connectMs: number;
+  /** From the call to the head of the reply. */
+  readonly firstByteMs: number;
+  /** Longest silence between two chunks of the reply. */
+  readonly idleMs: number;
+  /** From the call to the end of the reply. */
+  readonly totalMs: number;
+}
+
+/** Called in order: onHead, onData*, then exactly one of onEnd and onError (onError may come first). Nothing after `abort()`. */
+export interface UpstreamHandler {
+  /** Headers are a flat lower-case list as sent by the provider, hop-by-hop ones already removed. */
+  onHead(status: number, headers: HeaderList): void;
+  /** False pauses the provider until `resume()`. The chunk belongs to the receiver. */
+  onData(chunk: Uint8Array): boolean;
+  onEnd(): void;
+  /** Codes: upstream_connect, upstream_reset, upstream_invalid, request_timeout, invalid_custom_host, body_too_large, client_closed. */
+  onError(error: GatewayError): void;
+}
+
+export interface UpstreamExchange {
+  resume(): void;
+  /** Closes the exchange at once; no handler is called afterwards. Safe to call twice. */
+  abort(): void;
+}
+
+export interface UpstreamTransport {
+  send(call: UpstreamCall, handler: UpstreamHandler): UpstreamExchange;
+  /** Lets running exchanges end, then closes all sockets. */
+  close(): Promise<void>;
+}

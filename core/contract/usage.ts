@@ -1,0 +1,38 @@
+import type { JsonObject } from './json.ts';
+
+/** Tokens of one reply, counted the same way for every provider, streamed or plain. All counts are whole tokens ≥ 0. */
+export interface Usage {
+  /** Input tokens that were neither read from nor written to the provider's prompt cache. */
+  inputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** All output tokens, reasoning included. */
+  outputTokens: number;
+  /** The part of the output that was reasoning. */
+  reasoningTokens: number;
+  audioInputTokens: number;
+  audioOutputTokens: number;
+  /** True when the provider sent no counts and these are ours. */
+  estimated: boolean;
+  /** The provider's own usage object, as it came. */
+  raw: JsonObject | null;
+}
+
+export function emptyUsage(): Usage {
+  return {
+    inputTokens: 0,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    audioInputTokens: 0,
+    audioOutputTokens: 0,
+    estimated: false,
+    raw: null,
+  };
+}
+
+/** Input of every kind plus output. */
+export function totalTokens(usage: Usage): number {
+  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
+}
