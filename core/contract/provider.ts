@@ -39,8 +39,8 @@ export interface ProviderAdapter {
   sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials): Maybe<void>;
   /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
-  /** Path (below the base URL, with `/`) of a pass-through call; without it the path after `/v1`. */
-  proxyPath?(path: string): string;
+  /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
+  proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
@@ -68,15 +68,16 @@ export interface Operation {
   /** Path below the base URL: `/chat/completions`. */
   path(call: OperationCall): string;
   /**
-   * The provider's request body. Absent: the client's bytes are sent as they came (unless parameters were overridden).
+   * The provider's request body. Absent, or `params` itself returned: the client's bytes are sent as they came (unless
+   * parameters were overridden).
    * `call.dropped` and `call.adapted` take what was lost or changed, in the words of the client's format.
    * May throw GatewayError `bad_request` naming the parameter.
    */
   toProvider?(params: JsonObject, call: OperationCall): JsonObject;
-  /** The provider's reply in the format of the route. Absent: bytes pass as they came. */
+  /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
-  /** Absent: the provider's event stream passes as it came. */
-  translateStream?(call: OperationCall): StreamTranslator;
+  /** Absent, or null: the provider's event stream passes as it came. */
+  translateStream?(call: OperationCall): StreamTranslator | null;
   /** Reads tokens from the provider's own (untranslated) plain reply. */
   usage(reply: JsonObject): Usage | null;
   /** Reads tokens and the end of the reply from the provider's own event stream. */
@@ -109,7 +110,10 @@ export interface StreamEvent {
 }
 
 export interface StreamTranslator {
-  /** Events of the route's format for one event of the provider; often none. */
+  /**
+   * Events of the route's format for one event of the provider; often none. Where the very object that was given comes back,
+   * its bytes may pass as they came.
+   */
   push(event: StreamEvent): StreamEvent[];
   /** Called once after the provider's last event: what is still owed, terminal event included. */
   end(): StreamEvent[];
