@@ -1,0 +1,272 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { HeaderList } from '../../../core/contract/http.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import type {
+  Operation,
+  OperationCall,
+  ProviderAdapter,
+  ProviderSettings,
+  StreamEvent,
+} from '../../../core/contract/provider.ts';
+import { operationNames } from '../../../core/contract/provider.ts';
+import { Secret } from '../../../core/contract/secret.ts';
+import type { Usage } from '../../../core/contract/usage.ts';
+import { emptyUsage } from '../../../core/contract/usage.ts';
+import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
+import { eventsOfText } from './event-stream-text.ts';
+import type { CallCase } from './provider-fixtures.ts';
+import { fixturesOf } from './provider-fixtures.ts';
+
+export interface ContractOptions {
+  /** Settings every call needs, for example `custom_host` where there is no default. */
+  readonly settings?: JsonObject;
+  /** The one header that carries the credential; default `authorization: Bearer <key>`. */
+  readonly credential?: { readonly header: string; readonly value: (key: string) => string };
+  /**
+   * The provider's words for the end of a chat reply and the format's word for each; any other word must become `stop`.
+   * `as-sent` for the provider that defines the format.
+   */
+  readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
+}
+
+/** What every provider must keep, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`. */
+export function providerContractSuite(adapter: ProviderAdapter, options: ContractOptions): void {
+  const { calls, errors } = fixturesOf(adapter.id);
+  const settings = parsedSettings(adapter, options.settings ?? {});
+
+  describe(`provider ${adapter.id}`, () => {
+    describe('as a folder', () => {
+      it('explains itself in a dated README', () => {
+        const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', adapter.id, 'README.md'), 'utf8');
+        expect(readme).toContain(`\`${adapter.id}\``);
+        expect(readme).toMatch(/20\d\d-\d\d-\d\d/);
+      });
+
+      it('has a fixture for every operation it offers, and offers every operation it has a fixture for', () => {
+        const offered = Object.keys(adapter.operations).sort();
+        expect([...new Set(calls.map((call) => call.operation))].sort()).toEqual(offered);
+        for (const name of offered) expect(operationNames).toContain(name);
+      });
+
+      it('has a streamed fixture for chat and a fixture of a refusal', () => {
+        if (adapter.operations.chatComplete) {
+          expect(calls.some((call) => call.operation === 'chatComplete' && call.chunks !== null)).toBe(true);
+        }
+        expect(errors.length).toBeGreaterThan(0);
+      });
+    });
+
+    describe('settings, address and credential', () => {
+      it('ignores settings of other providers and refuses a wrong type', () => {
+        expect(parsedSettings(adapter, { ...options.settings, svc_unknown_setting: 1 })).toEqual(settings);
+        expect(v.safeParse(adapter.settings, { ...options.settings, custom_host: 7 }).success).toBe(false);
+      });
+
+      it('has a base URL without a trailing slash', () => {
+        expect(adapter.baseUrl(settings)).toMatch(/^[a-z]+:\/\/[^\s]*[^/\s]$/);
+      });
+
+      it('puts the credential in its one place and nowhere else', () => {
+        const key = 'key-of-the-contract-suite';
+        const { header, value } = options.credential ?? { header: 'authorization', value: (text: string) => `Bearer ${text}` };
+        const headers = adapter.headers(settings, { api_key: new Secret(key) });
+        expect(headers.length % 2).toBe(0);
+        expect(pairs(headers).filter(([, text]) => text.includes(key))).toEqual([[header, value(key)]]);
+        for (const [name] of pairs(headers)) expect(name).toBe(name.toLowerCase());
+        expect(adapter.baseUrl(settings)).not.toContain(key);
+      });
+
+      it('sends no empty credential when there is none', () => {
+        for (const [, text] of pairs(adapter.headers(settings, {}))) expect(text).not.toMatch(/^(Bearer\s*)?(undefined|null)?$/);
+      });
+    });
+
+    describe.each(calls.map((call) => [`${call.operation}, ${call.name}`, call] as const))('%s', (_, fixture) => {
+      const operation = adapter.operations[fixture.operation] as Operation;
+      const plain = { ...fixture.request };
+
+      it('maps the request', () => {
+        const { body, call } = sent(operation, plain, fixture, settings);
+        expect(body).toEqual(fixture.providerRequest);
+        expect(call.dropped).toEqual(fixture.dropped ?? []);
+        expect(call.adapted).toEqual(fixture.adapted ?? []);
+        expect(operation.path(call)).toMatch(/^\/[^/]/);
+      });
+
+      it('lets unknown request fields through', () => {
+        const { body } = sent(operation, { ...plain, svc_unknown: { deep: [1, { field: 'kept' }] } }, fixture, settings);
+        expect(body.svc_unknown).toEqual({ deep: [1, { field: 'kept' }] });
+      });
+
+      it('maps the reply', () => {
+        expect(received(operation, fixture.providerReply, callOf(plain, fixture, settings))).toEqual(fixture.reply);
+      });
+
+      it('lets unknown reply fields through', () => {
+        const reply = { ...fixture.providerReply, svc_unknown: { deep: [1, { field: 'kept' }] } };
+        expect(received(operation, reply, callOf(plain, fixture, settings)).svc_unknown).toEqual({
+          deep: [1, { field: 'kept' }],
+        });
+      });
+
+      it('counts tokens', () => {
+        expect(counts(operation.usage(frozen(fixture.providerReply)))).toEqual(expectedCounts(fixture.usage));
+      });
+
+      if (fixture.chunks === null) return;
+      const streamed: JsonObject = { ...fixture.request, stream: true, ...fixture.stream?.request };
+      const providerEvents = eventsOfText(fixture.chunks);
+
+      it('maps the request of the streamed call', () => {
+        const { body, call } = sent(operation, streamed, fixture, settings);
+        expect(body).toEqual(fixture.stream?.providerRequest);
+        expect(call.dropped).toEqual(fixture.stream?.dropped ?? fixture.dropped ?? []);
+        expect(call.adapted).toEqual(fixture.stream?.adapted ?? fixture.adapted ?? []);
+      });
+
+      it('streams the same answer as the plain reply', () => {
+        const events = translated(operation, providerEvents, callOf(streamed, fixture, settings));
+        expect(answersOfEvents(fixture.operation, events)).toEqual(answersOfReply(fixture.operation, fixture.reply));
+        if (fixture.events !== null) expect(events).toEqual(eventsOfText(fixture.events));
+      });
+
+      it('counts the same tokens in the stream and knows its end', () => {
+        const reader = operation.streamReader();
+        expect(reader.complete()).toBe(false);
+        providerEvents.forEach((event, index) => {
+          reader.push(frozen(event));
+          if (index === 0) expect(reader.complete()).toBe(false);
+        });
+        expect(reader.complete()).toBe(true);
+        expect(reader.error?.() ?? null).toBe(null);
+        const expected = fixture.stream?.usage === undefined ? fixture.usage : fixture.stream.usage;
+        expect(counts(reader.usage())).toEqual(expectedCounts(expected));
+      });
+
+      it('does not take a stream cut before its last answer for complete', () => {
+        const reader = operation.streamReader();
+        for (const event of providerEvents.slice(0, Math.ceil(providerEvents.length / 2))) reader.push(frozen(event));
+        expect(reader.complete()).toBe(false);
+      });
+
+      it('reads on past events it does not know', () => {
+        const strange: StreamEvent[] = [
+          { event: null, data: 'not json' },
+          { event: 'svc-unknown', data: { type: 'svc-unknown', choices: 'none', delta: 7, usage: 'none' } },
+        ];
+        const events = translated(operation, [...strange, ...providerEvents], callOf(streamed, fixture, settings));
+        expect(answersOfEvents(fixture.operation, events)).toEqual(answersOfReply(fixture.operation, fixture.reply));
+        const reader = operation.streamReader();
+        for (const event of [...strange, ...providerEvents]) reader.push(event);
+        expect(reader.complete()).toBe(true);
+      });
+    });
+
+    describe.each(errors.map((fault) => [fault.name, fault] as const))('refusal %s', (_, fixture) => {
+      it('keeps what the provider said', () => {
+        const headers = Object.entries(fixture.headers ?? {}).flat();
+        const fault = adapter.error(fixture.status, frozen(fixture.body), headers);
+        expect(fault).toEqual(fixture.fault);
+        expect(fault.message).toMatch(new RegExp(`^${adapter.id} error: .`));
+      });
+    });
+
+    it('describes a refusal that says nothing', () => {
+      const fault = adapter.error(503, null, ['retry-after', '7']);
+      expect(fault.message).toMatch(new RegExp(`^${adapter.id} error: .*503`));
+      expect(fault.retryAfterMs).toBe(7_000);
+    });
+
+    const chat = calls.find((call) => call.operation === 'chatComplete' && call.chunks !== null);
+    const operation = adapter.operations.chatComplete;
+    if (!chat || !operation) return;
+    const reasons = options.finishReasons === 'as-sent' ? { svc_new_reason: 'svc_new_reason' } : options.finishReasons;
+    const table = options.finishReasons === 'as-sent' ? reasons : { ...reasons, svc_new_reason: 'stop' };
+
+    it.each(Object.entries(table))('finish reason %s becomes %s, plain and streamed', (native, mapped) => {
+      const reply = withFinishReason(chat.providerReply, native) as JsonObject;
+      const ends = answersOfReply('chatComplete', received(operation, reply, callOf(chat.request, chat, settings)));
+      expect(ends[0]?.finish).toBe(mapped);
+      const events = withFinishReason(eventsOfText(chat.chunks as string), native) as StreamEvent[];
+      const streamed = { ...chat.request, stream: true, ...chat.stream?.request };
+      expect(answersOfEvents('chatComplete', translated(operation, events, callOf(streamed, chat, settings)))[0]?.finish).toBe(
+        mapped,
+      );
+    });
+  });
+}
+
+function parsedSettings(adapter: ProviderAdapter, input: JsonObject): ProviderSettings {
+  return v.parse(adapter.settings, input);
+}
+
+/** A call whose clock and ids stand still, so that golden replies can be written down: `1760000000`, `<prefix>1`, `<prefix>2`. */
+export function callOf(params: JsonObject, about: { strict?: boolean; settings?: JsonObject }, base: JsonObject): OperationCall {
+  let ids = 0;
+  return {
+    model: typeof params.model === 'string' ? params.model : '',
+    stream: params.stream === true,
+    params,
+    settings: { ...base, ...about.settings },
+    strict: about.strict ?? true,
+    dropped: [],
+    adapted: [],
+    nowSeconds: 1_760_000_000,
+    newId: (prefix) => `${prefix}${++ids}`,
+  };
+}
+
+function sent(operation: Operation, params: JsonObject, fixture: CallCase, settings: JsonObject) {
+  const call = callOf(frozen(params), fixture, settings);
+  return { body: operation.toProvider?.(call.params, call) ?? call.params, call };
+}
+
+function received(operation: Operation, reply: JsonObject, call: OperationCall): JsonObject {
+  return operation.fromProvider?.(frozen(reply), call) ?? reply;
+}
+
+/** The client's events for these events of the provider. */
+export function translated(operation: Operation, events: readonly StreamEvent[], call: OperationCall): StreamEvent[] {
+  const translator = operation.translateStream?.(call) ?? null;
+  if (translator === null) return [...events];
+  return [...events.flatMap((event) => translator.push(frozen(event))), ...translator.end()];
+}
+
+function counts(usage: Usage | null): Omit<Usage, 'raw'> | null {
+  if (usage === null) return null;
+  const { raw: _, ...rest } = usage;
+  return rest;
+}
+
+function expectedCounts(usage: Partial<Usage> | null): Omit<Usage, 'raw'> | null {
+  return usage === null ? null : counts({ ...emptyUsage(), ...usage });
+}
+
+function pairs(headers: HeaderList): [string, string][] {
+  return Array.from({ length: headers.length / 2 }, (_, i) => [headers[2 * i] as string, headers[2 * i + 1] as string]);
+}
+
+/** A copy with every stated end (`finish_reason`, `stop_reason`) replaced by this word. */
+function withFinishReason(value: unknown, native: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => withFinishReason(item, native));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) =>
+      (key === 'finish_reason' || key === 'stop_reason') && typeof item === 'string'
+        ? [key, native]
+        : [key, withFinishReason(item, native)],
+    ),
+  );
+}
+
+/** Mapping functions are pure: writing to what they were given throws. */
+function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const item of Object.values(value)) frozen(item);
+    Object.freeze(value);
+  }
+  return value;
+}
