@@ -1,0 +1,58 @@
+import { answerMessages } from './anthropic-replies.ts';
+import type { Behaviour, Exchange } from './fake-upstream.ts';
+import { answerChatCompletion, answerCompletion, answerEmbeddings } from './openai-replies.ts';
+import { answerResponse } from './openai-responses-reply.ts';
+import { sendJson } from './send-events.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a fake provider takes whatever it is sent
+type Answer = (exchange: Exchange, body: any) => void | Promise<void>;
+
+/** By the end of the path, so that custom hosts with a base path of their own work too. Longest first. */
+const answers: readonly (readonly [path: string, answer: Answer])[] = [
+  ['/chat/completions', answerChatCompletion],
+  ['/completions', answerCompletion],
+  ['/embeddings', answerEmbeddings],
+  ['/responses', answerResponse],
+  ['/messages', answerMessages],
+];
+
+/** The usual answer: true wire shapes of OpenAI and Anthropic, by path. */
+export const answerLikeAProvider: Behaviour = {
+  when: 'body',
+  run(exchange) {
+    const { request, response } = exchange;
+    if (request.path.startsWith('/echo')) {
+      response.writeHead(200, {
+        'content-type': request.header('content-type') ?? 'application/octet-stream',
+        'content-length': request.bodyBytes,
+      });
+      response.end(request.body);
+      return;
+    }
+    if (request.method === 'GET' && request.path.endsWith('/models')) {
+      const data = ['gpt-4o', 'gpt-4o-mini', 'text-embedding-3-small'].map((id) => ({
+        id,
+        object: 'model',
+        created: 1_715_367_049,
+        owned_by: 'system',
+      }));
+      sendJson(response, 200, { object: 'list', data });
+      return;
+    }
+    const answer = request.method === 'POST' ? answers.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
+    if (!answer) {
+      const message = `Invalid URL (${request.method} ${request.path})`;
+      sendJson(response, 404, { error: { message, type: 'invalid_request_error', param: null, code: null } });
+      return;
+    }
+    let body: unknown;
+    try {
+      body = request.json();
+    } catch {
+      const message = 'We could not parse the JSON body of your request.';
+      sendJson(response, 400, { error: { message, type: 'invalid_request_error', param: null, code: null } });
+      return;
+    }
+    return answer(exchange, body);
+  },
+};
