@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type AdminClient, adminClient } from './admin-client.ts';
+import { freePorts } from './free-port.ts';
+import { until, within } from './until.ts';
+
+export interface GatewayOptions {
+  /** Where the source lies; the tree this file belongs to unless told. */
+  readonly sourceDir?: string;
+  /** Settings beside the ones set here, as environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Start on this data instead of an empty temporary directory; it is then left in place by `stop()`. */
+  readonly dataDir?: string;
+  readonly port?: number;
+  readonly controlPlanePort?: number;
+  /** Command in front of node, such as `['taskset', '-c', '0']`. */
+  readonly prefix?: readonly string[];
+  /** 60,000 unless told. */
+  readonly deadlineMs?: number;
+}
+
+export type ChildRole = 'gateway' | 'control-plane';
+
+export interface RunningGateway {
+  /** `http://127.0.0.1:<port>`, without `/v1`. */
+  readonly origin: string;
+  /** `<origin>/v1`: what a client is given. */
+  readonly baseUrl: string;
+  /** Of the control plane, without `/v1`. */
+  readonly controlPlaneUrl: string;
+  readonly port: number;
+  readonly controlPlanePort: number;
+  readonly adminKey: string;
+  readonly workspaceKey: string;
+  readonly workspaceId: string;
+  readonly dataDir: string;
+  /** The supervisor's process id. */
+  readonly pid: number;
+  /** Calls the control plane directly with the admin key. */
+  readonly admin: AdminClient;
+  /** Ids of the living children with this role. */
+  pidsOf(role: ChildRole): number[];
+  /** What the product has printed so far, both streams together. */
+  output(): string;
+  /** SIGTERM, and waits until everything has ended. Gives the exit code. Safe to call twice. */
+  stop(): Promise<number | null>;
+  /** SIGKILL to the supervisor and every child at once. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts the whole product as one child process tree on free ports and an empty data directory, and resolves when it answers.
+ * Upstreams on 127.0.0.1 are trusted. Throws with everything it printed when it ends or does not come up.
+ */
+export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
+  const sourceDir = options.sourceDir ?? fileURLToPath(new URL('../..', import.meta.url));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-gateway-')));
+  const free = await freePorts(2);
+  const port = options.port ?? (free[0] as number);
+  const controlPlanePort = options.controlPlanePort ?? (free[1] as number);
+  const origin = `http://127.0.0.1:${port}`;
+  const controlPlaneUrl = `http://127.0.0.1:${controlPlanePort}`;
+  const [command, ...args] = [...(options.prefix ?? []), process.execPath, join(sourceDir, 'core/supervisor/main.ts')];
+  const child = spawn(command as string, args, {
+    cwd: sourceDir,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      CONTROL_PLANE_PORT: String(controlPlanePort),
+      DATA_DIR: dataDir,
+      GATEWAY_PROCESSES: '1',
+      LOG_LEVEL: 'warn',
+      TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
+      ...options.env,
+    },
+  });
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (printed += text));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  child.once('error', (error) => (printed += `${error}\n`));
+
+  try {
+    const keys = await until(() => firstKeysWhenReady(child, origin, controlPlaneUrl, dataDir), {
+      deadlineMs: options.deadlineMs ?? 60_000,
+      what: 'a ready gateway',
+    });
+    if (keys === 'ended') throw new Error(`the product ended with ${child.exitCode ?? child.signalCode}`);
+    return {
+      origin,
+      baseUrl: `${origin}/v1`,
+      controlPlaneUrl,
+      port,
+      controlPlanePort,
+      adminKey: keys.admin_key,
+      workspaceKey: keys.workspace_key,
+      workspaceId: keys.workspace_id,
+      dataDir,
+      pid: child.pid as number,
+      admin: adminClient(controlPlaneUrl, keys.admin_key, keys.workspace_id),
+      pidsOf: (role) => childrenOf(child.pid as number).filter((pid) => roleOf(pid) === role),
+      output: () => printed,
+      async stop() {
+        child.kill('SIGTERM');
+        const code = await within(exited, `the end of the product after SIGTERM\n${printed}`, 60_000).catch(async (error) => {
+          await killTree(child);
+          throw error;
+        });
+        if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+        return code;
+      },
+      async kill() {
+        await killTree(child);
+        if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await killTree(child);
+    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    throw new Error(`${error instanceof Error ? error.message : error}\n--- printed by the product ---\n${printed}`, {
+      cause: error,
+    });
+  }
+}
+
+interface FirstKeys {
+  readonly admin_key: string;
+  readonly workspace_key: string;
+  readonly workspace_id: string;
+}
+
+/** The first keys once the control plane and the gateway both answer, `ended` when there is nobody left to wait for. */
+async function firstKeysWhenReady(
+  child: ChildProcess,
+  origin: string,
+  controlPlaneUrl: string,
+  dataDir: string,
+): Promise<FirstKeys | 'ended' | null> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return 'ended';
+  const health = await fetch(`${origin}/v1/health`);
+  await health.arrayBuffer();
+  if (health.status !== 200) return null;
+  const keys = JSON.parse(readFileSync(join(dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
+  const self = await fetch(`${controlPlaneUrl}/v1/configs?workspace_id=${keys.workspace_id}`, {
+    headers: { 'x-svc-api-key': keys.admin_key },
+  });
+  await self.arrayBuffer();
+  return self.status === 200 ? keys : null;
+}
+
+/** Kills the tree and waits until every process in it is gone, so that ports and files are free again. */
+async function killTree(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined) return;
+  const pids = [child.pid, ...childrenOf(child.pid)];
+  const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  await exited;
+  await until(() => pids.slice(1).every((pid) => !isAlive(pid)), { what: 'the end of the killed children' });
+}
+
+/** Direct children of a process, from Linux's `/proc`. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** False once a process has ended, also while its parent has not yet taken note. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function roleOf(pid: number): ChildRole | null {
+  try {
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (command.includes('admin/main.')) return 'control-plane';
+    return command.includes('core/main.') ? 'gateway' : null;
+  } catch {
+    return null;
+  }
+}
