@@ -1,0 +1,95 @@
+import { availableParallelism } from 'node:os';
+import * as v from 'valibot';
+import type { Settings } from './settings.ts';
+import { type Setting, type SettingKey, settingsTable } from './settings-table.ts';
+
+/** Environment variables by name, as in `process.env`. An empty text counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The start is refused. One line per fault: name, what was given, what is expected; no line holds a secret. */
+export class SettingsError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'SettingsError';
+    this.faults = faults;
+  }
+}
+
+/**
+ * Reads and checks every setting. Pure but for looking whether the TLS files can be read; creates nothing.
+ * Throws SettingsError with all faults at once.
+ */
+export function loadSettings(env: Environment): Settings {
+  const { values, faults } = readValues(env);
+  for (const key of ['encryptionKey', 'clusterKey'] as const) {
+    if (!given(env, key)) faults.push(fault(key, 'it is not set'));
+  }
+  if (faults.length > 0) throw new SettingsError(faults);
+  return complete(values);
+}
+
+/** All faults that do not depend on keys yet to be generated; empty when there are none. */
+export function faultsBeforeKeys(env: Environment): string[] {
+  const { values, faults } = readValues(env);
+  if (values.role === 'all' || values.role === undefined) return faults;
+  for (const key of ['encryptionKey', 'clusterKey'] as const) {
+    if (!given(env, key))
+      faults.push(`${fault(key, 'it is not set')}; with ROLE=${values.role} every machine needs the same one`);
+  }
+  return faults;
+}
+
+type Values = { -readonly [Key in SettingKey]?: v.InferOutput<(typeof settingsTable)[Key]['type']['schema']> | null };
+
+function readValues(env: Environment): { values: Values; faults: string[] } {
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [key, row] of Object.entries(settingsTable) as [SettingKey, Setting<unknown>][]) {
+    const text = given(env, key) ?? row.default;
+    if (text === null) {
+      values[key] = null;
+      continue;
+    }
+    const result = v.safeParse(row.type.schema, text);
+    if (result.success) values[key] = result.output;
+    else faults.push(fault(key, row.secret ? 'what it holds is not usable' : `got ${JSON.stringify(text.slice(0, 200))}`));
+  }
+  return { values: values as Values, faults: faults.concat(conflicts(values as Values)) };
+}
+
+/** Faults between settings that are fine on their own. A value that is itself at fault is undefined here and not judged again. */
+function conflicts(values: Values): string[] {
+  const faults: string[] = [];
+  if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'it is not set although TLS_CERT is'));
+  if (values.tlsKey && values.tlsCert === null) faults.push(fault('tlsCert', 'it is not set although TLS_KEY is'));
+  if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
+    faults.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
+  }
+  return faults;
+}
+
+function complete(values: Values): Settings {
+  const all = values as Required<{ [Key in SettingKey]: NonNullable<Values[Key]> }>;
+  return {
+    ...all,
+    controlPlaneUrl: values.controlPlaneUrl ?? `http://127.0.0.1:${all.controlPlanePort}`,
+    gatewayProcesses: values.gatewayProcesses ?? Math.max(1, availableParallelism() - 1),
+    // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
+    clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
+    headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
+    trustedCustomHosts: values.trustedCustomHosts ?? [],
+    corsOrigins: values.corsOrigins ?? [],
+    plugins: values.plugins ?? [],
+  };
+}
+
+function given(env: Environment, key: SettingKey): string | null {
+  const text = env[settingsTable[key].name]?.trim();
+  return text === undefined || text === '' ? null : text;
+}
+
+function fault(key: SettingKey, found: string): string {
+  return `${settingsTable[key].name}: ${found}, expected ${settingsTable[key].type.expected}`;
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Environment, faultsBeforeKeys, SettingsError } from './load-settings.ts';
+import { settingsTable } from './settings-table.ts';
+
+/**
+ * The environment completed with ENCRYPTION_KEY and CLUSTER_KEY. Where ROLE is `all` and one is unset, it is read from
+ * DATA_DIR or, in a data folder that holds nothing yet, generated there with mode 0600. Only the supervisor calls this;
+ * its children get the keys through their environment. Safe to call twice.
+ *
+ * Throws SettingsError with all faults of the settings, and when the data is there but its key is not: a lost key is never
+ * replaced, since whatever it sealed would be lost with it.
+ */
+export function prepareKeys(env: Environment): Environment {
+  const faults = faultsBeforeKeys(env);
+  if (faults.length > 0) throw new SettingsError(faults);
+  const missing = keyFiles.filter((key) => !env[key.name]?.trim());
+  if (missing.length === 0) return env;
+  const dataDir = resolve(env.DATA_DIR?.trim() || settingsTable.dataDir.default || '.');
+  const filled: Record<string, string | undefined> = { ...env };
+  const lost: string[] = [];
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    // Both are looked at before either is written: a refused start leaves no half-made set of keys behind.
+    const sealed = dataEntries.find((entry) => existsSync(join(dataDir, entry)));
+    for (const { name, file } of missing) {
+      const path = join(dataDir, file);
+      if (sealed === undefined || existsSync(path)) continue;
+      lost.push(
+        `${name}: ${path} is missing although ${join(dataDir, sealed)} is there, expected the key that sealed this data: ` +
+          `put the file back or set ${name}, or move the folder away to begin anew`,
+      );
+    }
+    if (lost.length === 0) for (const { name, file } of missing) filled[name] = readOrCreate(join(dataDir, file));
+  } catch (error) {
+    throw new SettingsError([
+      `DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder this process may write (${(error as Error).message})`,
+    ]);
+  }
+  if (lost.length > 0) throw new SettingsError(lost);
+  return filled;
+}
+
+const keyFiles = [
+  { name: settingsTable.encryptionKey.name, file: 'encryption.key' },
+  { name: settingsTable.clusterKey.name, file: 'cluster.key' },
+] as const;
+
+/** What holds text sealed with the keys. */
+const dataEntries = ['pgdata', 'last-known-good', 'first-keys.json'] as const;
+
+function readOrCreate(path: string): string {
+  try {
+    // `wx` fails when the file is there: of two starts at the same moment one writes the key and both use it.
+    writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(path, 'utf8').trim();
+}

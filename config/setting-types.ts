@@ -1,0 +1,110 @@
+import { accessSync, constants } from 'node:fs';
+import * as v from 'valibot';
+
+/** How one setting is read: from the text of the environment to a value, and what the text should look like, for messages. */
+export interface SettingType<Value> {
+  readonly schema: v.GenericSchema<string, Value>;
+  /** Completes the sentence "expected …". */
+  readonly expected: string;
+}
+
+/** A whole number, digits only: `1e3`, `0x10` and `10s` are refused, so that no value means something its writer did not see. */
+export function wholeNumber(min: number, max: number, unit = ''): SettingType<number> {
+  return {
+    schema: v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number), v.minValue(min), v.maxValue(max)),
+    expected: `a whole number${unit && ` of ${unit}`} from ${min} to ${max}`,
+  };
+}
+
+/** One of a few words, in any letter case. */
+export function oneOf<const Words extends readonly string[]>(words: Words): SettingType<Words[number]> {
+  return {
+    schema: v.pipe(v.string(), v.toLowerCase(), v.picklist(words)) as v.GenericSchema<string, Words[number]>,
+    expected: `one of ${words.join(', ')}`,
+  };
+}
+
+export function flag(): SettingType<boolean> {
+  const words: Record<string, boolean> = {
+    true: true,
+    on: true,
+    '1': true,
+    yes: true,
+    false: false,
+    off: false,
+    '0': false,
+    no: false,
+  };
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.toLowerCase(),
+      v.check((word) => Object.hasOwn(words, word)),
+      v.transform((word) => words[word] as boolean),
+    ),
+    expected: 'true or false',
+  };
+}
+
+/** Text that matches a pattern as a whole. */
+export function text(pattern: RegExp, expected: string): SettingType<string> {
+  return { schema: v.pipe(v.string(), v.regex(pattern)), expected };
+}
+
+/** Comma-separated items, white space around them ignored. */
+export function listOf(item: SettingType<string>): SettingType<readonly string[]> {
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.transform((all) => all.split(',').map((part) => part.trim())),
+      v.array(item.schema),
+    ),
+    expected: `a comma list, each item ${item.expected}`,
+  };
+}
+
+/** An absolute URL of one of these schemes; trailing slashes are taken off. */
+export function url(schemes: readonly string[], expected: string): SettingType<string> {
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.check((given) => {
+        const parsed = URL.parse(given);
+        return parsed !== null && schemes.includes(parsed.protocol.slice(0, -1)) && parsed.host !== '';
+      }),
+      v.transform((given) => given.replace(/\/+$/, '')),
+    ),
+    expected,
+  };
+}
+
+/** 32 bytes as base64 (with or without padding) or base64url: nothing shorter is ever accepted as a key. */
+export function key32(): SettingType<Uint8Array> {
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9+/_-]{43}=?$/),
+      v.transform((given): Uint8Array => new Uint8Array(Buffer.from(given, 'base64'))),
+      v.check((bytes) => bytes.length === 32),
+    ),
+    expected: '32 random bytes in base64 (`openssl rand -base64 32` prints such a key)',
+  };
+}
+
+/** The path of a file this process can read. */
+export function readableFile(what: string): SettingType<string> {
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.check((path) => {
+        try {
+          accessSync(path, constants.R_OK);
+          return true;
+        } catch {
+          return false;
+        }
+      }),
+    ),
+    expected: `the path of a readable ${what}`,
+  };
+}

@@ -1,0 +1,198 @@
+import { resolve } from 'node:path';
+import * as v from 'valibot';
+import { flag, key32, listOf, oneOf, readableFile, type SettingType, text, url, wholeNumber } from './setting-types.ts';
+
+/** One environment variable. The rows below are the single source of parsing, of `--help` and of the README's table. */
+export interface Setting<Value> {
+  readonly name: string;
+  /** As a user would type it. Null: unset, and then the value is null or what `loadSettings` derives. */
+  readonly default: string | null;
+  /** What tables show where the default is not a fixed text. */
+  readonly defaultShown?: string;
+  readonly meaning: string;
+  /** True when the value may hold a credential: it is then never repeated in a message. */
+  readonly secret?: true;
+  readonly type: SettingType<Value>;
+}
+
+const port = wholeNumber(0, 65_535);
+const milliseconds = wholeNumber(0, 86_400_000, 'milliseconds');
+const hostPattern = /^[A-Za-z0-9._:-]+$/;
+const prefixPattern = /^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*-$/;
+const lowerCase = (type: SettingType<string>): SettingType<string> => ({
+  ...type,
+  schema: v.pipe(type.schema, v.toLowerCase()),
+});
+
+/** Every setting by its name in `Settings`, in the order tables show them. */
+export const settingsTable = {
+  host: row('HOST', '127.0.0.1', 'address the gateway listens on', text(hostPattern, 'an IP address or a host name')),
+  port: row('PORT', '8787', 'port the gateway listens on; 0 takes any free one', port),
+  controlPlanePort: row('CONTROL_PLANE_PORT', '8788', 'port the control plane listens on', port),
+  controlPlaneUrl: row(
+    'CONTROL_PLANE_URL',
+    null,
+    'where gateways reach the control plane',
+    url(['http', 'https'], 'a URL such as http://10.0.0.5:8788'),
+    { defaultShown: '`http://127.0.0.1:<CONTROL_PLANE_PORT>`' },
+  ),
+  role: row('ROLE', 'all', 'what this machine runs', oneOf(['all', 'gateway', 'control-plane'])),
+  gatewayProcesses: row('GATEWAY_PROCESSES', null, 'gateway processes that share the port', wholeNumber(1, 1024), {
+    defaultShown: 'cores − 1, at least 1',
+  }),
+  dataDir: row('DATA_DIR', '.data', 'folder of the embedded database, spool, last known good documents and generated keys', {
+    schema: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.transform((path) => resolve(path)),
+    ),
+    expected: 'the path of a folder',
+  }),
+  databaseUrl: row(
+    'DATABASE_URL',
+    null,
+    'PostgreSQL 15 or newer instead of the embedded database',
+    url(['postgres', 'postgresql'], 'a URL such as postgresql://user:password@host:5432/name'),
+    { secret: true },
+  ),
+  dbPoolSize: row('DB_POOL_SIZE', '12', 'connections to PostgreSQL', wholeNumber(1, 1000)),
+  natsUrl: row(
+    'NATS_URL',
+    null,
+    'NATS instead of messages between the processes of one machine',
+    url(['nats', 'tls', 'ws', 'wss'], 'a URL such as nats://host:4222'),
+    { secret: true },
+  ),
+  encryptionKey: row('ENCRYPTION_KEY', null, 'wraps the keys of stored credentials; required unless ROLE is all', key32(), {
+    secret: true,
+    defaultShown: 'generated into DATA_DIR',
+  }),
+  clusterKey: row('CLUSTER_KEY', null, 'authenticates gateways to the control plane; required unless ROLE is all', key32(), {
+    secret: true,
+    defaultShown: 'generated into DATA_DIR',
+  }),
+  bootstrapAdminKey: row(
+    'BOOTSTRAP_ADMIN_KEY',
+    null,
+    'the first admin key, instead of a generated one',
+    text(/^svc_admin_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'an admin key (`npm run new:key -- admin` prints one)'),
+    { secret: true },
+  ),
+  bootstrapWorkspaceKey: row(
+    'BOOTSTRAP_WORKSPACE_KEY',
+    null,
+    'the first workspace key, instead of a generated one',
+    text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace key (`npm run new:key -- ws` prints one)'),
+    { secret: true },
+  ),
+  headerPrefix: row(
+    'HEADER_PREFIX',
+    'x-svc-',
+    'prefix of the gateway’s own headers',
+    lowerCase(text(prefixPattern, 'a header prefix that ends with -, such as x-svc-')),
+  ),
+  headerPrefixAliases: row(
+    'HEADER_PREFIX_ALIASES',
+    null,
+    'comma list of further prefixes, accepted on requests and mirrored on replies',
+    listOf(lowerCase(text(prefixPattern, 'a header prefix that ends with -'))),
+  ),
+  trustedCustomHosts: row(
+    'TRUSTED_CUSTOM_HOSTS',
+    null,
+    'comma list of hosts that may be private addresses, for local models',
+    listOf(
+      lowerCase(
+        text(
+          /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+\/\d{1,3})(:\d{1,5})?$/,
+          'a host, host:port or CIDR such as 127.0.0.1:11434',
+        ),
+      ),
+    ),
+  ),
+  requestTimeoutMs: row(
+    'REQUEST_TIMEOUT',
+    '600000',
+    'ms until a provider’s whole reply must be there; 0 = no limit',
+    milliseconds,
+  ),
+  idleTimeoutMs: row('IDLE_TIMEOUT', '120000', 'ms of silence after which a streamed reply is cut; 0 = no limit', milliseconds),
+  connectTimeoutMs: row(
+    'CONNECT_TIMEOUT',
+    '10000',
+    'ms until a connection to a provider must stand',
+    wholeNumber(1, 600_000, 'milliseconds'),
+  ),
+  logLevel: row(
+    'LOG_LEVEL',
+    'info',
+    'least severe log line that is written',
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+  ),
+  tlsCert: row('TLS_CERT', null, 'PEM file of the gateway’s certificate; together with TLS_KEY', readableFile('PEM file')),
+  tlsKey: row('TLS_KEY', null, 'PEM file of its private key', readableFile('PEM file')),
+  corsOrigins: row(
+    'CORS_ORIGINS',
+    null,
+    'comma list of origins that browsers may call from; * for any',
+    listOf({
+      schema: v.pipe(
+        v.string(),
+        v.check((origin) => origin === '*' || URL.parse(origin)?.origin === origin),
+      ),
+      expected: 'an origin such as https://app.example.com, or *',
+    }),
+  ),
+  plugins: row(
+    'PLUGINS',
+    null,
+    'comma list of files or npm packages of further plugins',
+    listOf(text(/^\S+$/, 'a file or package name')),
+  ),
+  drainTimeoutMs: row('DRAIN_TIMEOUT', '30000', 'ms that running requests may take after a stop signal', milliseconds),
+  jsonBodyBytesMax: row('JSON_BODY_MAX', '33554432', 'bytes of a JSON request body', wholeNumber(1024, 1_073_741_824, 'bytes')),
+  streamedBodyBytesMax: row(
+    'STREAMED_BODY_MAX',
+    '536870912',
+    'bytes of a request body that is passed through',
+    wholeNumber(1024, 1_099_511_627_776, 'bytes'),
+  ),
+  headerBytesMax: row('HEADERS_MAX', '65536', 'bytes of a request’s header block', wholeNumber(4096, 1_048_576, 'bytes')),
+  requestsInFlightMax: row(
+    'REQUESTS_IN_FLIGHT_MAX',
+    '20000',
+    'requests one gateway process works on before it answers 503',
+    wholeNumber(1, 1_000_000),
+  ),
+  documentCacheEntries: row(
+    'DOCUMENT_CACHE_ENTRIES',
+    '50000',
+    'keys, configs and providers each gateway process keeps in memory',
+    wholeNumber(100, 10_000_000),
+  ),
+  spoolBytesMax: row(
+    'SPOOL_MAX',
+    '1073741824',
+    'bytes of records that wait on disk before requests are refused',
+    wholeNumber(1_048_576, 1_099_511_627_776, 'bytes'),
+  ),
+  uwsBinary: row(
+    'UWS_BINARY',
+    'auto',
+    'which HTTP server binary to load; auto takes the newer one where it is installed',
+    oneOf(['auto', 'uws-pack', 'uwsjs']),
+  ),
+  metrics: row('METRICS', 'true', 'whether GET /metrics answers', flag()),
+} as const;
+
+export type SettingKey = keyof typeof settingsTable;
+
+function row<Value>(
+  name: string,
+  fallback: string | null,
+  meaning: string,
+  type: SettingType<Value>,
+  more: Pick<Setting<Value>, 'secret' | 'defaultShown'> = {},
+): Setting<Value> {
+  return { name, default: fallback, meaning, type, ...more };
+}

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Version of this package, as in its package.json; found by walking up, since sources and build lie at different depths. */
+export const version: string = readVersion();
+
+function readVersion(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
+    try {
+      const found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string; version?: string };
+      if (found.name === 'svc-gateway' && found.version) return found.version;
+    } catch {
+      // No package.json here: the one we look for is further up.
+    }
+  }
+  throw new Error('package.json of svc-gateway not found above config/');
+}

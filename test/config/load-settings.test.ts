@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadSettings, SettingsError } from '../../config/load-settings.ts';
+import { misspeltSettings } from '../../config/misspelt-settings.ts';
+import { settingsTable } from '../../config/settings-table.ts';
+
+const keys = { ENCRYPTION_KEY: randomBytes(32).toString('base64'), CLUSTER_KEY: randomBytes(32).toString('base64') };
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  try {
+    loadSettings({ ...keys, ...env });
+  } catch (error) {
+    if (error instanceof SettingsError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+describe('loadSettings', () => {
+  it('fills every setting with its documented default', () => {
+    expect(loadSettings(keys)).toEqual({
+      host: '127.0.0.1',
+      port: 8787,
+      controlPlanePort: 8788,
+      controlPlaneUrl: 'http://127.0.0.1:8788',
+      role: 'all',
+      gatewayProcesses: Math.max(1, availableParallelism() - 1),
+      dataDir: resolve('.data'),
+      databaseUrl: null,
+      dbPoolSize: 12,
+      natsUrl: null,
+      encryptionKey: new Uint8Array(Buffer.from(keys.ENCRYPTION_KEY, 'base64')),
+      clusterKey: new Uint8Array(Buffer.from(keys.CLUSTER_KEY, 'base64')),
+      clusterKeyText: keys.CLUSTER_KEY,
+      bootstrapAdminKey: null,
+      bootstrapWorkspaceKey: null,
+      headerPrefix: 'x-svc-',
+      headerPrefixAliases: [],
+      trustedCustomHosts: [],
+      requestTimeoutMs: 600_000,
+      idleTimeoutMs: 120_000,
+      connectTimeoutMs: 10_000,
+      logLevel: 'info',
+      tlsCert: null,
+      tlsKey: null,
+      corsOrigins: [],
+      plugins: [],
+      drainTimeoutMs: 30_000,
+      jsonBodyBytesMax: 32 * 1024 * 1024,
+      streamedBodyBytesMax: 512 * 1024 * 1024,
+      headerBytesMax: 65_536,
+      requestsInFlightMax: 20_000,
+      documentCacheEntries: 50_000,
+      spoolBytesMax: 1024 * 1024 * 1024,
+      uwsBinary: 'auto',
+      metrics: true,
+    });
+  });
+
+  it('reads every setting from its environment variable', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'settings-'));
+    const pem = join(folder, 'file.pem');
+    writeFileSync(pem, 'pem');
+    const env = {
+      ...keys,
+      HOST: '::1',
+      PORT: '1234',
+      CONTROL_PLANE_PORT: '1235',
+      CONTROL_PLANE_URL: 'https://control.example.com:9000//',
+      ROLE: 'Gateway',
+      GATEWAY_PROCESSES: '3',
+      DATA_DIR: folder,
+      DATABASE_URL: 'postgresql://user:word@db:5432/gateway',
+      DB_POOL_SIZE: '20',
+      NATS_URL: 'nats://bus:4222',
+      BOOTSTRAP_ADMIN_KEY: `svc_admin_${'a'.repeat(12)}_${'b'.repeat(46)}`,
+      BOOTSTRAP_WORKSPACE_KEY: `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}`,
+      HEADER_PREFIX: 'X-Acme-',
+      HEADER_PREFIX_ALIASES: 'x-one-, X-Two-,x-acme-',
+      TRUSTED_CUSTOM_HOSTS: 'localhost:11434, 127.0.0.1,10.0.0.0/8,[::1]:80,fd00::/8',
+      REQUEST_TIMEOUT: '1',
+      IDLE_TIMEOUT: '0',
+      CONNECT_TIMEOUT: '3',
+      LOG_LEVEL: 'DEBUG',
+      TLS_CERT: pem,
+      TLS_KEY: pem,
+      CORS_ORIGINS: 'https://app.example.com,http://localhost:3000',
+      PLUGINS: './mine.ts, some-package',
+      DRAIN_TIMEOUT: '5',
+      JSON_BODY_MAX: '2048',
+      STREAMED_BODY_MAX: '4096',
+      HEADERS_MAX: '8192',
+      REQUESTS_IN_FLIGHT_MAX: '7',
+      DOCUMENT_CACHE_ENTRIES: '100',
+      SPOOL_MAX: '2000000',
+      UWS_BINARY: 'uwsjs',
+      METRICS: 'off',
+    };
+    const names = Object.values(settingsTable).map((row) => row.name);
+    expect(Object.keys(env).sort()).toEqual([...names].sort());
+    expect(loadSettings(env)).toMatchObject({
+      host: '::1',
+      port: 1234,
+      controlPlanePort: 1235,
+      controlPlaneUrl: 'https://control.example.com:9000',
+      role: 'gateway',
+      gatewayProcesses: 3,
+      dataDir: folder,
+      databaseUrl: 'postgresql://user:word@db:5432/gateway',
+      dbPoolSize: 20,
+      natsUrl: 'nats://bus:4222',
+      bootstrapAdminKey: env.BOOTSTRAP_ADMIN_KEY,
+      bootstrapWorkspaceKey: env.BOOTSTRAP_WORKSPACE_KEY,
+      headerPrefix: 'x-acme-',
+      headerPrefixAliases: ['x-one-', 'x-two-'],
+      trustedCustomHosts: ['localhost:11434', '127.0.0.1', '10.0.0.0/8', '[::1]:80', 'fd00::/8'],
+      requestTimeoutMs: 1,
+      idleTimeoutMs: 0,
+      connectTimeoutMs: 3,
+      logLevel: 'debug',
+      tlsCert: pem,
+      tlsKey: pem,
+      corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
+      plugins: ['./mine.ts', 'some-package'],
+      drainTimeoutMs: 5,
+      jsonBodyBytesMax: 2048,
+      streamedBodyBytesMax: 4096,
+      headerBytesMax: 8192,
+      requestsInFlightMax: 7,
+      documentCacheEntries: 100,
+      spoolBytesMax: 2_000_000,
+      uwsBinary: 'uwsjs',
+      metrics: false,
+    });
+  });
+
+  it('treats an empty variable as unset', () => {
+    expect(loadSettings({ ...keys, PORT: '', HOST: ' ', PLUGINS: '' })).toMatchObject({
+      port: 8787,
+      host: '127.0.0.1',
+      plugins: [],
+    });
+  });
+
+  it('names what was given and what is expected, one line per fault, all faults at once', () => {
+    expect(faultsOf({ PORT: '70000', ROLE: 'boss', GATEWAY_PROCESSES: '1e3', METRICS: 'maybe' })).toEqual([
+      'PORT: got "70000", expected a whole number from 0 to 65535',
+      'ROLE: got "boss", expected one of all, gateway, control-plane',
+      'GATEWAY_PROCESSES: got "1e3", expected a whole number from 1 to 1024',
+      'METRICS: got "maybe", expected true or false',
+    ]);
+  });
+
+  it.each([
+    ['HOST', 'a b'],
+    ['CONTROL_PLANE_URL', 'ftp://x'],
+    ['CONTROL_PLANE_URL', 'nothing'],
+    ['HEADER_PREFIX', 'x-svc'],
+    ['HEADER_PREFIX_ALIASES', 'x-ok-,bad'],
+    ['TRUSTED_CUSTOM_HOSTS', 'http://localhost'],
+    ['CORS_ORIGINS', 'https://app.example.com/path'],
+    ['TLS_CERT', '/nowhere/at-all.pem'],
+    ['REQUEST_TIMEOUT', '-1'],
+    ['REQUEST_TIMEOUT', '10s'],
+    ['HEADERS_MAX', '100'],
+    ['LOG_LEVEL', 'loud'],
+    ['UWS_BINARY', 'mine'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
+  });
+
+  it.each([
+    ['ENCRYPTION_KEY', Buffer.alloc(31, 5).toString('base64')],
+    ['ENCRYPTION_KEY', 'hunter2-hunter2'],
+    ['CLUSTER_KEY', Buffer.alloc(33, 5).toString('base64')],
+    ['DATABASE_URL', 'mysql://root:hunter2-hunter2@db/x'],
+    ['NATS_URL', 'http://me:hunter2-hunter2@bus'],
+    ['BOOTSTRAP_ADMIN_KEY', 'svc_ws_hunter2-hunter2'],
+    ['BOOTSTRAP_WORKSPACE_KEY', 'svc_admin_hunter2-hunter2'],
+  ])('refuses a bad %s without repeating it', (name, value) => {
+    const faults = faultsOf({ [name]: value });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toMatch(new RegExp(`^${name}: what it holds is not usable, expected `));
+    expect(faults[0]).not.toContain(value);
+  });
+
+  it('refuses to start without both keys', () => {
+    expect(() => loadSettings({})).toThrow(SettingsError);
+    expect(() => loadSettings({ ...keys, CLUSTER_KEY: undefined })).toThrow(
+      /^CLUSTER_KEY: it is not set, expected 32 random bytes/,
+    );
+  });
+
+  it('gives one bearer text for one cluster key, however it is spelt', () => {
+    const bytes = Buffer.from('fb'.repeat(32), 'hex');
+    const spelt = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('base64').replace('=', '')];
+    expect(new Set(spelt.map((CLUSTER_KEY) => loadSettings({ ...keys, CLUSTER_KEY }).clusterKeyText))).toEqual(
+      new Set([spelt[0]]),
+    );
+  });
+
+  it('refuses a certificate without its key and two listeners on one port', () => {
+    const pem = join(mkdtempSync(join(tmpdir(), 'settings-')), 'file.pem');
+    writeFileSync(pem, 'pem');
+    expect(faultsOf({ TLS_CERT: pem })).toEqual([
+      'TLS_KEY: it is not set although TLS_CERT is, expected the path of a readable PEM file',
+    ]);
+    expect(faultsOf({ TLS_KEY: pem })).toEqual([
+      'TLS_CERT: it is not set although TLS_KEY is, expected the path of a readable PEM file',
+    ]);
+    expect(faultsOf({ PORT: '8788' })).toEqual(['CONTROL_PLANE_PORT: got "8788", expected another port than PORT']);
+  });
+});
+
+describe('misspeltSettings', () => {
+  it('finds the setting that was meant', () => {
+    expect(
+      misspeltSettings({ GATEWAY_PROCESES: '2', DATABASE_URI: 'x', LOGLEVEL: 'x', DRIAN_TIMEOUT: '1', data_dir: 'x' }),
+    ).toEqual([
+      'GATEWAY_PROCESES: no such setting; did you mean GATEWAY_PROCESSES?',
+      'DATABASE_URI: no such setting; did you mean DATABASE_URL?',
+      'LOGLEVEL: no such setting; did you mean LOG_LEVEL?',
+      'DRIAN_TIMEOUT: no such setting; did you mean DRAIN_TIMEOUT?',
+      'data_dir: no such setting; did you mean DATA_DIR?',
+    ]);
+  });
+
+  it('is silent about our own names and about foreign ones', () => {
+    const own = Object.fromEntries(Object.values(settingsTable).map((row) => [row.name, 'x']));
+    const foreign = [
+      'PATH',
+      'HOSTNAME',
+      'HOME',
+      'USER',
+      'PORTS',
+      'SHELL',
+      'NODE_ENV',
+      'TERM',
+      'PWD',
+      'npm_package_name',
+      'PGDATA',
+      'TEST_DATABASE_URL',
+    ];
+    expect(misspeltSettings({ ...own, ...Object.fromEntries(foreign.map((name) => [name, 'x'])) })).toEqual([]);
+  });
+});

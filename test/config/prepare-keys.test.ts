@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadSettings, SettingsError } from '../../config/load-settings.ts';
+import { prepareKeys } from '../../config/prepare-keys.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = join(mkdtempSync(join(tmpdir(), 'keys-')), 'data');
+});
+
+describe('prepareKeys', () => {
+  it('generates two different keys, readable by the owner alone, and gives the same ones ever after', () => {
+    const first = prepareKeys({ DATA_DIR: dataDir });
+    expect(first.ENCRYPTION_KEY).not.toBe(first.CLUSTER_KEY);
+    expect(loadSettings(first).encryptionKey).toHaveLength(32);
+    for (const file of ['encryption.key', 'cluster.key']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect(prepareKeys({ DATA_DIR: dataDir })).toEqual(first);
+  });
+
+  it('prefers given keys and then writes none', () => {
+    const env = {
+      DATA_DIR: dataDir,
+      ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
+      CLUSTER_KEY: Buffer.alloc(32, 2).toString('base64'),
+    };
+    expect(prepareKeys(env)).toEqual(env);
+    expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
+  });
+
+  it.each(['encryption.key', 'cluster.key'])('refuses to replace a lost %s when there is data, and writes nothing', (file) => {
+    prepareKeys({ DATA_DIR: dataDir });
+    mkdirSync(join(dataDir, 'pgdata'));
+    rmSync(join(dataDir, file));
+    const before = readdirSync(dataDir);
+    expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(`${file} is missing although ${join(dataDir, 'pgdata')} is there`);
+    expect(readdirSync(dataDir)).toEqual(before);
+  });
+
+  it('goes on with the key files when there is data', () => {
+    const first = prepareKeys({ DATA_DIR: dataDir });
+    mkdirSync(join(dataDir, 'pgdata'));
+    expect(prepareKeys({ DATA_DIR: dataDir })).toEqual(first);
+  });
+
+  it('refuses a damaged key file when the settings are read', () => {
+    const first = prepareKeys({ DATA_DIR: dataDir });
+    writeFileSync(join(dataDir, 'encryption.key'), (first.ENCRYPTION_KEY as string).slice(0, 20));
+    expect(() => loadSettings(prepareKeys({ DATA_DIR: dataDir }))).toThrow(/^ENCRYPTION_KEY: what it holds is not usable/);
+  });
+
+  it.each(['gateway', 'control-plane'])('generates nothing for ROLE=%s, where all machines need the same keys', (ROLE) => {
+    expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(SettingsError);
+    expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(
+      /ENCRYPTION_KEY: it is not set.*\nCLUSTER_KEY: it is not set.*every machine needs the same one/,
+    );
+    expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
+  });
+
+  it('reports all other faults before it touches the disk', () => {
+    expect(() => prepareKeys({ DATA_DIR: dataDir, PORT: 'x', ROLE: 'y' })).toThrow(/^PORT: .*\nROLE: .*$/);
+    expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
+  });
+
+  it('says that the data folder cannot be written', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'file');
+    writeFileSync(file, '');
+    expect(() => prepareKeys({ DATA_DIR: join(file, 'below') })).toThrow(
+      /^DATA_DIR: got ".*below", expected a folder this process may write \(ENOTDIR/,
+    );
+    expect(readFileSync(file, 'utf8')).toBe('');
+  });
+});
