@@ -1,0 +1,160 @@
+import { isIP } from 'node:net';
+import { isMetadataAddress, isPublicAddress } from './public-address.ts';
+import { isMetadataName, isTrustedAddress, isTrustedName, isTrustedPort, type TrustedHosts } from './trusted-hosts.ts';
+
+export { isMetadataAddress, isPublicAddress } from './public-address.ts';
+export { parseTrustedHosts, type TrustedHosts } from './trusted-hosts.ts';
+
+export interface OutboundPolicy {
+  readonly trusted: TrustedHosts;
+  /** Base URLs have no query; URLs that are called as they are may have one. */
+  readonly allowQuery?: boolean;
+}
+
+export interface OutboundUrl {
+  /** Canonical: `https://api.example.com`, `http://[2606:4700::1111]:8080`; no default port. */
+  readonly origin: string;
+  readonly protocol: 'http:' | 'https:';
+  /** Lower-case ASCII name, or the plain address (IPv6 without brackets). */
+  readonly hostname: string;
+  readonly port: number;
+  /** Path as given, without trailing slashes; empty for none. */
+  readonly basePath: string;
+  /** With its `?`; empty for none. */
+  readonly query: string;
+}
+
+export type OutboundUrlCheck = { readonly ok: true; readonly url: OutboundUrl } | { readonly ok: false; readonly reason: string };
+
+/**
+ * Judges a URL that came from a user by its text alone (no look-up): what is refused here can never be called, what passes is
+ * still checked by address when the socket opens. `reason` names the fault in words for whoever saved the URL.
+ */
+export function checkOutboundUrl(text: string, policy: OutboundPolicy): OutboundUrlCheck {
+  if (typeof text !== 'string' || text === '') return refused('must be a URL');
+  if (text.length > urlLengthMax) return refused(`must not be longer than ${urlLengthMax} characters`);
+  if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text)) return refused('must not hold spaces, control characters or backslashes');
+  if (text.includes('#')) return refused('must not have a fragment');
+  const parts = /^(https?):\/\/([^/?]*)([^?]*)(\?.*)?$/i.exec(text);
+  if (!parts) return refused('must begin with http:// or https://');
+  const [, scheme, authority, path, query = ''] = parts as unknown as [string, string, string, string, string | undefined];
+  if (/[^\u0021-\u007e]/.test(path + query)) return refused('must have non-ASCII characters of its path percent-encoded');
+  if (query !== '' && !policy.allowQuery) return refused('must not have a query');
+  if (authority.includes('@')) return refused('must not hold a user name or password');
+  if (authority.includes('%')) return refused('must not have % in its host');
+  const split = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/i.exec(authority);
+  if (!split) return refused('must have a host and, if any, a port of digits');
+  const [, spelled, portText] = split as unknown as [string, string, string | undefined];
+  const protocol = scheme.toLowerCase() === 'https' ? 'https:' : 'http:';
+  const port = portText === undefined ? (protocol === 'https:' ? 443 : 80) : Number(portText);
+  if (portText !== undefined && String(port) !== portText) return refused('must have a port without leading zeros');
+  const hostname = canonicalHost(spelled);
+  if (hostname === null) return refused('must name its host plainly');
+  const reason = checkHost(hostname, port, policy.trusted);
+  if (reason !== null) return refused(reason);
+  const host = hostname.includes(':') ? `[${hostname}]` : hostname;
+  const origin = `${protocol}//${host}${port === (protocol === 'https:' ? 443 : 80) ? '' : `:${port}`}`;
+  return { ok: true, url: { origin, protocol, hostname, port, basePath: path.replace(/\/+$/, ''), query } };
+}
+
+/** Judges a canonical host name or literal and its port; the reason for refusing it, or null. */
+export function checkHost(hostname: string, port: number, trusted: TrustedHosts): string | null {
+  if (!isOpenPort(port) && !isTrustedPort(trusted, hostname, port)) return `must not use port ${port}`;
+  if (isIP(hostname) !== 0) return checkAddress(hostname, hostname, port, trusted);
+  if (isMetadataName(hostname)) return 'must not be a metadata service';
+  if (isTrustedName(trusted, hostname, port)) return null;
+  const labels = hostname.split('.');
+  if (labels.length < 2 || labels.length > labelsMax) return `must have a host name of 2 to ${labelsMax} labels`;
+  if (blockedNames.has(hostname)) return 'must not be an internal host';
+  const top = labels.at(-1) as string;
+  if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return 'must not be an internal host';
+  return null;
+}
+
+/**
+ * Judges the address that `hostname` was resolved to; the reason for refusing it, or null. Called for every answer of a look-up
+ * and again for the peer of the open socket.
+ */
+export function checkAddress(address: string, hostname: string, port: number, trusted: TrustedHosts): string | null {
+  if (isMetadataAddress(address)) return 'must not be a metadata service';
+  if (isPublicAddress(address)) return null;
+  if (isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, address, port)) return null;
+  return 'must be a public address';
+}
+
+/**
+ * The host in its one canonical spelling, or null when it was spelled in any other way than plainly: numbers that turn into
+ * addresses, look-alike characters that turn into ASCII, trailing dots, labels DNS does not have.
+ */
+function canonicalHost(spelled: string): string | null {
+  let canonical: string;
+  try {
+    canonical = new URL(`http://${spelled}/`).hostname;
+  } catch {
+    return null;
+  }
+  if (canonical.startsWith('[')) return canonical.slice(1, -1);
+  const lower = spelled.toLowerCase();
+  const ascii = /^[\u0021-\u007e]*$/.test(spelled);
+  if (ascii && canonical !== lower) return null;
+  // A name with other letters is itself in punycode; one that becomes plain ASCII (full-width digits, circled letters) hides.
+  if (!ascii && !canonical.split('.').some((label) => label.startsWith('xn--'))) return null;
+  if (isIP(canonical) === 4) return canonical;
+  if (canonical.length > 253 || !canonical.split('.').every((label) => labelPattern.test(label))) return null;
+  return canonical;
+}
+
+function isOpenPort(port: number): boolean {
+  return port === 80 || port === 443 || (port >= 1024 && port <= 65535 && !blockedPorts.has(port));
+}
+
+function refused(reason: string): OutboundUrlCheck {
+  return { ok: false, reason };
+}
+
+const urlLengthMax = 2048;
+const labelsMax = 10;
+const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Names that mean the machine itself, its container host or its cluster, whatever the resolver says. */
+const blockedNames: ReadonlySet<string> = new Set([
+  'localhost.localdomain',
+  'host.docker.internal',
+  'gateway.docker.internal',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+]);
+
+/** Last label, or last two, of names that are not public: special-use domains (RFC 6761 registry) and common private suffixes. */
+const blockedSuffixes: ReadonlySet<string> = new Set([
+  'alt',
+  'arpa',
+  'cluster',
+  'consul',
+  'corp',
+  'domain',
+  'home',
+  'home.arpa',
+  'internal',
+  'intra',
+  'intranet',
+  'invalid',
+  'lan',
+  'local',
+  'localdomain',
+  'localhost',
+  'mail',
+  'onion',
+  'private',
+  'svc',
+  'test',
+  'workgroup',
+]);
+
+/** Ports at and above 1024 where databases, queues, orchestration and mail listen; below 1024 only 80 and 443 are open. */
+const blockedPorts: ReadonlySet<number> = new Set([
+  1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3268, 3269, 3306, 3389, 3659, 4045, 4190,
+  4222, 4369, 5060, 5061, 5432, 5433, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6000, 6222, 6379, 6380, 6432, 6443, 6566, 6665,
+  6666, 6667, 6668, 6669, 6679, 6697, 7001, 7199, 7473, 7474, 7687, 8222, 8300, 8301, 8302, 8500, 8501, 8600, 9042, 9092, 9093,
+  9160, 9200, 9300, 10080, 10250, 10255, 10256, 11211, 15672, 16379, 26379, 27017, 27018, 27019, 28017, 33060, 61613, 61616,
+]);
