@@ -44,3 +44,15 @@ export const recordsReply = v.object({
 export type DocumentReply = v.InferOutput<typeof documentReply>;
 export type ChangesReply = v.InferOutput<typeof changesReply>;
 export type RecordsReply = v.InferOutput<typeof recordsReply>;
+
+/**
+ * How gateways reach the control plane: given by `main`, which owns the sockets, the base URL and the bearer. Resolves with
+ * whatever status came; rejects when no whole reply came within `timeoutMs`.
+ */
+export type InternalFetch = (
+  method: 'GET' | 'POST',
+  path: string,
+  /** JSON bytes. */
+  body: Uint8Array | null,
+  timeoutMs: number,
+) => Promise<{ readonly status: number; readonly body: Uint8Array }>;

@@ -1,0 +1,10 @@
+/** Brings change notices to this process, fast but without any promise: what it loses, the follower asks for. */
+export interface ChangeBus {
+  /**
+   * Begins to listen and goes on for ever; never fails because the other side is away. `onNotice` gets each message as it
+   * came, unchecked. `onConnected` is called whenever the connection was made or made again: notices may have been missed.
+   */
+  start(onNotice: (message: unknown) => void, onConnected: () => void): void;
+  /** No callback after this. Safe to call twice. */
+  close(): Promise<void>;
+}

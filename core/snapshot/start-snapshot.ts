@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import { keyPurposes } from '../contract/documents.ts';
+import type { InternalFetch } from '../contract/internal-api.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+import { deriveKey } from '../contract/secret.ts';
+import type { ChangeBus } from './bus.ts';
+import { ChangeFollower } from './change-follower.ts';
+import { createControlPlaneClient } from './control-plane-client.ts';
+import { DocumentStore } from './document-store.ts';
+import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
+import { realTimers, type Timers } from './timers.ts';
+
+export interface SnapshotOptions {
+  readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'documentCacheEntries'>;
+  readonly slot: number;
+  readonly fetch: InternalFetch;
+  readonly bus: ChangeBus;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+/** What this gateway process knows of the control plane's data, kept in step. */
+export interface Snapshot {
+  readonly documents: DocumentStore;
+  readonly follower: ChangeFollower;
+  /** True once requests can be served: the control plane has answered, or there was a last known good. Never false again. */
+  ready(): boolean;
+  /** Writes the last-known-good file now if anything changed. */
+  save(): Promise<void>;
+  /** Stops following and writes the file a last time. */
+  close(): Promise<void>;
+}
+
+/** Keys and providers beyond this many of each kind are not worth a file that takes long to write. */
+const keptPerKindMax = 2000;
+const saveEveryMs = 1000;
+
+/**
+ * Reads the last known good, begins to listen, and asks the control plane what has changed since. Resolves when the first answer
+ * came or could not be had (at most the client's deadline); never rejects because something is away.
+ */
+export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
+  const key = deriveKey(settings.encryptionKey, keyPurposes.disk);
+  const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key, log };
+  const client = createControlPlaneClient({ fetch, clock, random, log });
+  const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
+
+  const known = await readLastKnownGood(disk);
+  const restored = known ? restore(documents, known.documents) : 0;
+  const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
+  // Restoring counts as a change; what is on disk need not be written again.
+  let savedVersion = documents.version;
+  let saving: Promise<void> = Promise.resolve();
+  let closed = false;
+  let cancelSave: () => void = () => {};
+
+  let firstConnection = true;
+  bus.start(
+    (message) => follower.receive(message),
+    () => {
+      // The first question is asked below in any case.
+      if (!firstConnection) void follower.catchUp();
+      firstConnection = false;
+    },
+  );
+  const inStep = await follower.catchUp();
+  if (!inStep && restored > 0) log.warn({ restored }, 'started from the last known good: the control plane is away');
+  scheduleSave(saveEveryMs);
+
+  return {
+    documents,
+    follower,
+    ready: () => restored > 0 || follower.lastRevision !== null,
+    save,
+    async close() {
+      closed = true;
+      cancelSave();
+      follower.stop();
+      await bus.close();
+      await save();
+    },
+  };
+
+  function save(): Promise<void> {
+    saving = saving.then(write);
+    return saving;
+  }
+
+  async function write(): Promise<void> {
+    const lastRevision = follower.lastRevision;
+    if (documents.version === savedVersion || lastRevision === null) return;
+    // The revision first: a document that changes while the file is written is newer than the file says, never older.
+    const version = documents.version;
+    try {
+      await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(keptPerKindMax) });
+      savedVersion = version;
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the last known good cannot be written');
+    }
+  }
+
+  function scheduleSave(delayMs: number): void {
+    if (closed) return;
+    cancelSave = timers.after(delayMs, () => {
+      const beganMs = clock.elapsed();
+      // A file that takes long to write is written less often: at most a twentieth of the time goes into it.
+      void save().then(() => scheduleSave(Math.max(saveEveryMs, 20 * (clock.elapsed() - beganMs))));
+    });
+  }
+}
+
+/** Least recently used first, so that the order of use is the same as before. */
+function restore(documents: DocumentStore, kept: readonly Parameters<DocumentStore['restore']>[0][]): number {
+  let count = 0;
+  for (let i = kept.length - 1; i >= 0; i -= 1) if (documents.restore(kept[i]!)) count += 1;
+  return count;
+}
