@@ -1,0 +1,73 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { traitsOf } from './models.ts';
+
+/** Thinking budgets of models before 4.6, in tokens by `reasoning_effort`. */
+const budgets: Readonly<Record<string, number>> = { low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 };
+
+/** `max_tokens` is required by the provider but optional in chat calls: our default, and that for models that also think. */
+export const defaultMaxTokens = 4_096;
+export const defaultMaxTokensThinking = 16_384;
+
+/** Smallest budget the provider takes. */
+const budgetMin = 1_024;
+
+/**
+ * `max_tokens`, `thinking` and `output_config.effort` of a chat call. `thinking` sent by the client wins over
+ * `reasoning_effort`; thinking tokens count towards `max_tokens`, so the defaults leave room for them.
+ */
+export function thinkingParams(params: JsonObject, call: OperationCall): JsonObject {
+  const traits = traitsOf(call.model);
+  const asked = numberOr(params.max_completion_tokens, numberOr(params.max_tokens, null));
+  if (isObject(params.thinking)) {
+    const budget = numberOr(params.thinking.budget_tokens, 0) ?? 0;
+    const think = params.thinking.type === 'adaptive' ? defaultMaxTokensThinking : defaultMaxTokens + budget;
+    return { max_tokens: asked ?? think, thinking: params.thinking, ...effortOf(params, call) };
+  }
+  const fallback = traits.thinksByDefault ? defaultMaxTokensThinking : defaultMaxTokens;
+  const effort = params.reasoning_effort;
+  if (typeof effort !== 'string') return { max_tokens: asked ?? fallback };
+  if (effort === 'none') return { max_tokens: asked ?? fallback, ...thinkingOff(call) };
+  if (traits.thinking === 'adaptive') {
+    // Since 4.7 the text of thoughts is left out unless it is asked for; only lenient clients get to see it.
+    const thinking = call.strict ? { type: 'adaptive' } : { type: 'adaptive', display: 'summarized' };
+    return { max_tokens: asked ?? defaultMaxTokensThinking, thinking, ...effortOf(params, call) };
+  }
+  return budgetParams(effort, asked, call);
+}
+
+function thinkingOff(call: OperationCall): JsonObject {
+  const { off } = traitsOf(call.model);
+  if (off === 'omit') return {};
+  if (off !== 'never') return { thinking: { type: off } };
+  noteOnce(call.adapted, 'reasoning_effort');
+  return { output_config: { effort: 'low' } };
+}
+
+function effortOf(params: JsonObject, call: OperationCall): JsonObject {
+  const traits = traitsOf(call.model);
+  const asked = params.reasoning_effort;
+  if (typeof asked !== 'string' || asked === 'none' || traits.thinking === 'budget') return {};
+  const effort = asked === 'minimal' ? 'low' : asked === 'xhigh' && !traits.xhigh ? 'high' : asked;
+  if (effort !== asked) noteOnce(call.adapted, 'reasoning_effort');
+  return { output_config: { effort } };
+}
+
+/** A budget must stay below `max_tokens`; when the client's limit is too small for it, half of that limit is for thinking. */
+function budgetParams(effort: string, asked: number | null, call: OperationCall): JsonObject {
+  const wanted = budgets[effort] ?? budgetMin;
+  if (!(effort in budgets)) noteOnce(call.adapted, 'reasoning_effort');
+  const maxTokens = asked ?? wanted + defaultMaxTokens;
+  const budget = wanted < maxTokens ? wanted : Math.floor(maxTokens / 2);
+  if (budget < budgetMin) {
+    noteOnce(call.dropped, 'reasoning_effort');
+    return { max_tokens: maxTokens };
+  }
+  if (budget !== wanted) noteOnce(call.adapted, 'reasoning_effort');
+  return { max_tokens: maxTokens, thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+function numberOr<Other>(value: unknown, other: Other): number | Other {
+  return typeof value === 'number' ? value : other;
+}

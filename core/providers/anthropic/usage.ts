@@ -1,0 +1,66 @@
+import type { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { StreamReader } from '../../contract/provider.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
+import { streamFault } from './errors.ts';
+
+/** Tokens of a plain Messages reply; null when it carries no `usage`. */
+export function usageOfReply(reply: JsonObject): Usage | null {
+  return isObject(reply.usage) ? usageOf(reply.usage) : null;
+}
+
+/** The provider's counts as ours. `input_tokens` leaves both cache counts out; thinking is part of `output_tokens`. */
+export function usageOf(counts: JsonObject): Usage {
+  const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
+  return {
+    ...emptyUsage(),
+    inputTokens: tokens(counts.input_tokens),
+    cacheReadTokens: tokens(counts.cache_read_input_tokens),
+    cacheWriteTokens: tokens(counts.cache_creation_input_tokens),
+    outputTokens: tokens(counts.output_tokens),
+    reasoningTokens: tokens(details.thinking_tokens),
+    raw: counts,
+  };
+}
+
+/** Counts of a stream so far. Those of `message_delta` are cumulative, so they replace earlier ones; null says nothing. */
+export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
+  if (!isObject(later)) return counts;
+  return { ...counts, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };
+}
+
+/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+export function chatUsage(usage: Usage, strict: boolean): JsonObject {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
+  return {
+    prompt_tokens: inputTokens + cacheReadTokens + cacheWriteTokens,
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens(usage),
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    ...(strict ? {} : { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens }),
+  };
+}
+
+/** Reads a Messages event stream: counts from `message_start` and `message_delta`, its end from `message_stop`. */
+export function messagesStreamReader(): StreamReader {
+  let counts: JsonObject | null = null;
+  let complete = false;
+  let fault: GatewayError | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data)) return;
+      if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);
+      else if (data.type === 'message_delta') counts = laterCounts(counts, data.usage);
+      else if (data.type === 'message_stop') complete = true;
+      else if (data.type === 'error') fault = streamFault(data);
+    },
+    usage: () => (counts === null ? null : usageOf(counts)),
+    complete: () => complete,
+    error: () => fault,
+  };
+}
+
+function tokens(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
+}
