@@ -15,9 +15,13 @@ export interface Endpoint {
   readonly operation: OperationName | null;
   /** Scopes of which the key needs one. */
   readonly scopes: readonly string[];
-  /** Wire format of errors in streams. */
-  readonly format: 'chat' | 'messages' | 'responses' | 'plain';
+  /** Wire format of errors, in streams and plain. */
+  readonly format: WireFormat;
+  /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
+  readonly proxyPath: string;
 }
+
+export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
 
 /** Who is calling, as far as the key says. Holds no secret. */
 export interface Identity {
@@ -72,12 +76,20 @@ export class RequestContext {
   readonly headerPrefix: string;
   plan: Plan;
   traceId: string;
+  /** Monotonic milliseconds at arrival. */
+  startedAtMs = 0;
   identity: Identity | null = null;
+  /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
+  keyHeader: string | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;
   requestTarget: RequestTarget | null = null;
   metadata: Readonly<Record<string, string>> = noMetadata;
+  /** Query that goes upstream on pass-through routes: the client's, less an `@slug/` in its `model`. */
+  query: string;
   body: Uint8Array | null = null;
+  /** True once `params` differ from what `body` says: the bytes can no longer be sent as they came. */
+  bodyChanged = false;
   params: JsonObject | null = null;
   model: string | null = null;
   stream = false;
@@ -94,7 +106,11 @@ export class RequestContext {
   /** Headers plugins add to the reply. */
   readonly replyHeaders: HeaderList = [];
   aborted = false;
+  /** Ends the upstream exchange at hand; set by the attempt that runs. */
+  abortUpstream: (() => void) | null = null;
   ended = false;
+  /** True once the plan counts this request among its running ones. */
+  planEntered = false;
   /** Typed slots that plugins own, by index from `Services.newSlot()`. */
   readonly slots: unknown[] = [];
 
@@ -111,6 +127,7 @@ export class RequestContext {
     this.id = init.id;
     this.receivedAtMs = init.receivedAtMs;
     this.request = init.request;
+    this.query = init.request.query;
     this.gatewayHeaders = init.gatewayHeaders;
     this.endpoint = init.endpoint;
     this.headerPrefix = init.headerPrefix;

@@ -20,6 +20,9 @@ export const apiKeyDocument = v.object({
   keyId: v.string(),
   /** base64url HMAC-SHA-256 of the secret, see `digestSecret`. */
   digest: v.string(),
+  /** While a rotated key is in transition: the old secret's digest and the ISO time until which it is good. */
+  previousDigest: v.optional(v.nullable(v.string())),
+  previousExpiresAt: v.optional(v.nullable(v.string())),
   type: v.picklist(['organisation-service', 'workspace-service', 'workspace-user']),
   organisationId: v.string(),
   workspaceId: v.nullable(v.string()),

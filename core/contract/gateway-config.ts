@@ -56,7 +56,8 @@ const strategy = v.strictObject({
 
 const cache = v.strictObject({
   mode: v.picklist(['simple']),
-  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  /** Seconds: a minute to ninety days. */
+  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
 });
 
 const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
@@ -98,7 +99,7 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   if (node.strategy?.on_status_codes && node.strategy.mode !== 'fallback') {
     errors.push(`${at('strategy.on_status_codes')}: only the fallback strategy has it`);
   }
-  node.targets?.forEach((child, index) => checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors));
+  for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
 }
 
 /** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */

@@ -1,0 +1,38 @@
+import type { ChangeNotice } from './documents.ts';
+
+/**
+ * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
+ * messages below and leaves all others alone.
+ *
+ * A supervised process (`process.send` is there) stops on SIGTERM and ignores SIGINT: a terminal's ^C reaches the whole
+ * process group, and the supervisor alone decides who stops when. It exits when the IPC channel is gone.
+ */
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage;
+
+/** Sent once, when the process listens and can serve. */
+export interface ReadyMessage {
+  readonly type: 'ready';
+  readonly role: 'gateway' | 'control-plane';
+  readonly port: number;
+}
+
+/** Sent by the control plane before `ready`, only by the start that created these keys. Printed once, stored nowhere. */
+export interface FirstStartMessage {
+  readonly type: 'first-start';
+  readonly base_url: string;
+  readonly control_plane_url: string;
+  readonly admin_key: string;
+  readonly workspace_key: string;
+  readonly workspace_id: string;
+}
+
+/** Sent by the control plane after a commit, passed on to every gateway process in the same order. */
+export interface ChangesMessage {
+  readonly type: 'svc.changes';
+  readonly notice: ChangeNotice;
+}
+
+export const exitCodes = {
+  /** Settings that cannot work, a port that is taken: starting again would not help. EX_CONFIG of sysexits(3). */
+  configuration: 78,
+} as const;

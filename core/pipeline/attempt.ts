@@ -1,0 +1,319 @@
+import type { RequestContext } from '../contract/context.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import { findHeader, type HeaderList, type ReplySink } from '../contract/http.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
+import type { Clock, Reply } from '../contract/plugin.ts';
+import type { OperationCall } from '../contract/provider.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
+import { EventStream } from './event-stream.ts';
+import type { Outgoing } from './outgoing.ts';
+import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
+import { ReplyStream } from './reply-stream.ts';
+import type { ResolvedTarget } from './resolve-target.ts';
+
+/** Largest plain reply that is read before it is sent on. */
+const bufferedReplyBytesMax = 64 * 1024 * 1024;
+/** How much of an error reply is kept when another target may be asked instead. */
+const keptErrorBytesMax = 1024 * 1024;
+
+/** What one try came to. */
+export type Answer =
+  /** The reply is on its way or gone; `error` says why it ended early, if it did. `last` goes out before the end. */
+  | { readonly kind: 'streamed'; readonly status: number; readonly error: GatewayError | null; readonly last: Uint8Array | null }
+  /** The whole reply is here, no byte has left. */
+  | PlainAnswer
+  /** A plugin answered in the provider's place. */
+  | { readonly kind: 'replaced'; readonly reply: Reply }
+  | { readonly kind: 'error'; readonly error: GatewayError };
+
+export interface PlainAnswer {
+  readonly kind: 'plain';
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+  /** Set when the provider answered with an error status. */
+  readonly error: GatewayError | null;
+  readonly retryAfterMs: number | null;
+  /** What was dropped or adapted on the way, on shaped routes. */
+  readonly call: OperationCall | null;
+}
+
+export interface AttemptOptions {
+  readonly transport: UpstreamTransport;
+  readonly clock: Clock;
+  /** True when a reply of this status will be sent whatever it is: no retry and no other target is left for it. */
+  isFinal(status: number): boolean;
+}
+
+/** Sends one call and follows its reply: streamed on, piped through, or read whole, as the route and the plan ask. */
+export function attempt(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  options: AttemptOptions,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
+    run.exchange = options.transport.send(outgoing.call, run);
+    // The client may have left, or the transport failed, before `send` returned.
+    if (run.settled || ctx.aborted) run.exchange.abort();
+    ctx.abortUpstream = run.abort;
+  });
+}
+
+class Attempt implements UpstreamHandler {
+  exchange: UpstreamExchange | null = null;
+  settled = false;
+  readonly #ctx: RequestContext;
+  readonly #sink: ReplySink;
+  readonly #resolved: ResolvedTarget;
+  readonly #outgoing: Outgoing;
+  readonly #options: AttemptOptions;
+  readonly #resolve: (answer: Answer) => void;
+  #status = 0;
+  #headers: HeaderList = [];
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+  #stream: ReplyStream | null = null;
+  #events: EventStream | null = null;
+  #reader: ReturnType<NonNullable<Outgoing['operation']>['streamReader']> | null = null;
+  #translated = false;
+
+  constructor(
+    ctx: RequestContext,
+    sink: ReplySink,
+    resolved: ResolvedTarget,
+    outgoing: Outgoing,
+    options: AttemptOptions,
+    resolve: (answer: Answer) => void,
+  ) {
+    this.#ctx = ctx;
+    this.#sink = sink;
+    this.#resolved = resolved;
+    this.#outgoing = outgoing;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  readonly abort = (): void => {
+    this.exchange?.abort();
+    this.#readUsage();
+    this.#settle({ kind: 'error', error: new GatewayError('client_closed') });
+  };
+
+  onHead(status: number, headers: HeaderList): void {
+    this.#status = status;
+    this.#headers = headers;
+    const ctx = this.#ctx;
+    if (ctx.plan.readsReply) return;
+    const ok = status >= 200 && status < 300;
+    const { operation, operationCall } = this.#outgoing;
+    if (operation && operationCall) {
+      if (!ok || !operationCall.stream || !isEventStream(headers)) return;
+      const translator = operation.translateStream?.(operationCall) ?? null;
+      this.#translated = translator !== null;
+      this.#reader = operation.streamReader();
+      this.#events = new EventStream(this.#reader, translator);
+      this.#open(passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null), undefined);
+    } else if (ok || this.#options.isFinal(status)) {
+      const length = findHeader(headers, 'content-length');
+      this.#open(passedHeaders(headers, null), length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined);
+    }
+  }
+
+  onData(chunk: Uint8Array): boolean {
+    const stream = this.#stream;
+    if (!stream) return this.#keep(chunk);
+    if (!this.#events) return stream.write(chunk);
+    let text: string;
+    try {
+      text = this.#events.push(chunk);
+    } catch (thrown) {
+      this.#fail(toGatewayError(thrown));
+      return true;
+    }
+    if (!this.#translated) return stream.write(chunk);
+    return text === '' ? true : stream.write(Buffer.from(text));
+  }
+
+  onEnd(): void {
+    if (!this.#stream) this.#endPlain();
+    else if (this.#stream.decided) void this.#stream.decided.then(() => this.#endStream());
+    else this.#endStream();
+  }
+
+  onError(error: GatewayError): void {
+    this.#readUsage();
+    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, last: null });
+    else this.#settle({ kind: 'error', error });
+  }
+
+  #open(headers: HeaderList, contentLength: number | undefined): void {
+    const ctx = this.#ctx;
+    ctx.provider = this.#resolved.adapter.id;
+    addGatewayHeaders(ctx, headers, this.#outgoing.operationCall);
+    this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, { status: this.#status, headers }, contentLength);
+    this.#sink.onDrain(() => this.exchange?.resume());
+    try {
+      this.#stream.decide(() => this.exchange?.resume());
+    } catch (thrown) {
+      this.#fail(toGatewayError(thrown));
+      return;
+    }
+    if (this.#stream.replacement) this.#replace(this.#stream.replacement);
+  }
+
+  #keep(chunk: Uint8Array): boolean {
+    this.#size += chunk.length;
+    const ok = this.#status < 300;
+    if (this.#size > (ok ? bufferedReplyBytesMax : keptErrorBytesMax)) {
+      // An error page without end is cut where we stop reading; a reply that should be JSON is not usable in part.
+      if (!ok) return true;
+      this.#fail(
+        new GatewayError('upstream_invalid', {
+          message: `The reply of ${this.#resolved.adapter.id} is larger than ${bufferedReplyBytesMax} bytes`,
+        }),
+      );
+      return true;
+    }
+    this.#chunks.push(chunk);
+    return true;
+  }
+
+  #endStream(): void {
+    const stream = this.#stream as ReplyStream;
+    if (stream.replacement) return this.#replace(stream.replacement);
+    let error: GatewayError | null = null;
+    let last: Uint8Array | null = null;
+    if (this.#events && this.#reader) {
+      const text = this.#events.end();
+      if (this.#translated && text !== '') last = Buffer.from(text);
+      error = this.#reader.error?.() ?? null;
+      if (!error && !this.#reader.complete()) {
+        error = new GatewayError('stream_incomplete', {
+          message: `${this.#resolved.adapter.id} ended the stream before it was complete`,
+        });
+        // What a translator would add to round the reply off would make a cut stream look whole.
+        last = null;
+      }
+      this.#ctx.usage = this.#reader.usage();
+    }
+    if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
+    stream.start();
+    this.#settle({ kind: 'streamed', status: this.#status, error, last });
+  }
+
+  #endPlain(): void {
+    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks);
+    const { operation, operationCall } = this.#outgoing;
+    const ok = this.#status >= 200 && this.#status < 300;
+    if (!operation || !operationCall) {
+      const error = ok ? null : this.#fault(parseJson(body)).error;
+      this.#plain(passedHeaders(this.#headers, null), body, error);
+      return;
+    }
+    if (!ok) return this.#endFault(body);
+    if (operationCall.stream && isEventStream(this.#headers)) return this.#endBufferedStream(body);
+    const reply = parseJson(body);
+    if (!reply) {
+      const error = new GatewayError('upstream_invalid', {
+        message: `Invalid response received from ${this.#resolved.adapter.id}: ${excerpt(body)}`,
+      });
+      return this.#settle({ kind: 'error', error });
+    }
+    try {
+      this.#ctx.usage = operation.usage(reply);
+      const shaped = operation.fromProvider ? operation.fromProvider(reply, operationCall) : reply;
+      const same = shaped === reply;
+      const headers = passedHeaders(this.#headers, same ? null : 'application/json');
+      this.#plain(headers, same ? body : Buffer.from(JSON.stringify(shaped)), null);
+    } catch (thrown) {
+      const error = new GatewayError('upstream_invalid', {
+        cause: thrown,
+        detail: thrown instanceof Error ? thrown.message : String(thrown),
+      });
+      this.#settle({ kind: 'error', error });
+    }
+  }
+
+  /** A stream that a plugin wanted to read whole: translated at once instead of chunk by chunk. */
+  #endBufferedStream(body: Uint8Array): void {
+    const { operation, operationCall } = this.#outgoing;
+    if (!operation || !operationCall) return;
+    const translator = operation.translateStream?.(operationCall) ?? null;
+    const reader = operation.streamReader();
+    const events = new EventStream(reader, translator);
+    const text = events.push(body) + events.end();
+    this.#ctx.usage = reader.usage();
+    const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
+    if (error) return this.#settle({ kind: 'error', error });
+    const headers = passedHeaders(this.#headers, translator ? 'text/event-stream; charset=utf-8' : null);
+    this.#plain(headers, translator ? Buffer.from(text) : body, null);
+  }
+
+  #endFault(body: Uint8Array): void {
+    const parsed = parseJson(body);
+    const { error, reply } = this.#fault(parsed, body);
+    this.#plain(passedHeaders(this.#headers, 'application/json'), Buffer.from(JSON.stringify(reply)), error);
+  }
+
+  #plain(headers: HeaderList, body: Uint8Array, error: GatewayError | null): void {
+    const { operationCall: call } = this.#outgoing;
+    this.#settle({ kind: 'plain', status: this.#status, headers, body, error, retryAfterMs: error?.retryAfterMs ?? null, call });
+  }
+
+  /** The provider's error as ours, and the body a client of a shaped route reads (data-plane §10). */
+  #fault(parsed: JsonObject | null, raw?: Uint8Array): { error: GatewayError; reply: JsonObject } {
+    const id = this.#resolved.adapter.id;
+    const fault = this.#resolved.adapter.error(this.#status, parsed, this.#headers);
+    const message = parsed || !raw ? fault.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
+    const error = new GatewayError('upstream_status', {
+      status: this.#status,
+      message,
+      retryAfterMs: fault.retryAfterMs ?? undefined,
+    });
+    const body: JsonObject = { error: { message, type: fault.type, param: fault.param, code: fault.code }, provider: id };
+    return { error, reply: this.#ctx.endpoint?.format === 'messages' ? { type: 'error', ...body } : body };
+  }
+
+  #replace(reply: Reply): void {
+    this.exchange?.abort();
+    this.#settle({ kind: 'replaced', reply });
+  }
+
+  #fail(error: GatewayError): void {
+    this.exchange?.abort();
+    this.onError(error);
+  }
+
+  #readUsage(): void {
+    if (this.#reader && !this.settled) this.#ctx.usage = this.#reader.usage();
+  }
+
+  #settle(answer: Answer): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.#resolve(answer);
+  }
+}
+
+function isEventStream(headers: HeaderList): boolean {
+  return findHeader(headers, 'content-type')?.startsWith('text/event-stream') ?? false;
+}
+
+function parseJson(body: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The beginning of an unreadable reply, so that a caller sees what the provider really said. */
+function excerpt(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 2000))
+    .toString('utf8')
+    .replace(/\p{Cc}+/gu, ' ');
+}

@@ -1,0 +1,67 @@
+import type { GatewayConfig, RetryConfig } from '../contract/gateway-config.ts';
+import { providerSettingKeys } from '../contract/gateway-config.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Retry, Target } from '../contract/plan.ts';
+import { Secret } from '../contract/secret.ts';
+
+/** Statuses retried when the config lists none (data-plane §4.5). */
+const retryStatusCodes = [429, 500, 502, 503, 504, 529];
+
+/**
+ * The leaves of a config's strategy tree in document order, with inheritance applied once (data-plane §4.3): parameter
+ * objects merge shallowly and the child wins, everything else is the child's if set, else the parent's.
+ */
+export function compileTargets(config: GatewayConfig): Target[] {
+  const targets: Target[] = [];
+  walk(config, 'config', null, targets);
+  return targets;
+}
+
+function walk(node: GatewayConfig, path: string, parent: Inherited | null, targets: Target[]): void {
+  const own = inherit(node, parent);
+  if (node.targets) {
+    for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own, targets);
+    return;
+  }
+  targets.push({ ...own, index: targets.length, path });
+}
+
+type Inherited = Omit<Target, 'index' | 'path'>;
+
+function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
+  const named = node.provider ?? (node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`);
+  // A child that names its own provider does not take the parent's key, host or provider settings with it.
+  const sameProvider = named === undefined;
+  return {
+    provider: named ?? parent?.provider ?? null,
+    apiKey: node.api_key !== undefined ? new Secret(node.api_key) : sameProvider ? (parent?.apiKey ?? null) : null,
+    customHost: node.custom_host ?? parent?.customHost ?? null,
+    settings: { ...parent?.settings, ...settingsOf(node) },
+    overrideParams: merge(parent?.overrideParams, node.override_params),
+    defaultParams: merge(parent?.defaultParams, node.default_params),
+    dropParams: node.drop_params ?? parent?.dropParams ?? null,
+    retry: node.retry ? compileRetry(node.retry) : (parent?.retry ?? null),
+    timeoutMs: node.request_timeout ?? parent?.timeoutMs ?? null,
+    forwardHeaders: node.forward_headers?.map((name) => name.toLowerCase()) ?? parent?.forwardHeaders ?? null,
+    strict: node.strict_open_ai_compliance ?? parent?.strict ?? null,
+  };
+}
+
+function compileRetry(retry: RetryConfig): Retry {
+  return {
+    attempts: retry.attempts,
+    statusCodes: retry.on_status_codes ?? retryStatusCodes,
+    useRetryAfter: retry.use_retry_after_header ?? retry.use_retry_after_headers ?? false,
+  };
+}
+
+function settingsOf(node: GatewayConfig): JsonObject {
+  const settings: JsonObject = {};
+  for (const key of providerSettingKeys) if (node[key] !== undefined) settings[key] = node[key];
+  return settings;
+}
+
+function merge(parent: Readonly<JsonObject> | null | undefined, own: JsonObject | undefined): Readonly<JsonObject> | null {
+  if (!own) return parent ?? null;
+  return parent ? { ...parent, ...own } : own;
+}

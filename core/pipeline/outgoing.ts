@@ -1,0 +1,195 @@
+import type { RequestContext } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { HeaderList } from '../contract/http.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { Target } from '../contract/plan.ts';
+import type { Operation, OperationCall } from '../contract/provider.ts';
+import type { UpstreamCall } from '../contract/upstream.ts';
+import { isGatewayHeader } from './gateway-headers.ts';
+import type { ResolvedTarget } from './resolve-target.ts';
+import { shapeParams } from './shape-params.ts';
+
+export interface OutgoingOptions {
+  readonly prefixes: readonly string[];
+  readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
+  readonly streamedBodyBytesMax: number;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/** One call ready to leave, and what the adapter will need to read its reply. */
+export interface Outgoing {
+  readonly call: UpstreamCall;
+  readonly operation: Operation | null;
+  readonly operationCall: OperationCall | null;
+}
+
+/** Request headers that never go upstream as the client sent them: framing, hop-by-hop, and where the reply is ours to encode. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'connection',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+]);
+
+/** What a client sends as its own provider credential; a stored provider brings another one, and only that one. */
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
+
+/** Header names that would let a caller speak to a metadata service or an internal router through us. */
+const refusedForwards: ReadonlySet<string> = new Set([
+  ...ownHeaders,
+  'metadata',
+  'metadata-flavor',
+  'x-aws-ec2-metadata-token',
+  'x-aws-ec2-metadata-token-ttl-seconds',
+  'x-google-metadata-request',
+  'x-forwarded-host',
+  'x-original-url',
+  'x-rewrite-url',
+]);
+
+/** The call of a shaped route: the adapter's path and body, its headers, and the few client headers it asks for. */
+export function shapedCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const name = ctx.endpoint?.operation;
+  const operation = name ? resolved.adapter.operations[name] : undefined;
+  if (!name || !operation) {
+    throw new GatewayError('unsupported_operation', {
+      message: `${name ?? 'This operation'} is not supported by ${resolved.adapter.id}`,
+    });
+  }
+  const given = ctx.params as JsonObject;
+  const params = shapeParams(given, target);
+  const operationCall: OperationCall = {
+    model: typeof params.model === 'string' ? params.model : '',
+    stream: ctx.stream,
+    params,
+    settings: resolved.settings,
+    strict: ctx.requestTarget?.strict ?? target.strict ?? true,
+    dropped: [],
+    adapted: [],
+    nowSeconds: Math.floor(options.now() / 1000),
+    newId: (prefix) => prefix + options.newId(),
+  };
+  ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
+  const body = operation.toProvider ? operation.toProvider(params, operationCall) : params;
+  // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
+  const bytes = body === given && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
+  const headers: HeaderList = [
+    'content-type',
+    'application/json',
+    'accept',
+    ctx.stream ? 'text/event-stream' : 'application/json',
+  ];
+  for (const header of resolved.headers) headers.push(header);
+  for (const forwarded of resolved.adapter.forwards ?? []) forward(ctx, forwarded, headers);
+  addForwarded(ctx, target, headers, options);
+  return {
+    call: {
+      tenant: tenantOf(ctx),
+      origin: resolved.origin,
+      path: resolved.basePath + operation.path(operationCall),
+      method: 'POST',
+      headers,
+      body: bytes,
+      timeouts: timeoutsOf(ctx, target, options),
+    },
+    operation,
+    operationCall,
+  };
+}
+
+/** The call of a pass-through route: everything the client sent, less what is ours, plus the provider's credential. */
+export function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const below = ctx.endpoint?.proxyPath ?? '';
+  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below) : below;
+  const headers: HeaderList = [...resolved.headers];
+  const fixed = resolved.headers.length;
+  const sent = ctx.request.headers;
+  const hopNames =
+    ctx.request
+      .header('connection')
+      ?.toLowerCase()
+      .split(/[,\s]+/) ?? [];
+  for (let i = 0; i < sent.length; i += 2) {
+    const name = sent[i] as string;
+    if (ownHeaders.has(name) || isGatewayHeader(name, options.prefixes) || carriesOurKey(ctx, name)) continue;
+    if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
+    if (hasHeader(headers, name, fixed)) continue;
+    headers.push(name, sent[i + 1] as string);
+  }
+  return {
+    call: {
+      tenant: tenantOf(ctx),
+      origin: resolved.origin,
+      path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
+      method: ctx.request.method,
+      headers,
+      body: ctx.body ?? (ctx.request.body.length === 0 ? null : ctx.request.body),
+      timeouts: timeoutsOf(ctx, target, options),
+      bodyBytesMax: options.streamedBodyBytesMax,
+    },
+    operation: null,
+    operationCall: null,
+  };
+}
+
+/** True when this header of the client carried the gateway's own key: such a header never leaves. */
+function carriesOurKey(ctx: RequestContext, name: string): boolean {
+  return name === ctx.keyHeader;
+}
+
+function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {
+  for (const name of ctx.requestTarget?.forwardHeaders ?? target.forwardHeaders ?? []) {
+    if (refusedForwards.has(name) || isGatewayHeader(name, options.prefixes)) {
+      throw new GatewayError('bad_request', {
+        message: `forward_headers: ${name} cannot be forwarded`,
+        param: 'forward_headers',
+      });
+    }
+    forward(ctx, name, headers);
+  }
+}
+
+/** Adds a client header under its own name, unless the provider's own settings have said it already. */
+function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
+  if (carriesOurKey(ctx, name) || hasHeader(headers, name, headers.length)) return;
+  const value = ctx.request.header(name);
+  if (value !== undefined) headers.push(name, value);
+}
+
+function hasHeader(headers: HeaderList, name: string, end: number): boolean {
+  for (let i = 0; i < end; i += 2) if (headers[i] === name) return true;
+  return false;
+}
+
+function timeoutsOf(ctx: RequestContext, target: Target, options: OutgoingOptions): UpstreamCall['timeouts'] {
+  const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
+  return {
+    connectMs: Math.min(options.timeouts.connectMs, requestMs),
+    firstByteMs: requestMs,
+    idleMs: options.timeouts.idleMs,
+    // A streamed reply may go on for as long as it keeps coming; its clock stops at the first byte.
+    totalMs: ctx.stream || ctx.endpoint?.operation === null ? 0 : requestMs,
+  };
+}
+
+function tenantOf(ctx: RequestContext): string {
+  return ctx.identity?.organisationId ?? '';
+}
+
+function encode(body: JsonObject): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify(body));
+  } catch (thrown) {
+    // Only nesting beyond the stack does this: the value came from JSON.
+    throw new GatewayError('bad_request', { message: 'The body is nested too deeply', cause: thrown });
+  }
+}

@@ -1,0 +1,152 @@
+import * as v from 'valibot';
+import type { RequestContext } from '../contract/context.ts';
+import type { ProviderDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { pathOf } from '../contract/gateway-config.ts';
+import type { HeaderList } from '../contract/http.ts';
+import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
+import type { Target } from '../contract/plan.ts';
+import type { DocumentReader } from '../contract/plugin.ts';
+import type { Credentials, ProviderAdapter, ProviderSettings } from '../contract/provider.ts';
+import type { Secret } from '../contract/secret.ts';
+
+/** A target with everything an attempt needs: where, as whom, and through which adapter. */
+export interface ResolvedTarget {
+  readonly adapter: ProviderAdapter;
+  /** Slug of the stored provider, null for a provider named by type. */
+  readonly slug: string | null;
+  readonly settings: ProviderSettings;
+  readonly credentials: Credentials;
+  readonly origin: string;
+  /** Path part of the base URL, without trailing slash. */
+  readonly basePath: string;
+  /** Credential, version and custom headers of every call. */
+  readonly headers: HeaderList;
+}
+
+export interface ResolverOptions {
+  readonly providers: ReadonlyMap<string, ProviderAdapter>;
+  readonly documents: DocumentReader;
+  /** Opens the sealed secrets of a stored provider. */
+  openSecrets(document: ProviderDocument): Credentials;
+  /** Scheme, host, port and path of a base URL; throws GatewayError `invalid_custom_host`. */
+  parseBaseUrl(url: string): { origin: string; path: string };
+  readonly now: () => number;
+}
+
+export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<ResolvedTarget>;
+
+/**
+ * Turns a target of a plan into a place to call. Stored providers and targets that carry all they need are resolved once per
+ * document or plan; what depends on the request's headers is put together each time.
+ */
+export function createResolver(options: ResolverOptions): ResolveTarget {
+  const stored = new WeakMap<ProviderDocument, ResolvedTarget>();
+  const fixed = new WeakMap<Target, ResolvedTarget>();
+
+  return (ctx, target) => {
+    const name = target.provider ?? ctx.requestTarget?.provider ?? null;
+    if (name === null) throw new GatewayError('missing_provider');
+    if (!name.startsWith('@')) return ownCredentials(ctx, target, name);
+    const slug = name.slice(1).split('/', 1)[0] as string;
+    const identity = ctx.identity;
+    if (!identity) throw new GatewayError('internal', { detail: 'a target was resolved before the caller was known' });
+    const document = options.documents.get('provider', `${identity.workspaceId}/${slug}`);
+    return isPromise(document)
+      ? document.then((found) => fromStore(ctx, target, slug, found))
+      : fromStore(ctx, target, slug, document);
+  };
+
+  function fromStore(ctx: RequestContext, target: Target, slug: string, document: ProviderDocument | null): ResolvedTarget {
+    if (!document) {
+      throw new GatewayError('invalid_provider', { message: `Following keys are not valid: ${slug}`, param: 'provider' });
+    }
+    if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
+      throw new GatewayError('invalid_provider', { message: `The provider @${slug} has expired`, param: 'provider' });
+    }
+    let resolved = stored.get(document);
+    if (!resolved) {
+      resolved = build(
+        adapterOf(document.provider),
+        slug,
+        document.settings,
+        options.openSecrets(document),
+        document.customHeaders,
+      );
+      stored.set(document, resolved);
+    }
+    const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
+    // A stored credential goes to the host it was stored for and nowhere else.
+    if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
+      throw new GatewayError('invalid_custom_host', {
+        message: `Invalid custom host: @${slug} has a stored credential, which is only sent to its own host; set custom_host on its integration instead`,
+        param: 'custom_host',
+      });
+    }
+    const settings = { ...ctx.requestTarget?.settings, ...target.settings };
+    if (Object.keys(settings).length === 0) return resolved;
+    return build(resolved.adapter, slug, { ...document.settings, ...settings }, resolved.credentials, document.customHeaders);
+  }
+
+  function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
+    const known = fixed.get(target);
+    if (known) return known;
+    const asked = ctx.requestTarget;
+    const host = asked?.customHost ?? target.customHost;
+    const apiKey = target.apiKey ?? asked?.apiKey ?? null;
+    const settings: JsonObject = { ...asked?.settings, ...target.settings };
+    if (host !== null && host !== undefined) settings.custom_host = host;
+    // A key saved in a config belongs to the host saved beside it; a host from a header must bring its own key.
+    if (target.apiKey && asked?.customHost && asked.customHost !== target.customHost) {
+      throw new GatewayError('invalid_custom_host', {
+        message:
+          'Invalid custom host: a key from a config is only sent to the host of that config; send the provider key with the request',
+        param: 'x-svc-custom-host',
+      });
+    }
+    const credentials: Record<string, Secret> = apiKey ? { api_key: apiKey } : {};
+    const resolved = build(adapterOf(type), null, settings, credentials, null);
+    const complete = target.provider !== null && target.apiKey !== null && !asked?.customHost && noSettings(asked?.settings);
+    if (complete) fixed.set(target, resolved);
+    return resolved;
+  }
+
+  function adapterOf(type: string): ProviderAdapter {
+    const adapter = options.providers.get(type);
+    if (adapter) return adapter;
+    throw new GatewayError('invalid_provider', {
+      message: `Invalid provider passed: ${type} is not a provider this gateway knows`,
+      param: 'provider',
+    });
+  }
+
+  function build(
+    adapter: ProviderAdapter,
+    slug: string | null,
+    given: JsonObject,
+    credentials: Credentials,
+    customHeaders: Readonly<Record<string, string>> | null,
+  ): ResolvedTarget {
+    const parsed = v.safeParse(adapter.settings, given);
+    if (!parsed.success) {
+      const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
+      throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
+    }
+    const settings = parsed.output;
+    const customHost = given.custom_host;
+    const base = options.parseBaseUrl(
+      typeof customHost === 'string' && customHost !== '' ? customHost : adapter.baseUrl(settings),
+    );
+    const headers = [...adapter.headers(settings, credentials)];
+    for (const [name, value] of Object.entries(customHeaders ?? {})) headers.push(name.toLowerCase(), value);
+    return { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers };
+  }
+}
+
+function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {
+  return resolved.origin === base.origin && resolved.basePath === base.path;
+}
+
+function noSettings(settings: Readonly<JsonObject> | undefined): boolean {
+  return settings === undefined || Object.keys(settings).length === 0;
+}

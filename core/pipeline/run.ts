@@ -1,0 +1,244 @@
+import { type Endpoint, type Outcome, RequestContext } from '../contract/context.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
+import { isPromise } from '../contract/json.ts';
+import type { Reply, Services } from '../contract/plugin.ts';
+import type { Answer } from './attempt.ts';
+import type { Chain } from './compile-plan.ts';
+import { type Dispatcher, dispatch } from './dispatch.ts';
+import { endRequest } from './end.ts';
+import { readGatewayHeaders } from './gateway-headers.ts';
+import type { PlanStore } from './plan-store.ts';
+import { readParams } from './read-body.ts';
+import { addGatewayHeaders } from './reply-headers.ts';
+import { streamError } from './stream-error.ts';
+import { traceIdOf } from './trace-id.ts';
+
+/** What a path means: an endpoint of the data plane, the control plane, or nothing. */
+type Match = Endpoint | 'control-plane' | 'not-found' | 'method-not-allowed';
+
+export interface PipelineOptions {
+  readonly chain: Chain;
+  readonly plans: PlanStore;
+  readonly services: Services;
+  readonly dispatcher: Dispatcher;
+  readonly prefixes: readonly string[];
+  readonly jsonBodyBytesMax: number;
+  match(method: string, path: string): Match;
+  /** Status, headers and body of an error in the format of the route. */
+  errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain'): Reply;
+  forwardToControlPlane(request: InboundRequest, sink: ReplySink): void;
+}
+
+export type Handle = (request: InboundRequest, sink: ReplySink) => void;
+
+/** The whole data plane behind one function: a request goes in, one reply comes out of the sink, one record is left. */
+export function createHandler(options: PipelineOptions): Handle {
+  return (request, sink) => {
+    const match = options.match(request.method, request.path);
+    if (match === 'control-plane') {
+      options.forwardToControlPlane(request, sink);
+      return;
+    }
+    const { values, prefix } = readGatewayHeaders(request.headers, options.prefixes);
+    const id = options.services.newId();
+    const ctx = new RequestContext({
+      id,
+      receivedAtMs: options.services.clock.now(),
+      request,
+      gatewayHeaders: values,
+      headerPrefix: prefix,
+      endpoint: typeof match === 'string' ? null : match,
+      plan: options.plans.base,
+      traceId: traceIdOf(values, request, id),
+    });
+    ctx.startedAtMs = options.services.clock.elapsed();
+    sink.onAbort(() => {
+      ctx.aborted = true;
+      ctx.abortUpstream?.();
+      end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
+    });
+    void run(options, ctx, sink, match).catch((thrown: unknown) => refuse(options, ctx, sink, toGatewayError(thrown)));
+  };
+}
+
+async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {
+  if (match === 'not-found')
+    throw new GatewayError('not_found', { message: `Not Found: ${ctx.request.method} ${ctx.request.path.slice(0, 200)}` });
+  if (match === 'method-not-allowed') throw new GatewayError('method_not_allowed');
+  const reply = await askPlugins(options, ctx);
+  if (ctx.aborted) return;
+  if (reply) return sendReply(options, ctx, sink, reply);
+  const answer = await dispatch(ctx, sink, options.dispatcher);
+  if (!ctx.aborted) await deliver(options, ctx, sink, answer);
+}
+
+/** Runs `onRequest` down the list. The body is read just before the first hook that may look at it. */
+async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
+  const { beforeBody, beforePlan } = options.chain;
+  for (let i = 0; ; i++) {
+    if (i === beforeBody && ctx.endpoint?.operation) await readParams(ctx, options.jsonBodyBytesMax);
+    if (i === beforePlan) {
+      options.plans.enter(ctx);
+      if (!ctx.endpoint?.operation && mustBuffer(ctx, options.jsonBodyBytesMax)) {
+        ctx.body = await ctx.request.body.bytes(options.jsonBodyBytesMax);
+        ctx.requestBytes = ctx.body.length;
+      }
+    }
+    // The plan may have been replaced by the hook before: the list is read anew each time.
+    const hook = ctx.plan.onRequest[i];
+    if (!hook) {
+      if (ctx.requestBytes === 0) ctx.requestBytes = Math.max(0, ctx.request.body.length);
+      return undefined;
+    }
+    const outcome = hook(ctx);
+    const reply = isPromise(outcome) ? await outcome : outcome;
+    if (reply || ctx.aborted) return reply ?? undefined;
+  }
+}
+
+/** A pass-through body is kept when a plugin reads it, or when it may have to be sent a second time. */
+function mustBuffer(ctx: RequestContext, bytesMax: number): boolean {
+  const length = ctx.request.body.length;
+  if (length === 0) return false;
+  if (ctx.plan.readsBody) return true;
+  const again = ctx.plan.targets.length > 1 || (ctx.plan.targets[0]?.retry?.attempts ?? 0) > 0;
+  return again && length > 0 && length <= bytesMax;
+}
+
+async function deliver(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: Answer): Promise<void> {
+  switch (answer.kind) {
+    case 'error':
+      throw answer.error;
+    case 'replaced':
+      return sendReply(options, ctx, sink, answer.reply);
+    case 'streamed':
+      return endStream(options, ctx, sink, answer);
+    case 'plain': {
+      const head = { status: answer.status, headers: answer.headers };
+      for (const hook of ctx.plan.onResponse) {
+        const outcome = hook(ctx, head);
+        const reply = isPromise(outcome) ? await outcome : outcome;
+        if (reply) return sendReply(options, ctx, sink, reply);
+      }
+      let body = answer.body;
+      for (const hook of ctx.plan.onBody) {
+        const outcome = hook(ctx, head, body);
+        body = (isPromise(outcome) ? await outcome : outcome) ?? body;
+      }
+      for (const hook of ctx.plan.onChunk) {
+        const passed = hook(ctx, body);
+        if (passed === null) break;
+        body = passed;
+      }
+      addGatewayHeaders(ctx, answer.headers, answer.call);
+      complete(
+        options,
+        ctx,
+        sink,
+        { kind: answer.error ? 'failed' : 'success', status: head.status, error: answer.error },
+        head.headers,
+        body,
+      );
+    }
+  }
+}
+
+function endStream(
+  options: PipelineOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  answer: Extract<Answer, { kind: 'streamed' }>,
+): void {
+  if (answer.last) sink.write(answer.last);
+  if (!answer.error) {
+    end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
+    return sink.end();
+  }
+  const event = streamError(answer.error, ctx.endpoint?.format ?? 'plain');
+  end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
+  if (event === '') return sink.destroy();
+  sink.write(Buffer.from(event));
+  sink.end();
+}
+
+function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
+  const headers = [...reply.headers];
+  addGatewayHeaders(ctx, headers, null);
+  complete(
+    options,
+    ctx,
+    sink,
+    { kind: reply.status < 400 ? 'success' : 'refused', status: reply.status, error: null },
+    headers,
+    reply.body,
+  );
+}
+
+/** The exit of everything that went wrong before the first byte. */
+function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, error: GatewayError): void {
+  if (ctx.aborted || ctx.ended) {
+    if (!sink.finished) sink.destroy();
+    return;
+  }
+  if (error.code === 'internal')
+    options.services.log.error(
+      { requestId: ctx.id, reason: error.detail, cause: stackOf(error.cause) },
+      'a request failed inside the gateway',
+    );
+  void askOnError(ctx, error)
+    .catch((thrown: unknown) => {
+      options.services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'onError of a plugin threw');
+      return undefined;
+    })
+    .then((replacement) => {
+      if (sink.started) {
+        end(options, ctx, { kind: 'cut', status: error.status, error });
+        return sink.destroy();
+      }
+      if (replacement) return sendReply(options, ctx, sink, replacement);
+      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain');
+      const headers = [...reply.headers];
+      addGatewayHeaders(ctx, headers, null);
+      complete(
+        options,
+        ctx,
+        sink,
+        { kind: ctx.attempts.length > 0 ? 'failed' : 'refused', status: reply.status, error },
+        headers,
+        reply.body,
+      );
+    });
+}
+
+async function askOnError(ctx: RequestContext, error: GatewayError): Promise<Reply | undefined> {
+  for (const hook of ctx.plan.onError) {
+    const outcome = hook(ctx, error);
+    const reply = isPromise(outcome) ? await outcome : outcome;
+    if (reply) return reply;
+  }
+  return undefined;
+}
+
+function complete(
+  options: PipelineOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  outcome: Outcome,
+  headers: HeaderList,
+  body: Uint8Array | string,
+): void {
+  ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  ctx.firstByteAtMs = options.services.clock.elapsed();
+  // The record is safe before the last byte leaves: a client that has its answer has been counted.
+  end(options, ctx, outcome);
+  sink.send(outcome.status, headers, body);
+}
+
+function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
+  endRequest(ctx, outcome, options.plans, options.services.log);
+}
+
+function stackOf(cause: unknown): string | null {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : null;
+}

@@ -1,0 +1,46 @@
+import { isObject, type JsonObject } from '../contract/json.ts';
+import type { Target } from '../contract/plan.ts';
+
+/**
+ * The parameters for one target: defaults fill what is absent, overrides replace, drops remove, in this order. Returns the
+ * same object when nothing changed, so that the caller can tell whether the client's bytes may go as they came.
+ */
+export function shapeParams(params: JsonObject, target: Target): JsonObject {
+  if (!target.defaultParams && !target.overrideParams && !target.dropParams) return params;
+  let shaped: JsonObject = { ...target.defaultParams, ...params, ...target.overrideParams };
+  if (target.dropParams) {
+    shaped = structuredClone(shaped);
+    for (const path of target.dropParams) dropPath(shaped, parsePath(path));
+  }
+  return shaped;
+}
+
+/** `tools[*].function.strict`, `a["b"]`, `messages[0].name` as keys; `*` stands for every element. */
+export function parsePath(path: string): string[] {
+  return path
+    .replace(
+      /\[(?:"([^"]*)"|'([^']*)'|([^\]]*))\]/g,
+      (_match, double: string, single: string, bare: string) => `.${double ?? single ?? bare}`,
+    )
+    .split('.')
+    .filter((key) => key !== '');
+}
+
+function dropPath(value: unknown, keys: readonly string[]): void {
+  const [key, ...rest] = keys;
+  if (key === undefined) return;
+  if (Array.isArray(value)) {
+    if (key === '*') {
+      for (const item of value) dropPath(item, rest);
+      return;
+    }
+    const index = Number(key);
+    if (!Number.isInteger(index) || index < 0 || index >= value.length) return;
+    if (rest.length === 0) value.splice(index, 1);
+    else dropPath(value[index], rest);
+    return;
+  }
+  if (!isObject(value) || !Object.hasOwn(value, key)) return;
+  if (rest.length === 0) delete value[key];
+  else dropPath(value[key], rest);
+}

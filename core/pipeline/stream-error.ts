@@ -1,0 +1,20 @@
+import type { WireFormat } from '../contract/context.ts';
+import { errorTable, type GatewayError } from '../contract/errors.ts';
+
+/**
+ * The last event of a stream that could not be completed, in the format of its route; empty for bytes we do not shape, where
+ * only a cut connection can say it.
+ */
+export function streamError(error: GatewayError, format: WireFormat): string {
+  const type = errorTable[error.code].type;
+  switch (format) {
+    case 'chat':
+      return `data: ${JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } })}\n\n`;
+    case 'messages':
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'api_error', message: error.message, code: error.code } })}\n\n`;
+    case 'responses':
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', code: error.code, message: error.message, param: error.param })}\n\n`;
+    case 'plain':
+      return '';
+  }
+}

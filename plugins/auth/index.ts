@@ -1,0 +1,127 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
+import { digestSecret, type ParsedApiKey, parseApiKey } from '../../core/contract/api-key.ts';
+import type { Identity, RequestContext } from '../../core/contract/context.ts';
+import type { ApiKeyDocument } from '../../core/contract/documents.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { findCredential } from './credential.ts';
+import { FailureLimit } from './failure-limit.ts';
+
+/** Who is calling: finds the service key, checks it against its document, and refuses keys that may not use the route. */
+export const auth = definePlugin({
+  name: 'auth',
+  stage: 'auth',
+  config: v.optional(v.strictObject({})),
+  onConfig: (_config, _scope, services) => createHooks(services),
+});
+
+/** A key that was verified once: the same credential is then only compared by its SHA-256. */
+interface Verified {
+  readonly sha256: string;
+  readonly identity: Identity;
+  readonly expiresAtMs: number;
+}
+
+function createHooks(services: Services): Hooks {
+  // Weak: when a change notice replaces the document, what was verified against the old one is gone with it.
+  const verified = new WeakMap<ApiKeyDocument, Verified>();
+  const failures = new FailureLimit(services.clock);
+
+  return {
+    onRequest(ctx) {
+      const credential = findCredential(ctx);
+      if (credential === null)
+        throw new GatewayError('invalid_api_key', {
+          message: 'Invalid API Key: send it as x-svc-api-key or as Authorization: Bearer',
+        });
+      const key = parseApiKey(credential);
+      if (!key) throw refused(ctx, failures);
+      const document = lookUp(ctx, key);
+      return isPromise(document)
+        ? document.then((found) => admit(ctx, credential, key, found))
+        : admit(ctx, credential, key, document);
+    },
+  };
+
+  function lookUp(ctx: RequestContext, key: ParsedApiKey): Maybe<ApiKeyDocument | null> {
+    const document = services.documents.get('api-key', key.id);
+    // Only a key that is not in memory costs anybody anything, so only those are held back.
+    if (isPromise(document) && failures.isOver(ctx.request.remoteAddress)) {
+      document.catch(() => undefined);
+      throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
+    }
+    return document;
+  }
+
+  function admit(ctx: RequestContext, credential: string, key: ParsedApiKey, document: ApiKeyDocument | null): undefined {
+    const sha256 = hash('sha256', credential, 'base64');
+    let entry = document ? verified.get(document) : undefined;
+    if (!document || entry?.sha256 !== sha256) {
+      // An unknown id costs the same digest as a known one.
+      const digest = digestSecret(services.apiKeyPepper, key.secret);
+      if (!document || !kindMatches(key, document) || !secretMatches(document, digest, services.clock.now()))
+        throw refused(ctx, failures);
+      entry = { sha256, identity: identityOf(document), expiresAtMs: expiryOf(document, digest) };
+      verified.set(document, entry);
+    }
+    if (document.status === 'expired' || entry.expiresAtMs <= services.clock.now()) throw new GatewayError('api_key_expired');
+    ctx.identity = entry.identity;
+    checkAccess(ctx, document);
+    return undefined;
+  }
+}
+
+function checkAccess(ctx: RequestContext, document: ApiKeyDocument): void {
+  if (document.type === 'organisation-service' || document.workspaceId === null) {
+    throw new GatewayError('forbidden', {
+      message: 'Forbidden! An organisation (admin) key cannot call models; use a workspace key',
+    });
+  }
+  const needed = ctx.endpoint?.scopes ?? [];
+  if (needed.length === 0) return;
+  const scopes = ctx.identity?.scopes;
+  for (const scope of needed) if (scopes?.has(scope)) return;
+  throw new GatewayError('forbidden', { message: `Forbidden! The key needs the scope ${needed.join(' or ')}` });
+}
+
+function secretMatches(document: ApiKeyDocument, digest: string, nowMs: number): boolean {
+  if (equal(document.digest, digest)) return true;
+  // While a rotated key is in transition its old secret is still good.
+  if (!document.previousDigest || !document.previousExpiresAt || Date.parse(document.previousExpiresAt) <= nowMs) return false;
+  return equal(document.previousDigest, digest);
+}
+
+function equal(stored: string, computed: string): boolean {
+  const left = Buffer.from(stored);
+  const right = Buffer.from(computed);
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function kindMatches(key: ParsedApiKey, document: ApiKeyDocument): boolean {
+  const kinds = { 'organisation-service': 'admin', 'workspace-service': 'ws', 'workspace-user': 'user' } as const;
+  return kinds[document.type] === key.kind;
+}
+
+function expiryOf(document: ApiKeyDocument, digest: string): number {
+  const own = document.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(document.expiresAt);
+  if (equal(document.digest, digest) || !document.previousExpiresAt) return own;
+  return Math.min(own, Date.parse(document.previousExpiresAt));
+}
+
+function identityOf(document: ApiKeyDocument): Identity {
+  return {
+    keyId: document.keyId,
+    organisationId: document.organisationId,
+    workspaceId: document.workspaceId ?? '',
+    userId: document.userId,
+    scopes: new Set(document.scopes),
+    defaults: document.defaults,
+  };
+}
+
+function refused(ctx: RequestContext, failures: FailureLimit): GatewayError {
+  failures.count(ctx.request.remoteAddress);
+  return new GatewayError('invalid_api_key');
+}

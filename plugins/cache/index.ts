@@ -1,0 +1,95 @@
+import { LRUCache } from 'lru-cache';
+import { findHeader } from '../../core/contract/http.ts';
+import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { cacheKey } from './key.ts';
+import { cacheConfig } from './schema.ts';
+
+/** Answers a request that was answered before: exact match, in the memory of this process, per workspace. */
+export const cache = definePlugin({
+  name: 'cache',
+  stage: 'cache',
+  after: ['config-resolution'],
+  reads: { request: 'body', response: 'chunks' },
+  config: cacheConfig,
+  slice: (config) => config.cache,
+  onConfig(config, _scope, services) {
+    if (!config) return null;
+    const kept = storeOf(services);
+    return createHooks(kept.entries, kept.slot, (config.max_age ?? defaultMaxAgeSeconds) * 1000);
+  },
+});
+
+interface Entry {
+  readonly contentType: string;
+  readonly chunks: Uint8Array[];
+  readonly bytes: number;
+}
+
+/** What a request that missed collects on its way back. */
+interface Collecting {
+  readonly key: string;
+  contentType: string | null;
+  chunks: Uint8Array[];
+  bytes: number;
+}
+
+const defaultMaxAgeSeconds = 604_800;
+const entryBytesMax = 4 * 1024 * 1024;
+const storeBytesMax = 64 * 1024 * 1024;
+
+/** One store per process, shared by all configs: entries are told apart by their keys. */
+const stores = new WeakMap<Services, { entries: LRUCache<string, Entry>; slot: number }>();
+
+function storeOf(services: Services): { entries: LRUCache<string, Entry>; slot: number } {
+  let store = stores.get(services);
+  if (!store) {
+    const entries = new LRUCache<string, Entry>({
+      maxSize: storeBytesMax,
+      sizeCalculation: (entry) => entry.bytes + 512,
+      maxEntrySize: entryBytesMax,
+    });
+    store = { entries, slot: services.newSlot() };
+    stores.set(services, store);
+  }
+  return store;
+}
+
+function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeMs: number): Hooks {
+  return {
+    onRequest(ctx) {
+      // Pass-through is byte for byte: nothing of it is kept.
+      if (!ctx.endpoint?.operation) return undefined;
+      const key = cacheKey(ctx);
+      const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
+      if (refresh) entries.delete(key);
+      const entry = refresh ? undefined : entries.get(key);
+      if (entry) {
+        ctx.cacheStatus = 'HIT';
+        const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
+        return { status: 200, headers: ['content-type', entry.contentType], body };
+      }
+      ctx.cacheStatus = refresh ? 'REFRESH' : 'MISS';
+      ctx.slots[slot] = { key, contentType: null, chunks: [], bytes: 0 } satisfies Collecting;
+      return undefined;
+    },
+    onResponse(ctx, head) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (collecting && head.status === 200)
+        collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';
+    },
+    onChunk(ctx, chunk) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (!collecting?.contentType) return chunk;
+      collecting.bytes += chunk.length;
+      if (collecting.bytes > entryBytesMax) collecting.contentType = null;
+      else collecting.chunks.push(chunk);
+      return chunk;
+    },
+    onEnd(ctx, outcome) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
+      const { contentType, chunks, bytes } = collecting;
+      entries.set(collecting.key, { contentType, chunks, bytes }, { ttl: maxAgeMs });
+    },
+  };
+}

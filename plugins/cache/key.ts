@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import type { RequestContext } from '../../core/contract/context.ts';
+
+/**
+ * Everything the answer depends on, as one digest: workspace, config version, route, body, and where the request's own headers
+ * would send it. Metadata is part of it unless a namespace stands in its place (data-plane §5). Two tenants never share an
+ * entry, nor do two callers who bring provider keys of their own.
+ */
+export function cacheKey(ctx: RequestContext): string {
+  const target = ctx.requestTarget;
+  const digest = createHash('sha256');
+  digest.update(
+    JSON.stringify([
+      ctx.identity?.workspaceId,
+      ctx.configVersionId ?? ctx.plan.config,
+      ctx.endpoint?.name,
+      target?.provider ?? null,
+      target?.customHost ?? null,
+      target?.settings ?? null,
+      target?.strict ?? null,
+      target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
+      target?.apiKey ? createHash('sha256').update(target.apiKey.reveal()).digest('base64') : null,
+      ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
+    ]),
+  );
+  digest.update(ctx.body ?? '');
+  return digest.digest('base64');
+}
+
+function sortedMetadata(ctx: RequestContext): [string, string][] {
+  return Object.entries(ctx.metadata).sort(([left], [right]) => (left < right ? -1 : 1));
+}

@@ -1,0 +1,154 @@
+import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+import { providerSettingKeys } from '../../core/contract/gateway-config.ts';
+import type { JsonObject } from '../../core/contract/json.ts';
+import type { Services } from '../../core/contract/plugin.ts';
+import { Secret } from '../../core/contract/secret.ts';
+
+const settingHeaders = providerSettingKeys.map((key) => ({ key, header: key.replaceAll('_', '-') }));
+
+/**
+ * Takes `@slug/` off the model of the body, or of the query on pass-through routes, and returns `@slug`. Model names that
+ * begin `@cf/` or `@hf/` are names, not slugs.
+ */
+export function stripModelSlug(ctx: RequestContext): string | null {
+  const model = ctx.model;
+  if (model !== null && ctx.params) {
+    const split = splitModel(model);
+    if (!split) return null;
+    ctx.model = split.model;
+    ctx.params = { ...ctx.params, model: split.model };
+    ctx.bodyChanged = true;
+    return split.slug;
+  }
+  return ctx.query.includes('model=') ? stripQueryModel(ctx) : null;
+}
+
+/** What headers and model say about where to go; null when they say nothing. */
+export function readRequestTarget(ctx: RequestContext, modelSlug: string | null, services: Services): RequestTarget | null {
+  const headers = ctx.gatewayHeaders;
+  const provider = providerOf(ctx, modelSlug, services);
+  const customHost = headers.get('custom-host') ?? null;
+  if (customHost !== null) {
+    const fault = services.checkCustomHost(customHost);
+    if (fault !== null)
+      throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${fault}`, param: 'x-svc-custom-host' });
+  }
+  const timeoutMs = timeoutOf(headers.get('request-timeout'));
+  const forwardHeaders = forwardOf(headers.get('forward-headers'));
+  const strict = booleanOf(headers.get('strict-open-ai-compliance'), 'x-svc-strict-open-ai-compliance');
+  const settings = settingsOf(ctx);
+  const apiKey = providerKeyOf(ctx);
+  if (
+    provider === null &&
+    customHost === null &&
+    timeoutMs === null &&
+    forwardHeaders === null &&
+    strict === null &&
+    settings === noSettings &&
+    apiKey === null
+  ) {
+    return null;
+  }
+  return { provider, apiKey, customHost, settings, timeoutMs, forwardHeaders, strict };
+}
+
+function providerOf(ctx: RequestContext, modelSlug: string | null, services: Services): string | null {
+  const named = ctx.gatewayHeaders.get('provider');
+  if (named !== undefined && named !== '') {
+    if (named.startsWith('@')) return named.split('/', 1)[0] as string;
+    if (services.isProvider(named)) return named;
+    throw new GatewayError('invalid_provider', {
+      message: `Invalid provider passed: ${named.slice(0, 100)}`,
+      param: 'x-svc-provider',
+    });
+  }
+  const virtualKey = ctx.gatewayHeaders.get('virtual-key');
+  if (virtualKey !== undefined && virtualKey !== '') return `@${virtualKey.replace(/^@/, '')}`;
+  return modelSlug;
+}
+
+/** The caller's own provider key: what is in Authorization, x-api-key or api-key beside the gateway's key. */
+function providerKeyOf(ctx: RequestContext): Secret | null {
+  for (const name of ['authorization', 'x-api-key', 'api-key']) {
+    if (name === ctx.keyHeader) continue;
+    const value = ctx.request.header(name);
+    if (value !== undefined) return new Secret(name === 'authorization' ? value.replace(/^bearer\s+/i, '') : value);
+  }
+  return null;
+}
+
+const noSettings: JsonObject = Object.freeze({});
+
+function settingsOf(ctx: RequestContext): JsonObject {
+  let settings: JsonObject = noSettings;
+  for (const { key, header } of settingHeaders) {
+    const value = ctx.gatewayHeaders.get(header);
+    if (value === undefined) continue;
+    if (settings === noSettings) settings = {};
+    settings[key] = value;
+  }
+  return settings;
+}
+
+function timeoutOf(value: string | undefined): number | null {
+  if (value === undefined || value === '') return null;
+  const ms = /^\d{1,8}$/.test(value) ? Number(value) : 0;
+  if (ms >= 1) return ms;
+  throw new GatewayError('bad_request', {
+    message: 'x-svc-request-timeout must be a whole number of milliseconds above 0',
+    param: 'x-svc-request-timeout',
+  });
+}
+
+function forwardOf(value: string | undefined): string[] | null {
+  if (value === undefined) return null;
+  const names = value
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '');
+  for (const name of names) {
+    if (!/^[a-z0-9-]{1,128}$/.test(name) || name.endsWith('forward-headers')) {
+      throw new GatewayError('bad_request', {
+        message: `x-svc-forward-headers: ${name.slice(0, 128)} cannot be forwarded`,
+        param: 'x-svc-forward-headers',
+      });
+    }
+  }
+  return names;
+}
+
+function booleanOf(value: string | undefined, name: string): boolean | null {
+  if (value === undefined) return null;
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  throw new GatewayError('bad_request', { message: `${name} must be true or false`, param: name });
+}
+
+function splitModel(model: string): { slug: string; model: string } | null {
+  if (model.charCodeAt(0) !== 64 || model.startsWith('@cf/') || model.startsWith('@hf/')) return null;
+  const end = model.indexOf('/');
+  if (end <= 1) return null;
+  return { slug: model.slice(0, end), model: model.slice(end + 1) };
+}
+
+function stripQueryModel(ctx: RequestContext): string | null {
+  let slug: string | null = null;
+  const parts = ctx.query.split('&').map((part) => {
+    if (!part.startsWith('model=')) return part;
+    const split = splitModel(safeDecode(part.slice('model='.length)));
+    if (!split) return part;
+    slug = split.slug;
+    return `model=${encodeURIComponent(split.model)}`;
+  });
+  if (slug !== null) ctx.query = parts.join('&');
+  return slug;
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import type { Outcome, RequestContext } from '../../core/contract/context.ts';
+import { definePlugin } from '../../core/contract/plugin.ts';
+import type { RequestRecord } from '../../core/contract/record.ts';
+
+/** One record per request, whatever its outcome, safe on disk before the reply is complete. */
+export const record = definePlugin({
+  name: 'record',
+  stage: 'record',
+  config: v.optional(v.strictObject({})),
+  onConfig(_config, _scope, services) {
+    return { onEnd: (ctx, outcome) => services.journal.append(toRecord(ctx, outcome, services.clock.elapsed())) };
+  },
+});
+
+/** The record of a request that has come to its end. */
+export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: number): RequestRecord {
+  const usage = ctx.usage;
+  const attempts = ctx.attempts.map((attempt) => ({
+    targetPath: attempt.targetPath,
+    provider: attempt.provider,
+    providerSlug: attempt.providerSlug,
+    status: attempt.status,
+    errorCode: attempt.errorCode,
+    durationMs: round(attempt.durationMs),
+  }));
+  return {
+    id: ctx.id,
+    traceId: ctx.traceId,
+    spanId: ctx.gatewayHeaders.get('span-id') ?? null,
+    parentSpanId: ctx.gatewayHeaders.get('parent-span-id') ?? null,
+    spanName: ctx.gatewayHeaders.get('span-name') ?? null,
+    createdAt: new Date(ctx.receivedAtMs).toISOString(),
+    organisationId: ctx.identity?.organisationId ?? null,
+    workspaceId: ctx.identity ? ctx.identity.workspaceId || null : null,
+    apiKeyId: ctx.identity?.keyId ?? null,
+    userId: ctx.identity?.userId ?? null,
+    method: ctx.request.method,
+    path: ctx.request.path,
+    endpoint: ctx.endpoint?.name ?? null,
+    status: outcome.status,
+    outcome: outcome.kind,
+    errorCode: outcome.error?.code ?? null,
+    errorMessage: outcome.error?.message.slice(0, 1000) ?? null,
+    provider: ctx.provider,
+    providerSlug: ctx.providerSlug,
+    model: ctx.model,
+    stream: ctx.stream,
+    configSlug: ctx.configSlug,
+    configVersionId: ctx.configVersionId,
+    targetPath: ctx.targetPath,
+    attempts,
+    retryAttemptCount: ctx.retryAttemptCount,
+    cacheStatus: ctx.cacheStatus,
+    inputTokens: usage?.inputTokens ?? 0,
+    cacheReadTokens: usage?.cacheReadTokens ?? 0,
+    cacheWriteTokens: usage?.cacheWriteTokens ?? 0,
+    outputTokens: usage?.outputTokens ?? 0,
+    reasoningTokens: usage?.reasoningTokens ?? 0,
+    usageEstimated: usage?.estimated ?? false,
+    rawUsage: usage?.raw ?? null,
+    durationMs: round(nowElapsedMs - ctx.startedAtMs),
+    firstByteMs: ctx.firstByteAtMs === null ? null : round(ctx.firstByteAtMs - ctx.startedAtMs),
+    requestBytes: ctx.requestBytes,
+    replyBytes: ctx.replyBytes,
+    clientAddress: ctx.request.remoteAddress,
+    metadata: ctx.metadata,
+  };
+}
+
+/** Microseconds are noise nobody reads; negative times would be a clock fault. */
+function round(ms: number): number {
+  return Math.max(0, Math.round(ms * 100) / 100);
+}
