@@ -1,0 +1,38 @@
+import { createServer } from 'node:net';
+import type { Settings } from '../../config/settings.ts';
+
+/**
+ * One line per port that cannot be listened on, empty when all is well. Looked at before the first child is started, because
+ * gateway processes share their port with whoever asks (SO_REUSEPORT): a second gateway beside a forgotten first one would
+ * quietly take half of its connections.
+ *
+ * @param patienceMs how long a taken port is given to become free, as it does when a previous run is just ending
+ */
+export async function busyPorts(settings: Settings, patienceMs = 2_000): Promise<string[]> {
+  const wanted: { name: string; port: number }[] = [];
+  if (settings.role !== 'control-plane') wanted.push({ name: 'PORT', port: settings.port });
+  if (settings.role !== 'gateway') wanted.push({ name: 'CONTROL_PLANE_PORT', port: settings.controlPlanePort });
+  const giveUpAt = performance.now() + patienceMs;
+  const lines = await Promise.all(
+    wanted.map(async ({ name, port }) => {
+      for (;;) {
+        const code = await tryToListen(settings.host, port);
+        if (code === null) return null;
+        if (code !== 'EADDRINUSE')
+          return `${name}: got "${port}", expected a port this process may listen on at ${settings.host} (${code})`;
+        if (performance.now() >= giveUpAt)
+          return `${name}: got "${port}", expected a free port, but another process listens on ${settings.host}:${port}`;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }),
+  );
+  return lines.filter((line) => line !== null);
+}
+
+function tryToListen(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}

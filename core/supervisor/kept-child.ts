@@ -1,0 +1,119 @@
+import cluster, { type Worker } from 'node:cluster';
+import { provenAfterMs, restartDelayMs } from './restart-delay.ts';
+
+export interface ChildPlan {
+  /** `control-plane` or `gateway 0`, for log lines. */
+  readonly name: string;
+  readonly role: 'gateway' | 'control-plane';
+  /** Absolute path of the program. */
+  readonly entry: string;
+  /** Flags of node itself. */
+  readonly nodeFlags: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ChildEvents {
+  onMessage(child: KeptChild, message: unknown): void;
+  /** False: do not start it again. */
+  onDeath(child: KeptChild, death: Death): boolean;
+}
+
+export interface Death {
+  readonly pid: number | undefined;
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Whether this very life had become ready. */
+  readonly wasReady: boolean;
+  /** Until it is started again, should `onDeath` say so. */
+  readonly restartInMs: number;
+}
+
+/** Time as the supervisor needs it; tests hold it still. */
+export interface SupervisorClock {
+  /** Monotonic milliseconds. */
+  elapsed(): number;
+  /** Calls back once after this time; the returned function takes it back. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** One child that is started again whenever it dies, in the same place, until it is told to stop. */
+export class KeptChild {
+  readonly plan: ChildPlan;
+  /** Whether the present life has reported itself ready. */
+  ready = false;
+  /** Whether any life so far had been ready. */
+  everReady = false;
+  readonly #events: ChildEvents;
+  readonly #clock: SupervisorClock;
+  #worker: Worker | null = null;
+  #deaths = 0;
+  #cancelRestart: (() => void) | null = null;
+
+  constructor(plan: ChildPlan, events: ChildEvents, clock: SupervisorClock) {
+    this.plan = plan;
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  get alive(): boolean {
+    return this.#worker !== null;
+  }
+
+  get pid(): number | undefined {
+    return this.#worker?.process.pid;
+  }
+
+  start(): void {
+    const startedAt = this.#clock.elapsed();
+    // The settings of setupPrimary are global and read by the next fork only: each child brings its own program.
+    cluster.setupPrimary({ exec: this.plan.entry, args: [], execArgv: [...this.plan.nodeFlags] });
+    const worker = cluster.fork(this.plan.env);
+    this.#worker = worker;
+    let ended = false;
+    const end = (code: number | null, signal: string | null): void => {
+      if (ended) return;
+      ended = true;
+      this.#ended(startedAt, worker.process.pid, code, signal);
+    };
+    worker.on('message', (message) => this.#events.onMessage(this, message));
+    worker.on('exit', end);
+    // A process that could not be started at all has no exit event. Other errors are failed sends, which the exit explains.
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) end(null, 'spawn failure');
+    });
+  }
+
+  /** Marks this life as ready. Safe to call twice. */
+  markReady(): void {
+    this.ready = true;
+    this.everReady = true;
+  }
+
+  /** Sends when there is somebody to send to; a child that is just dying misses the message, as it would after its death. */
+  send(message: object): void {
+    if (this.#worker?.isConnected()) this.#worker.send(message, () => {});
+  }
+
+  signal(signal: 'SIGTERM' | 'SIGKILL'): void {
+    this.#worker?.process.kill(signal);
+  }
+
+  /** From now on its death is final; a start that was waiting is taken back. */
+  giveUp(): void {
+    this.#cancelRestart?.();
+    this.#cancelRestart = null;
+  }
+
+  #ended(startedAt: number, pid: number | undefined, code: number | null, signal: string | null): void {
+    const wasReady = this.ready;
+    this.#worker = null;
+    this.ready = false;
+    this.#deaths = this.#clock.elapsed() - startedAt > provenAfterMs ? 1 : this.#deaths + 1;
+    const restartInMs = restartDelayMs(this.#deaths, wasReady);
+    if (!this.#events.onDeath(this, { pid, code, signal, wasReady, restartInMs })) return;
+    this.#cancelRestart = this.#clock.after(restartInMs, () => {
+      this.#cancelRestart = null;
+      this.start();
+    });
+  }
+}

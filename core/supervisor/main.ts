@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { type Environment, loadSettings, SettingsError } from '../../config/load-settings.ts';
+import { misspeltSettings } from '../../config/misspelt-settings.ts';
+import { prepareKeys } from '../../config/prepare-keys.ts';
+import type { Settings } from '../../config/settings.ts';
+import { version } from '../../config/version.ts';
+import { exitCodes } from '../contract/process-messages.ts';
+import { busyPorts } from './check-ports.ts';
+import { helpText } from './help-text.ts';
+import { onStopSignals } from './stop-signals.ts';
+import { startSupervisor } from './supervisor.ts';
+
+/** The program behind `npm start` and `svc-gateway`: checks the settings, starts the processes, waits for their end. */
+async function main(): Promise<number> {
+  const asked = readArguments();
+  if (typeof asked === 'string') return refuse([asked, 'svc-gateway --help lists what there is'], 2);
+  if (asked.help) return show(helpText(version));
+  if (asked.version) return show(`${version}\n`);
+
+  for (const line of misspeltSettings(process.env)) process.stderr.write(`warning: ${line}\n`);
+  let env: Environment;
+  let settings: Settings;
+  try {
+    env = prepareKeys(process.env);
+    settings = loadSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return refuse(error.faults, exitCodes.configuration);
+    throw error;
+  }
+  const busy = await busyPorts(settings);
+  if (busy.length > 0) return refuse(busy, exitCodes.configuration);
+
+  const supervisor = startSupervisor({
+    settings,
+    // Compiled code is kept between starts: it halves the time until a restarted process serves again.
+    env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
+    controlPlaneEntry: programAt('../../admin/main'),
+    gatewayEntry: programAt('../main'),
+    gatewayNodeFlags: ['--max-semi-space-size=64'],
+    print: (text) => process.stdout.write(text),
+    log: pino({ level: settings.logLevel, base: { process: 'supervisor', pid: process.pid } }),
+  });
+  onStopSignals(process, () => performance.now(), supervisor.stop, supervisor.kill);
+  return supervisor.ended;
+}
+
+function readArguments(): { help?: boolean; version?: boolean } | string {
+  try {
+    return parseArgs({ options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } }).values;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The same program from source or from the build: whichever this file itself runs as. */
+function programAt(relative: string): string {
+  return fileURLToPath(new URL(`${relative}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
+}
+
+function show(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+function refuse(lines: readonly string[], code: number): number {
+  process.stderr.write(`${lines.join('\n')}\n`);
+  return code;
+}
+
+process.exitCode = await main();

@@ -1,0 +1,174 @@
+import cluster from 'node:cluster';
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../contract/plugin.ts';
+import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/process-messages.ts';
+import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
+import { readyText } from './ready-text.ts';
+
+export interface SupervisorOptions {
+  readonly settings: Settings;
+  /** What children get as their environment: the settings, keys included. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly controlPlaneEntry: string;
+  readonly gatewayEntry: string;
+  /** Flags of node for gateway processes. */
+  readonly gatewayNodeFlags?: readonly string[];
+  /** Text for the person who started it, not a log line. */
+  print(text: string): void;
+  readonly log: Log;
+  readonly clock?: SupervisorClock;
+}
+
+export interface Supervisor {
+  /** The exit code, once every child has ended. */
+  readonly ended: Promise<number>;
+  /** Orderly: gateways finish what they have begun, then the control plane stops. Safe to call twice. */
+  stop(): void;
+  /** At once: every child is killed. */
+  kill(): void;
+}
+
+/** What a child may take beyond DRAIN_TIMEOUT to write down and ship what it holds. */
+const graceMs = 10_000;
+
+/**
+ * Starts the children this machine's role asks for and keeps them alive. Does no work of its own: it passes change notices
+ * on, prints the first keys once, and decides who starts and stops when.
+ */
+export function startSupervisor(options: SupervisorOptions): Supervisor {
+  const { settings, log } = options;
+  const clock = options.clock ?? systemClock;
+  const children: KeptChild[] = plansOf(options).map((plan) => new KeptChild(plan, { onMessage, onDeath }, clock));
+  const gateways = children.filter((child) => child.plan.role === 'gateway');
+  const controlPlanes = children.filter((child) => child.plan.role === 'control-plane');
+  let state: 'starting' | 'serving' | 'stopping' | 'ended' = 'starting';
+  let exitCode = 0;
+  let stoppingControlPlane = false;
+  let firstStart: FirstStartMessage | null = null;
+  let cancelDeadline: (() => void) | null = null;
+  let end: (code: number) => void;
+  const ended = new Promise<number>((resolve) => {
+    end = resolve;
+  });
+
+  // Children that use node's own listeners accept for themselves: no connection passes through this process.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  for (const child of children) child.start();
+  return { ended, stop: () => stop(0), kill };
+
+  function onMessage(child: KeptChild, raw: unknown): void {
+    const message = raw as Partial<ProcessMessage> | null;
+    if (message?.type === 'svc.changes') {
+      if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
+    } else if (message?.type === 'first-start') {
+      firstStart = message as FirstStartMessage;
+    } else if (message?.type === 'ready') {
+      child.markReady();
+      log.debug({ child: child.plan.name, pid: child.pid }, 'ready');
+      if (state === 'starting' && children.every((each) => each.ready)) announce();
+    }
+  }
+
+  function announce(): void {
+    state = 'serving';
+    options.print(readyText(settings, firstStart));
+    firstStart = null;
+  }
+
+  function onDeath(child: KeptChild, death: Death): boolean {
+    const fields = { child: child.plan.name, pid: death.pid, code: death.code, signal: death.signal };
+    if (state === 'stopping') {
+      if (death.code !== 0) log.warn(fields, 'did not stop cleanly');
+      advanceStop();
+      return false;
+    }
+    if (death.code === exitCodes.configuration && !child.everReady) {
+      // The child has said why on its own; a process that never worked with these settings never will.
+      log.error(fields, 'cannot run with these settings; stopping');
+      stop(exitCodes.configuration);
+      return false;
+    }
+    log.error({ ...fields, restartInMs: death.restartInMs }, 'died; starting it again');
+    return true;
+  }
+
+  function stop(code: number): void {
+    if (state === 'stopping' || state === 'ended') return;
+    state = 'stopping';
+    exitCode = code;
+    for (const child of children) child.giveUp();
+    for (const gateway of gateways) gateway.signal('SIGTERM');
+    setDeadline(gateways, settings.drainTimeoutMs + graceMs);
+    advanceStop();
+  }
+
+  /** The control plane is stopped after the last gateway, which until then ships its records there. */
+  function advanceStop(): void {
+    if (gateways.some((gateway) => gateway.alive)) return;
+    if (controlPlanes.some((child) => child.alive)) {
+      if (stoppingControlPlane) return;
+      stoppingControlPlane = true;
+      for (const child of controlPlanes) child.signal('SIGTERM');
+      setDeadline(controlPlanes, graceMs);
+      return;
+    }
+    cancelDeadline?.();
+    state = 'ended';
+    end(exitCode);
+  }
+
+  function setDeadline(late: readonly KeptChild[], ms: number): void {
+    cancelDeadline?.();
+    cancelDeadline = clock.after(ms, () => {
+      exitCode ||= 1;
+      for (const child of late) child.signal('SIGKILL');
+    });
+  }
+
+  function kill(): void {
+    if (state === 'ended') return;
+    state = 'stopping';
+    exitCode ||= 1;
+    for (const child of children) {
+      child.giveUp();
+      child.signal('SIGKILL');
+    }
+    stoppingControlPlane = true;
+    advanceStop();
+  }
+}
+
+/** Which children run, in the order they are started: the control plane first, since the others ask it for documents. */
+function plansOf(options: SupervisorOptions): ChildPlan[] {
+  const { settings } = options;
+  const plans: ChildPlan[] = [];
+  if (settings.role !== 'gateway') {
+    plans.push({
+      name: 'control-plane',
+      role: 'control-plane',
+      entry: options.controlPlaneEntry,
+      nodeFlags: [],
+      env: options.env,
+    });
+  }
+  if (settings.role === 'control-plane') return plans;
+  for (let slot = 0; slot < settings.gatewayProcesses; slot++) {
+    plans.push({
+      name: `gateway ${slot}`,
+      role: 'gateway',
+      entry: options.gatewayEntry,
+      nodeFlags: options.gatewayNodeFlags ?? [],
+      // The slot outlives the process: whoever is started in it takes over the spool that its predecessor left.
+      env: { ...options.env, SLOT: String(slot) },
+    });
+  }
+  return plans;
+}
+
+const systemClock: SupervisorClock = {
+  elapsed: () => performance.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+};
