@@ -1,0 +1,9 @@
+import { openAiCompatible } from '../shared/openai-compatible.ts';
+
+/** DeepSeek. See README.md for where it differs from OpenAI. */
+export const deepseek = openAiCompatible({
+  id: 'deepseek',
+  baseUrl: 'https://api.deepseek.com',
+  operations: ['chatComplete'],
+  chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+});

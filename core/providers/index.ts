@@ -1,0 +1,37 @@
+import type { ProviderAdapter } from '../contract/provider.ts';
+import { deepseek } from './deepseek/index.ts';
+import { fireworksAi } from './fireworks-ai/index.ts';
+import { groq } from './groq/index.ts';
+import { mistralAi } from './mistral-ai/index.ts';
+import { mock } from './mock/index.ts';
+import { ollama } from './ollama/index.ts';
+import { openai } from './openai/index.ts';
+import { openrouter } from './openrouter/index.ts';
+import { perplexityAi } from './perplexity-ai/index.ts';
+import { togetherAi } from './together-ai/index.ts';
+import { xAi } from './x-ai/index.ts';
+
+/** Every provider, as its folder exports it. A new one is one line here. */
+const adapters: readonly ProviderAdapter[] = [
+  openai,
+  deepseek,
+  fireworksAi,
+  groq,
+  mistralAi,
+  mock,
+  ollama,
+  openrouter,
+  perplexityAi,
+  togetherAi,
+  xAi,
+];
+
+/** The providers by their id of data-plane §7, each with the operations that adapters add. */
+export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
+  adapters.map((adapter) => [adapter.id, withAdapters(adapter)]),
+);
+
+/** The provider with the formats it lacks answered through those it has. */
+export function withAdapters(adapter: ProviderAdapter): ProviderAdapter {
+  return adapter;
+}

@@ -1,0 +1,112 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamTimeouts } from '../../contract/upstream.ts';
+import type { MockClock } from './clock.ts';
+import type { MockReply } from './respond.ts';
+
+export interface MockExchange extends UpstreamExchange {
+  /** Begins to play the reply, as soon as the present call stack is done. */
+  reply(reply: MockReply): void;
+  /** Ends the exchange with an error instead. */
+  fail(error: GatewayError): void;
+}
+
+/**
+ * Plays one reply to a handler as a network would: never from within `send`, pausing when told, silent after an abort, and
+ * subject to the call's own time limits, so that a stalling mock shows what a stalling provider would.
+ */
+export function playReply(timeouts: UpstreamTimeouts, handler: UpstreamHandler, clock: MockClock): MockExchange {
+  let over = false;
+  let paused = false;
+  let started = false;
+  let next: (() => void) | null = null;
+  let cancelStep = (): void => {};
+  let cancelLimit = (): void => {};
+  const cancelTotal = limit(timeouts.totalMs, 'the whole exchange');
+  restartLimit(timeouts.firstByteMs, 'the first byte');
+
+  function limit(timeMs: number, what: string): () => void {
+    return timeMs > 0 ? clock.after(timeMs, () => fail(timedOut(timeMs, what))) : () => {};
+  }
+
+  function restartLimit(timeMs: number, what: string): void {
+    cancelLimit();
+    cancelLimit = limit(timeMs, what);
+  }
+
+  function finish(): boolean {
+    if (over) return false;
+    over = true;
+    cancelStep();
+    cancelLimit();
+    cancelTotal();
+    return true;
+  }
+
+  function fail(error: GatewayError): void {
+    if (finish()) handler.onError(error);
+  }
+
+  function schedule(delayMs: number, step: () => void): void {
+    cancelStep = clock.after(delayMs, () => {
+      if (over) return;
+      if (paused) next = step;
+      else step();
+    });
+  }
+
+  function begin(reply: MockReply): void {
+    if (reply.head) {
+      restartLimit(timeouts.idleMs, 'the next bytes');
+      handler.onHead(reply.status, [...reply.headers]);
+    }
+    if (!over) sendFrom(reply, 0);
+  }
+
+  function sendFrom(reply: MockReply, index: number): void {
+    const chunk = reply.chunks[index];
+    if (chunk === undefined || !reply.head) {
+      conclude(reply);
+      return;
+    }
+    restartLimit(timeouts.idleMs, 'the next bytes');
+    if (!handler.onData(Buffer.from(chunk))) pause();
+    if (over) return;
+    const last = index + 1 === reply.chunks.length;
+    schedule(last ? 0 : reply.cadenceMs, () => sendFrom(reply, index + 1));
+  }
+
+  /** Silence that the receiver asked for is not the provider's: the idle limit rests. */
+  function pause(): void {
+    paused = true;
+    cancelLimit();
+  }
+
+  function conclude(reply: MockReply): void {
+    if (reply.ending === 'silence') return;
+    if (reply.ending === 'cut')
+      fail(new GatewayError('upstream_reset', { detail: 'the mock cut the reply, as the model name asks' }));
+    else if (finish()) handler.onEnd();
+  }
+
+  return {
+    reply(reply) {
+      if (over || started) return;
+      started = true;
+      schedule(reply.delayMs, () => begin(reply));
+    },
+    fail,
+    resume() {
+      if (over || !paused) return;
+      paused = false;
+      restartLimit(timeouts.idleMs, 'the next bytes');
+      const step = next;
+      next = null;
+      if (step) schedule(0, step);
+    },
+    abort: () => void finish(),
+  };
+}
+
+function timedOut(timeMs: number, what: string): GatewayError {
+  return new GatewayError('request_timeout', { detail: `mock: waited ${timeMs}ms for ${what}` });
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { HeaderList } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import { answerTo } from './answer.ts';
+import { embeddingReply } from './embedding.ts';
+import type { MockBehaviour } from './model-name.ts';
+import { parseModelName } from './model-name.ts';
+import { plainReply, streamedReply } from './reply-format.ts';
+
+/** One reply, with the times at which its parts are due. */
+export interface MockReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Wait before the head. */
+  readonly delayMs: number;
+  readonly chunks: readonly string[];
+  /** Wait between two chunks. */
+  readonly cadenceMs: number;
+  /** After the chunks: the orderly end, a broken connection, or silence. */
+  readonly ending: 'end' | 'cut' | 'silence';
+  /** False: not even the head is sent before `cut` or `silence`. */
+  readonly head: boolean;
+}
+
+export type MockOperation = 'chat' | 'text' | 'embeddings';
+
+/** Which operation a request path is, else null: anything else is answered by `passThroughReply`. */
+export function mockOperation(method: string, path: string): MockOperation | null {
+  if (method !== 'POST') return null;
+  const bare = path.split('?', 1)[0];
+  if (bare === '/v1/chat/completions') return 'chat';
+  if (bare === '/v1/completions') return 'text';
+  return bare === '/v1/embeddings' ? 'embeddings' : null;
+}
+
+/** The reply to a request body of one of the operations. */
+export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: number): MockReply {
+  const body = parse(bytes);
+  if (body === null) return refusal(400, 'the body is not a JSON object', null);
+  if (typeof body.model !== 'string') return refusal(400, 'model is required, for example "echo"', 'model');
+  const behaviour = parseModelName(body.model);
+  if ('fault' in behaviour) return refusal(behaviour.unknownModel ? 404 : 400, behaviour.fault, 'model');
+  if (behaviour.status >= 300) return injected(behaviour);
+  if (operation === 'embeddings') {
+    return timed(behaviour, [JSON.stringify(embeddingReply(body, body.model, behaviour.usage))], false);
+  }
+  const answer = answerTo(body, behaviour);
+  const id = `${operation === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID()}`;
+  const frame = { kind: operation, id, model: body.model, createdSeconds: Math.floor(nowMs / 1000) };
+  if (body.stream === true) return timed(behaviour, streamedReply(frame, answer, behaviour.chunks, body), true);
+  return timed(behaviour, [JSON.stringify(plainReply(frame, answer))], false);
+}
+
+/** Says what arrived on any other path: enough to prove that method, path, headers and body came through unchanged. */
+export function passThroughReply(
+  method: string,
+  path: string,
+  headers: HeaderList,
+  body: { readonly bytes: number; readonly sha256: string },
+): MockReply {
+  const seen: Record<string, string> = {};
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (!credentialHeaders.has(name)) seen[name] = headers[i + 1] as string;
+  }
+  return orderly(200, jsonHeaders, JSON.stringify({ object: 'mock.request', method, path, headers: seen, body }));
+}
+
+const credentialHeaders = new Set(['authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie']);
+const jsonHeaders: HeaderList = ['content-type', 'application/json'];
+const streamHeaders: HeaderList = ['content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-cache'];
+
+/** Applies delay, cadence, cut and stall. A plain reply is cut within its bytes, a stream between its events. */
+function timed(behaviour: MockBehaviour, whole: readonly string[], streamed: boolean): MockReply {
+  const { cutAfter, stallAfter, delayMs, cadenceMs, status } = behaviour;
+  const kept = Math.min(cutAfter ?? Number.POSITIVE_INFINITY, stallAfter ?? Number.POSITIVE_INFINITY);
+  const fits = streamed ? kept >= whole.length : kept >= (whole[0] as string).length;
+  const chunks = fits ? whole : streamed ? whole.slice(0, kept) : [(whole[0] as string).slice(0, kept)];
+  const ending = fits ? 'end' : kept === cutAfter ? 'cut' : 'silence';
+  return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: kept > 0 };
+}
+
+function injected(behaviour: MockBehaviour): MockReply {
+  const { status, retryAfterSeconds, delayMs } = behaviour;
+  const extra = retryAfterSeconds === null ? [] : ['retry-after', String(retryAfterSeconds)];
+  const body = errorBody(status, `status ${status}, as the model name asks`, 'model');
+  return { ...orderly(status, [...jsonHeaders, ...extra], JSON.stringify(body)), delayMs };
+}
+
+function refusal(status: number, message: string, param: string | null): MockReply {
+  return orderly(status, jsonHeaders, JSON.stringify(errorBody(status, message, param)));
+}
+
+function orderly(status: number, headers: HeaderList, text: string): MockReply {
+  return { status, headers, delayMs: 0, cadenceMs: 0, chunks: [text], ending: 'end', head: true };
+}
+
+function errorBody(status: number, message: string, param: string | null): JsonObject {
+  const type = errorTypes[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
+  return { error: { message, type, param, code: status === 404 ? 'model_not_found' : null } };
+}
+
+const errorTypes: Record<number, string> = { 401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error' };
+
+function parse(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+
+/**
+ * The plainest value that a JSON Schema allows, so that typed clients can read what the mock answers. Knows the keywords of
+ * structured outputs; strings take `text`. Nesting (and recursion through `$ref`) ends at 12 levels with null.
+ */
+export function exampleOf(schema: unknown, text: string): unknown {
+  return valueFor(schema, text, isObject(schema) ? schema : {}, 0);
+}
+
+function valueFor(schema: unknown, text: string, root: JsonObject, depth: number): unknown {
+  if (!isObject(schema) || depth > 12) return null;
+  if ('const' in schema) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  if (typeof schema.$ref === 'string') return valueFor(definition(root, schema.$ref), text, root, depth + 1);
+  for (const key of ['anyOf', 'oneOf', 'allOf']) {
+    const choices = schema[key];
+    if (Array.isArray(choices)) return valueFor(choices[0], text, root, depth + 1);
+  }
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (type === 'object' || isObject(schema.properties)) {
+    const properties = isObject(schema.properties) ? schema.properties : {};
+    return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, valueFor(inner, text, root, depth + 1)]));
+  }
+  if (type === 'array') {
+    return Array.from({ length: Math.max(1, Number(schema.minItems) || 1) }, () => valueFor(schema.items, text, root, depth + 1));
+  }
+  if (type === 'string') return text;
+  if (type === 'integer' || type === 'number') return typeof schema.minimum === 'number' ? schema.minimum : 1;
+  return type === 'boolean' ? true : null;
+}
+
+/** `#/$defs/name` within the same document. */
+function definition(root: JsonObject, reference: string): unknown {
+  let at: unknown = root;
+  for (const step of reference.replace(/^#\/?/, '').split('/')) {
+    if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+  }
+  return at;
+}

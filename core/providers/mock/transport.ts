@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { GatewayError, toGatewayError } from '../../contract/errors.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/upstream.ts';
+import type { MockClock } from './clock.ts';
+import { wallClock } from './clock.ts';
+import { playReply } from './exchange.ts';
+import { mockOrigin } from './index.ts';
+import type { MockReply } from './respond.ts';
+import { mockOperation, passThroughReply, respond } from './respond.ts';
+
+/** Largest body of a mock completion or embedding, in bytes; pass-through bodies are hashed as they stream and have no limit. */
+const bodyBytesMax = 32 * 1024 * 1024;
+
+/** A transport that answers calls to the mock provider itself and hands every other call to `inner`. */
+export function mockTransport(inner: UpstreamTransport, clock: MockClock = wallClock): UpstreamTransport {
+  return {
+    send: (call, handler) => (call.origin === mockOrigin ? answer(call, handler, clock) : inner.send(call, handler)),
+    close: () => inner.close(),
+  };
+}
+
+function answer(call: UpstreamCall, handler: UpstreamHandler, clock: MockClock): UpstreamExchange {
+  const exchange = playReply(call.timeouts, handler, clock);
+  receive(call, clock, exchange.reply, exchange.fail);
+  return exchange;
+}
+
+/** Takes the request body as it comes, then says what to reply. */
+function receive(
+  call: UpstreamCall,
+  clock: MockClock,
+  reply: (reply: MockReply) => void,
+  fail: (error: GatewayError) => void,
+): void {
+  const operation = mockOperation(call.method, call.path);
+  const parts: Uint8Array[] = [];
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const take = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+    if (operation) parts.push(chunk);
+    else hash.update(chunk);
+  };
+  const finish = (): void => {
+    if (operation) reply(respond(operation, Buffer.concat(parts), clock.now()));
+    else reply(passThroughReply(call.method, call.path, call.headers, { bytes, sha256: hash.digest('hex') }));
+  };
+  const { body } = call;
+  if (body === null || body instanceof Uint8Array) {
+    if (body) take(body);
+    finish();
+    return;
+  }
+  const onData = (chunk: Uint8Array): boolean => {
+    take(chunk);
+    return true;
+  };
+  const limit = Math.min(call.bodyBytesMax ?? Number.MAX_SAFE_INTEGER, operation ? bodyBytesMax : Number.MAX_SAFE_INTEGER);
+  body.pipe(
+    { onData, onEnd: finish, onError: (error) => fail(error instanceof GatewayError ? error : toGatewayError(error)) },
+    limit,
+  );
+}

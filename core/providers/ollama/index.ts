@@ -1,0 +1,18 @@
+import type { ProviderSettings } from '../../contract/provider.ts';
+import { openAiCompatible } from '../shared/openai-compatible.ts';
+
+/** Ollama, wherever the user runs it: `custom_host` is required. */
+export const ollama = openAiCompatible({
+  id: 'ollama',
+  baseUrl: null,
+  pathPrefix: openAiPrefix,
+  operations: ['chatComplete', 'complete', 'embed'],
+  chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  proxyPath: (path, settings) => (path.startsWith('/api/') ? path : openAiPrefix(settings ?? {}) + path),
+});
+
+/** Users give the bare address or, as for the OpenAI SDK, the one with `/v1`: both work. */
+function openAiPrefix(settings: ProviderSettings): string {
+  const host = settings.custom_host;
+  return typeof host === 'string' && /\/v1\/*$/.test(host) ? '' : '/v1';
+}

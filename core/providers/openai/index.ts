@@ -1,0 +1,24 @@
+import type { HeaderList } from '../../contract/http.ts';
+import type { ProviderSettings } from '../../contract/provider.ts';
+import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { openAiSettings } from './settings.ts';
+
+/** OpenAI, and with `custom_host` any server that speaks its API. The format of the chat route is this provider's own. */
+export const openai = openAiCompatible({
+  id: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
+  settings: openAiSettings,
+  headers: accountHeaders,
+  forwards: ['openai-beta'],
+});
+
+/** Which organisation and project are billed (https://platform.openai.com/docs/api-reference/authentication). */
+function accountHeaders(settings: ProviderSettings): HeaderList {
+  const headers: HeaderList = [];
+  for (const name of ['organization', 'project', 'beta']) {
+    const value = settings[`openai_${name}`];
+    if (typeof value === 'string' && value !== '') headers.push(`openai-${name}`, value);
+  }
+  return headers;
+}

@@ -1,0 +1,14 @@
+import { openAiCompatible } from '../shared/openai-compatible.ts';
+
+/** Perplexity. See README.md for where it differs from OpenAI. */
+export const perplexityAi = openAiCompatible({
+  id: 'perplexity-ai',
+  baseUrl: 'https://api.perplexity.ai',
+  operations: ['chatComplete'],
+  chat: {
+    renames: { max_completion_tokens: 'max_tokens' },
+    developerAsSystem: true,
+    streamUsage: 'always',
+    ownFinishReasons: true,
+  },
+});

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { withMappedFinishReasons } from './chat-finish-reason.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { withoutRefused, withRenames, withSystemRole, withUsageInStream } from './chat-request.ts';
+import { chatStream } from './chat-stream.ts';
+import { chatStreamReader } from './chat-stream-reader.ts';
+import { chatUsage } from './chat-usage.ts';
+
+/** Chat completions of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/chat). */
+export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    toProvider: (params, call) => {
+      let body = withUsageInStream(params, quirks);
+      body = withRenames(body, quirks, call);
+      body = withoutRefused(body, quirks, call);
+      return quirks.developerAsSystem ? withSystemRole(body, call) : body;
+    },
+    fromProvider: (reply, call) => (quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(reply) : reply),
+    translateStream: (call) => chatStream(quirks, call),
+    usage: usageOfReply,
+    streamReader: () => chatStreamReader(id),
+  };
+}
+
+function usageOfReply(reply: JsonObject) {
+  return isObject(reply.usage) ? chatUsage(reply.usage) : null;
+}

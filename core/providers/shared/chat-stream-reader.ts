@@ -1,0 +1,44 @@
+import type { GatewayError } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import type { StreamReader } from '../../contract/provider.ts';
+import { chatUsage } from './chat-usage.ts';
+import { streamFault } from './provider-fault.ts';
+
+/**
+ * Follows a stream of chat or text completion chunks. It is complete at `[DONE]`, or once every choice that began has ended:
+ * some compatible servers close without `[DONE]`, and their replies are whole.
+ */
+export function chatStreamReader(id: string): StreamReader {
+  let raw: JsonObject | null = null;
+  let done = false;
+  let error: GatewayError | null = null;
+  const begun = new Set<unknown>();
+  const ended = new Set<unknown>();
+  return {
+    push(event) {
+      const { data } = event;
+      if (!isObject(data)) {
+        if (data.trim() === '[DONE]') done = true;
+        return;
+      }
+      if (data.error) error ??= streamFault(id, data.error);
+      raw = usageIn(data) ?? raw;
+      if (!Array.isArray(data.choices)) return;
+      for (const choice of data.choices) {
+        if (!isObject(choice)) continue;
+        begun.add(choice.index);
+        if (typeof choice.finish_reason === 'string') ended.add(choice.index);
+      }
+    },
+    usage: () => (raw === null ? null : chatUsage(raw)),
+    complete: () => error === null && (done || (begun.size > 0 && ended.size === begun.size)),
+    error: () => error,
+  };
+}
+
+/** Token counts of a chunk; Groq also keeps them under a name of its own. */
+function usageIn(chunk: JsonObject): JsonObject | null {
+  if (isObject(chunk.usage)) return chunk.usage;
+  return isObject(chunk.x_groq) && isObject(chunk.x_groq.usage) ? chunk.x_groq.usage : null;
+}

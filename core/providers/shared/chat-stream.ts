@@ -1,0 +1,32 @@
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import type { OperationCall, StreamTranslator } from '../../contract/provider.ts';
+import { withMappedFinishReasons } from './chat-finish-reason.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { asksForUsage } from './chat-request.ts';
+
+/**
+ * Keeps a stream as the client asked for it: without the chunk of token counts that only we wanted, and with OpenAI's finish
+ * reasons. Null when neither is at stake, so that the bytes pass; events that need no change come back as the same object.
+ */
+export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
+  const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
+  const mapsReasons = quirks.ownFinishReasons === true && call.strict;
+  if (!hidesUsage && !mapsReasons) return null;
+  return {
+    push(event) {
+      const { data } = event;
+      if (!isObject(data)) return [event];
+      if (hidesUsage && isUsageChunk(data)) return [];
+      if (!mapsReasons) return [event];
+      const mapped = withMappedFinishReasons(data);
+      return mapped === data ? [event] : [{ event: event.event, data: mapped }];
+    },
+    end: () => [],
+  };
+}
+
+/** The additional chunk of `stream_options.include_usage`: counts and not a single choice. */
+function isUsageChunk(data: JsonObject): boolean {
+  return isObject(data.usage) && Array.isArray(data.choices) && data.choices.length === 0;
+}

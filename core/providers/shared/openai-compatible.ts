@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import { GatewayError } from '../../contract/errors.ts';
+import type { HeaderList } from '../../contract/http.ts';
+import type { Operation, OperationName, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
+import { chatCompletions } from './chat-completions.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { completions } from './completions.ts';
+import { embeddings } from './embeddings.ts';
+import { providerFault } from './provider-fault.ts';
+import { responses } from './responses.ts';
+
+/** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
+export interface CompatibleProvider {
+  readonly id: string;
+  /** Without trailing slash; null where every user has their own and `custom_host` must say it. */
+  readonly baseUrl: string | null;
+  /** Path of the API below the base URL, default none. */
+  readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
+  readonly operations: readonly CompatibleOperation[];
+  /** Settings beside `custom_host`, by config name. */
+  readonly settings?: v.ObjectEntries;
+  /** Headers beside the credential. */
+  readonly headers?: (settings: ProviderSettings) => HeaderList;
+  readonly forwards?: readonly string[];
+  readonly chat?: ChatQuirks;
+  /** Path of a pass-through call where it is not prefix + path. */
+  readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
+}
+
+export type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>;
+
+/**
+ * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
+ * and where a streamed call has to be asked for its token counts.
+ */
+export function openAiCompatible(row: CompatibleProvider): ProviderAdapter {
+  const prefix = (settings: ProviderSettings): string =>
+    typeof row.pathPrefix === 'function' ? row.pathPrefix(settings) : (row.pathPrefix ?? '');
+  const settingsSchema = v.object({ custom_host: v.optional(v.string()), ...row.settings });
+  const operations: Partial<Record<OperationName, Operation>> = {};
+  for (const name of row.operations) operations[name] = build[name](row, prefix);
+  return {
+    id: row.id,
+    settings: settingsSchema as v.GenericSchema<unknown, ProviderSettings>,
+    baseUrl: (settings) => baseUrlOf(row, settings),
+    headers: (settings, credentials) => {
+      const key = credentials.api_key;
+      const headers = row.headers?.(settings) ?? [];
+      return key === undefined ? headers : ['authorization', `Bearer ${key.reveal()}`, ...headers];
+    },
+    forwards: row.forwards ?? [],
+    proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
+    operations,
+    error: providerFault(row.id),
+  };
+}
+
+type Prefix = (settings: ProviderSettings) => string;
+
+const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefix) => Operation> = {
+  chatComplete: (row, prefix) => chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`),
+  complete: (row, prefix) => completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
+  embed: (_, prefix) => embeddings((call) => `${prefix(call.settings)}/embeddings`),
+  createModelResponse: (row, prefix) => responses(row.id, (call) => `${prefix(call.settings)}/responses`),
+};
+
+function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
+  const custom = settings.custom_host;
+  if (typeof custom === 'string' && custom !== '') return custom.replace(/\/+$/, '');
+  if (row.baseUrl !== null) return row.baseUrl;
+  throw new GatewayError('invalid_custom_host', {
+    message: `Provider ${row.id} has no address of its own: set custom_host, for example x-svc-custom-host: https://llm.example.com`,
+    param: 'custom_host',
+  });
+}

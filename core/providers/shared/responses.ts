@@ -1,0 +1,57 @@
+import type { GatewayError } from '../../contract/errors.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StreamReader } from '../../contract/provider.ts';
+import type { Usage } from '../../contract/usage.ts';
+import { emptyUsage } from '../../contract/usage.ts';
+import { tokenCount } from './chat-usage.ts';
+import { streamFault } from './provider-fault.ts';
+
+/** The Responses API where the provider has it (https://platform.openai.com/docs/api-reference/responses): bytes pass both ways. */
+export function responses(id: string, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage) : null),
+    streamReader: () => responsesStreamReader(id),
+  };
+}
+
+/** The `usage` object of a response in our counts. */
+export function responsesUsage(raw: JsonObject): Usage {
+  const input = isObject(raw.input_tokens_details) ? raw.input_tokens_details : {};
+  const output = isObject(raw.output_tokens_details) ? raw.output_tokens_details : {};
+  const inputTokens = tokenCount(raw.input_tokens);
+  const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  return {
+    ...emptyUsage(),
+    inputTokens: inputTokens - cacheReadTokens,
+    cacheReadTokens,
+    outputTokens: tokenCount(raw.output_tokens),
+    reasoningTokens: tokenCount(output.reasoning_tokens),
+    raw,
+  };
+}
+
+const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Follows a stream of response events: the terminal one carries the whole response, token counts included. */
+function responsesStreamReader(id: string): StreamReader {
+  let raw: JsonObject | null = null;
+  let complete = false;
+  let error: GatewayError | null = null;
+  return {
+    push({ event, data }) {
+      if (!isObject(data)) return;
+      const type = typeof data.type === 'string' ? data.type : event;
+      if (type === 'error') error ??= streamFault(id, isObject(data.error) ? data.error : data);
+      if (type === null || !terminal.has(type)) return;
+      complete = true;
+      if (!isObject(data.response)) return;
+      if (isObject(data.response.usage)) raw = data.response.usage;
+      if (type === 'response.failed') error ??= streamFault(id, data.response.error);
+    },
+    usage: () => (raw === null ? null : responsesUsage(raw)),
+    complete: () => complete,
+    error: () => error,
+  };
+}
