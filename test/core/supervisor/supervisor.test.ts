@@ -1,0 +1,271 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { settingsTable } from '../../../config/settings-table.ts';
+import { version } from '../../../config/version.ts';
+import { isAlive } from '../../support/start-gateway.ts';
+import { until, within } from '../../support/until.ts';
+import { SupervisorRun } from './run-fixture.ts';
+
+let current: SupervisorRun | null = null;
+afterEach(async () => {
+  current?.signal('SIGKILL');
+  await current?.exited;
+  current = null;
+});
+
+function start(fixture = '', env: Record<string, string> = {}): SupervisorRun {
+  current = new SupervisorRun({ FIXTURE: fixture, ...env });
+  return current;
+}
+
+describe('children', () => {
+  it('starts one control plane and the asked number of gateways, and says so once all are ready', async () => {
+    const run = start('', { GATEWAY_PROCESSES: '3' });
+    await run.line(/^gateway ready on http:\/\/127\.0\.0\.1:8787\/v1$/);
+    expect(
+      run.lines
+        .filter((line) => / started /.test(line))
+        .map((line) => line.split(' ')[0])
+        .sort(),
+    ).toEqual(['0', '1', '2', 'control-plane']);
+    expect(run.count(/ready on/)).toBe(1);
+  });
+
+  it('gives its flags to gateways alone', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    expect(
+      run.lines
+        .filter((line) => / started /.test(line))
+        .map((line) => line.split(' ').slice(3).join(' '))
+        .sort(),
+    ).toEqual(['-', '--max-semi-space-size=2', '--max-semi-space-size=2']);
+  });
+
+  it.each([
+    ['gateway', ['0', '1'], /^gateway ready on/],
+    ['control-plane', ['control-plane'], /^control plane ready on http:\/\/127\.0\.0\.1:8788$/],
+  ])('ROLE=%s starts that part alone', async (ROLE, places, ready) => {
+    const run = start('', { ROLE });
+    await run.line(ready);
+    expect(
+      run.lines
+        .filter((line) => / started /.test(line))
+        .map((line) => line.split(' ')[0])
+        .sort(),
+    ).toEqual(places);
+  });
+
+  it('is silent about being ready while one child is not', async () => {
+    const run = start('1:never-ready');
+    await run.line(/^1 started/);
+    await run.line(/^log debug ready .*control-plane/);
+    await run.line(/^log debug ready .*gateway 0/);
+    expect(run.count(/ready on/)).toBe(0);
+  });
+
+  it('prints the first keys once, with a call that can be pasted', async () => {
+    const run = start('control-plane:first-start');
+    await run.line(/^ {2}curl http:\/\/127\.0\.0\.1:8787\/v1\/chat\/completions -H 'x-svc-api-key: svc_ws_made-up' /);
+    await run.line(/^ {2}admin key +svc_admin_made-up$/);
+    process.kill(await run.pidOf('control-plane'), 'SIGKILL');
+    await run.line(/^control-plane started/, 2);
+    await run.line(/^log debug ready .*control-plane/, 2);
+    expect(run.count(/svc_admin_made-up/)).toBe(1);
+    expect(run.count(/ready on/)).toBe(1);
+  });
+
+  it('keeps keys that were given by the environment out of its output', async () => {
+    const run = start('control-plane:first-start', {
+      BOOTSTRAP_ADMIN_KEY: `svc_admin_${'a'.repeat(12)}_${'b'.repeat(46)}`,
+      BOOTSTRAP_WORKSPACE_KEY: `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}`,
+    });
+    await run.line(/-H "x-svc-api-key: \$BOOTSTRAP_WORKSPACE_KEY"/);
+    expect(run.lines.join('\n')).not.toMatch(/made-up|bbbb/);
+  });
+
+  it('passes change notices of the control plane on to every gateway, in order', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    process.kill(await run.pidOf('control-plane'), 'SIGUSR2');
+    await run.line(/^0 notice 3/);
+    await run.line(/^1 notice 3/);
+    for (const place of ['0', '1']) {
+      expect(run.lines.filter((line) => line.startsWith(`${place} notice`))).toEqual(
+        [1, 2, 3].map((revision) => `${place} notice ${revision}`),
+      );
+    }
+  });
+});
+
+describe('death', () => {
+  it('starts a killed gateway again at once and in its own slot, the others go on', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    const [first, other] = [await run.pidOf('1'), await run.pidOf('0')];
+    process.kill(first, 'SIGKILL');
+    expect(await run.line(/^log error died/)).toContain('"restartInMs":0');
+    expect(await run.pidOf('1', 2)).not.toBe(first);
+    await run.line(/^log debug ready .*gateway 1/, 2);
+    expect(isAlive(other)).toBe(true);
+    expect(run.count(/^0 started/)).toBe(1);
+  });
+
+  it('starts a killed control plane again', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    process.kill(await run.pidOf('control-plane'), 'SIGKILL');
+    await run.line(/^log debug ready .*control-plane/, 2);
+  });
+
+  it('waits longer and longer in a crash loop', async () => {
+    const run = start('1:crash');
+    await run.line(/^log error died/, 5);
+    const waits = run.lines
+      .filter((line) => line.startsWith('log error died'))
+      .map((line) => JSON.parse(line.slice('log error died; starting it again '.length)));
+    expect(waits.map((fields) => fields.restartInMs)).toEqual([0, 100, 200, 400, 800]);
+    expect(waits.every((fields) => fields.child === 'gateway 1' && fields.code === 1)).toBe(true);
+  });
+
+  it('stops everything with one line and code 78 when a child cannot run with these settings', async () => {
+    const run = start('1:config-fault');
+    expect(await run.exited).toBe(78);
+    expect(run.count(/^SOME_SETTING: got "x", expected y$/)).toBe(1);
+    expect(run.count(/^1 started/)).toBe(1);
+  });
+
+  it('does not bring a working service down when a later life of a child refuses its settings', async () => {
+    const run = start('1:config-fault-later');
+    await run.line(/ready on/);
+    process.kill(await run.pidOf('1'), 'SIGKILL');
+    await run.line(/^log error died.*"code":78/);
+    await run.line(/^1 started/, 3);
+    expect(isAlive(await run.pidOf('0'))).toBe(true);
+    expect(run.process.exitCode).toBe(null);
+  });
+
+  it('leaves no child behind when it is killed itself', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    const pids = await Promise.all(['control-plane', '0', '1'].map((place) => run.pidOf(place)));
+    run.signal('SIGKILL');
+    await until(() => pids.every((pid) => !isAlive(pid)), { what: 'the end of the orphans' });
+  });
+});
+
+describe('stop', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s stops the gateways, then the control plane, then itself with code 0',
+    async (signal) => {
+      const run = start('0:drain-on-command');
+      await run.line(/ready on/);
+      run.signal(signal);
+      await run.line(/^0 asked-to-stop/);
+      await run.line(/^1 stopped/);
+      expect(run.count(/^control-plane asked-to-stop/)).toBe(0);
+      process.kill(await run.pidOf('0'), 'SIGUSR2');
+      expect(await run.exited).toBe(0);
+      const order = ['0 stopped', 'control-plane asked-to-stop', 'control-plane stopped', 'supervisor ended'].map((line) =>
+        run.lines.indexOf(line),
+      );
+      expect(order).toEqual([...order].sort((a, b) => a - b));
+      expect(order).not.toContain(-1);
+      expect(run.count(/ started /)).toBe(3);
+    },
+  );
+
+  it('a second signal ends it at once, whatever still runs', async () => {
+    const run = start('0:stubborn,control-plane:stubborn');
+    await run.line(/ready on/);
+    const pids = [await run.pidOf('0'), await run.pidOf('control-plane')];
+    run.signal('SIGTERM');
+    await run.line(/^0 asked-to-stop/);
+    run.signal('SIGINT');
+    expect(await run.exited).toBe(1);
+    expect(pids.map(isAlive)).toEqual([false, false]);
+  });
+
+  it('kills a gateway that does not end in time, and still stops the control plane in order', async () => {
+    const run = start('0:stubborn', { DRAIN_TIMEOUT: '2000', DEADLINE_AFTER: '12000' });
+    await run.line(/ready on/);
+    run.signal('SIGTERM');
+    expect(await run.exited).toBe(1);
+    expect(run.count(/^0 stopped/)).toBe(0);
+    expect(run.count(/^control-plane stopped/)).toBe(1);
+  });
+
+  it('takes the ^C that npm repeats for one wish', async () => {
+    const run = start('0:drain-on-command');
+    await run.line(/ready on/);
+    run.signal('SIGINT');
+    run.signal('SIGINT');
+    await run.line(/^0 asked-to-stop/);
+    process.kill(await run.pidOf('0'), 'SIGUSR2');
+    expect(await run.exited).toBe(0);
+  });
+
+  it('does not start a crashed child again that was waiting for its turn', async () => {
+    const run = start('1:crash');
+    await run.line(/^log error died/, 6);
+    run.signal('SIGTERM');
+    expect(await run.exited).toBe(0);
+    expect(run.count(/^1 started/)).toBe(6);
+  });
+});
+
+describe('the program', () => {
+  async function program(
+    args: readonly string[],
+    env: Record<string, string>,
+  ): Promise<{ code: number | null; out: string; err: string }> {
+    const child = spawn(process.execPath, ['core/supervisor/main.ts', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, ...env },
+    });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (text) => (out += text));
+    child.stderr.on('data', (text) => (err += text));
+    const code = await within(
+      new Promise<number | null>((resolve) => child.once('close', resolve)),
+      'the end of the program',
+      20_000,
+    );
+    return { code, out, err };
+  }
+
+  it('prints every setting for --help and its version for --version', async () => {
+    const help = await program(['--help'], {});
+    expect(help.code).toBe(0);
+    for (const row of Object.values(settingsTable)) expect(help.out).toMatch(new RegExp(`^ {2}${row.name} +\\S`, 'm'));
+    expect(await program(['--version'], {})).toEqual({
+      code: 0,
+      out: `${version}\n`,
+      err: '',
+    });
+  });
+
+  it('refuses an unknown argument', async () => {
+    const refused = await program(['--port', '1'], {});
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('--port');
+  });
+
+  it('prints one line per fault, starts nothing and leaves no file behind', async () => {
+    const dataDir = join(await mkdtemp(join(tmpdir(), 'program-')), 'data');
+    const refused = await program([], { DATA_DIR: dataDir, PORT: 'x', ROLE: 'y', GATEWAY_PROCESES: '2' });
+    expect(refused).toEqual({
+      code: 78,
+      out: '',
+      err:
+        'warning: GATEWAY_PROCESES: no such setting; did you mean GATEWAY_PROCESSES?\n' +
+        'PORT: got "x", expected a whole number from 0 to 65535\nROLE: got "y", expected one of all, gateway, control-plane\n',
+    });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+});
