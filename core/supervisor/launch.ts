@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The `svc-gateway` command. Under Node 22 it is the program itself; under any other it starts the program with the Node 22
+ * that was installed beside it, and stands in for it: signals go down, the exit code comes up. Keeps to what Node 18 knows.
+ */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+if (major === 22 && minor >= 18) {
+  await import('./main.ts');
+} else {
+  const node = installedNode();
+  if (node === null) {
+    process.stderr.write(
+      `node: got ${process.version}, expected 22.18 or a later 22 (none was installed beside this package either)\n`,
+    );
+    process.exitCode = 78;
+  } else {
+    const main = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js', import.meta.url));
+    standInFor(spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' }));
+  }
+}
+
+/** Path of the Node executable that came as a package; its name depends on the platform. */
+function installedNode(): string | null {
+  const require = createRequire(import.meta.url);
+  for (const prefix of ['node', 'node-bin']) {
+    const name = `${prefix}-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+    try {
+      const manifest = require.resolve(`${name}/package.json`);
+      const { bin } = JSON.parse(readFileSync(manifest, 'utf8')) as { bin: { node: string } };
+      return join(dirname(manifest), bin.node);
+    } catch {
+      // Not installed under this name.
+    }
+  }
+  return null;
+}
+
+function standInFor(child: ChildProcess): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal === 'SIGKILL' ? 9 : 15);
+  });
+}
