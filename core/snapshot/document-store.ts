@@ -297,7 +297,7 @@ export class DocumentStore implements DocumentReader {
     }
     this.counts.invalid += 1;
     this.#log.error(
-      { kind: shelf.kind, id: shelf.kind === 'api-key' ? 'withheld' : id, revision: reply.revision, reason: made },
+      { kind: shelf.kind, id, revision: reply.revision, reason: made },
       old ? 'a changed document cannot be used: the last good one stays' : 'a document cannot be used',
     );
     if (old) {

@@ -12,12 +12,12 @@ export interface MessageSource {
 export function createIpcBus(source: MessageSource): ChangeBus {
   let listener: ((message: unknown) => void) | null = null;
   return {
-    start(onNotice, onConnected) {
+    start(onNotice) {
       listener = (message) => {
         if (isObject(message) && message.type === changesSubject) onNotice(message.notice);
       };
+      // The channel is as old as the process: there is no connecting, and nothing that could have been missed.
       source.on('message', listener);
-      onConnected();
     },
     async close() {
       if (listener) source.off('message', listener);

@@ -53,20 +53,14 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;
   const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
-  // Restoring counts as a change; what is on disk need not be written again.
   let savedVersion = documents.version;
   let saving: Promise<void> = Promise.resolve();
   let closed = false;
   let cancelSave: () => void = () => {};
 
-  let firstConnection = true;
   bus.start(
     (message) => follower.receive(message),
-    () => {
-      // The first question is asked below in any case.
-      if (!firstConnection) void follower.catchUp();
-      firstConnection = false;
-    },
+    () => void follower.catchUp(),
   );
   const inStep = await follower.catchUp();
   if (!inStep && restored > 0) log.warn({ restored }, 'started from the last known good: the control plane is away');

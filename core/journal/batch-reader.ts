@@ -1,0 +1,65 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Segment } from './segment.ts';
+
+/** Whole lines of one segment as a JSON array, ready to be sent. */
+export interface Batch {
+  readonly segment: Segment;
+  /** The buffer belongs to the reader: valid until the next `read`. */
+  readonly body: Uint8Array;
+  readonly records: number;
+  /** Where the segment is confirmed up to once this batch is. */
+  readonly endBytes: number;
+}
+
+const newline = 0x0a;
+const comma = 0x2c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** Reads segments in large pieces. Lines are not parsed: their newlines become the commas of the array, in place. */
+export class BatchReader {
+  readonly #buffer: Buffer;
+  #file: FileHandle | null = null;
+  #segment: Segment | null = null;
+
+  constructor(batchBytesMax = 1024 * 1024) {
+    this.#buffer = Buffer.allocUnsafe(batchBytesMax);
+    this.#buffer[0] = openBracket;
+  }
+
+  /** The next lines, at most `recordsMax`; null when what is left of the segment holds no whole line. */
+  async read(segment: Segment, recordsMax: number): Promise<Batch | null> {
+    const file = await this.#fileOf(segment);
+    const buffer = this.#buffer;
+    const wanted = Math.min(segment.bytes - segment.shippedBytes, buffer.length - 1);
+    const { bytesRead } = await file.read(buffer, 1, wanted, segment.shippedBytes);
+    const filled = buffer.subarray(0, 1 + bytesRead);
+    let records = 0;
+    let last = 0;
+    while (records < recordsMax) {
+      const next = filled.indexOf(newline, last + 1);
+      if (next === -1) break;
+      if (last > 0) buffer[last] = comma;
+      last = next;
+      records += 1;
+    }
+    if (records === 0) return null;
+    buffer[last] = closeBracket;
+    return { segment, body: buffer.subarray(0, last + 1), records, endBytes: segment.shippedBytes + last };
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    this.#segment = null;
+    await file?.close();
+  }
+
+  async #fileOf(segment: Segment): Promise<FileHandle> {
+    if (this.#file !== null && this.#segment === segment) return this.#file;
+    await this.close();
+    this.#file = await open(segment.path, 'r');
+    this.#segment = segment;
+    return this.#file;
+  }
+}

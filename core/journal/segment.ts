@@ -1,0 +1,84 @@
+import { closeSync, ftruncateSync, mkdirSync, openSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** One file of the spool: whole lines, one record each, oldest first. */
+export interface Segment {
+  readonly path: string;
+  /** Bytes of whole lines in the file. What lies beyond them was torn and is never read. */
+  bytes: number;
+  /** Bytes the control plane has confirmed; starts at 0 again when another process takes the file over. */
+  shippedBytes: number;
+  /** Open for appending; null once it takes no more. */
+  fd: number | null;
+}
+
+const namePattern = /^\d{13}-\d{6}\.ndjson$/;
+
+/** Creates a file no other process has; names sort by age. Throws the file system's error. */
+export function createSegment(directory: string, nowMs: number): Segment {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (let number = 0; ; number += 1) {
+    const path = join(directory, `${String(nowMs).padStart(13, '0')}-${String(number).padStart(6, '0')}.ndjson`);
+    try {
+      return { path, bytes: 0, shippedBytes: 0, fd: openSync(path, 'ax', 0o600) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** The segments an ended process left in this directory, oldest first. */
+export function findSegments(directory: string): Segment[] {
+  const segments: Segment[] = [];
+  for (const name of namesIn(directory)
+    .filter((name) => namePattern.test(name))
+    .sort()) {
+    const path = join(directory, name);
+    segments.push({ path, bytes: statSync(path).size, shippedBytes: 0, fd: null });
+  }
+  return segments;
+}
+
+/** Adds one line, in one write, so that a killed process leaves either all or none of it. Throws when it could not. */
+export function appendLine(segment: Segment, line: string, lineBytes: number): void {
+  if (segment.fd === null) throw new Error('the segment is closed');
+  const written = writeSync(segment.fd, line);
+  if (written !== lineBytes) throw new Error(`only ${written} of ${lineBytes} bytes could be written`);
+  segment.bytes += lineBytes;
+}
+
+/** Empties a segment whose every record is confirmed, so that it can go on being used. */
+export function emptySegment(segment: Segment): void {
+  if (segment.fd === null) return;
+  ftruncateSync(segment.fd, 0);
+  segment.bytes = 0;
+  segment.shippedBytes = 0;
+}
+
+/** Takes no more lines; cuts off a torn last one where the disk lets us. Never throws. */
+export function closeSegment(segment: Segment): void {
+  if (segment.fd === null) return;
+  try {
+    ftruncateSync(segment.fd, segment.bytes);
+  } catch {
+    // `bytes` says what is whole; a later process skips the torn rest by itself.
+  }
+  closeSync(segment.fd);
+  segment.fd = null;
+}
+
+/** Deletes a segment whose every record is confirmed. */
+export function deleteSegment(segment: Segment): void {
+  closeSegment(segment);
+  unlinkSync(segment.path);
+}
+
+/** File names in a directory; none when it is not there. */
+export function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,199 @@
+import * as v from 'valibot';
+import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/internal-api.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+import { type Batch, BatchReader } from './batch-reader.ts';
+import type { RefusedRecords } from './refused-records.ts';
+import type { Spool } from './spool.ts';
+import { realTimers, type Timers } from './timers.ts';
+
+export interface ShipperOptions {
+  readonly spool: Spool;
+  readonly refused: RefusedRecords;
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+/** Counts since start. `torn`: last lines that a killed process did not finish. `refused`: set aside, see RefusedRecords. */
+export interface ShipperCounts {
+  batches: number;
+  inserted: number;
+  duplicates: number;
+  refused: number;
+  torn: number;
+  failures: number;
+}
+
+const recordsMax = 500;
+/** How long a record waits for others when there is little to do. */
+const gatherMs = 100;
+const timeoutMs = 10_000;
+const pauseMsFirst = 100;
+const pauseMsMax = 1000;
+
+/**
+ * Ships the spool in batches, oldest first, one batch at a time, each until it is confirmed: at least once. What is shipped again
+ * after a crash is recognised by its id. When the control plane is away, it goes on trying for ever.
+ */
+export class Shipper {
+  readonly counts: ShipperCounts = { batches: 0, inserted: 0, duplicates: 0, refused: 0, torn: 0, failures: 0 };
+  readonly #options: ShipperOptions;
+  readonly #timers: Timers;
+  readonly #reader = new BatchReader();
+  #cancelTimer: (() => void) | null = null;
+  #running: Promise<void> | null = null;
+  /** Failures in a row. */
+  #failed = 0;
+  /** Halved while a batch is refused as a whole, until the record at fault stands alone. */
+  #recordsMax = recordsMax;
+  #stopped = false;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+
+  constructor(options: ShipperOptions) {
+    this.#options = options;
+    this.#timers = options.timers ?? realTimers;
+    options.spool.onAppend = () => this.#wake();
+    this.#wake();
+  }
+
+  /** Ships what is there, without waiting for more. True when the spool is empty, false when `withinMs` was over before. */
+  async drain(withinMs: number): Promise<boolean> {
+    const { clock, spool, random } = this.#options;
+    this.#deadlineMs = clock.elapsed() + withinMs;
+    while (!this.#stopped && spool.next() !== null && this.#leftMs() > 0) {
+      this.#cancel();
+      // A batch that was sent before may take longer than there is time left.
+      await Promise.race([this.#run(), this.#pause(this.#leftMs())]);
+      if (this.#failed > 0) await this.#pause(Math.min(this.#leftMs(), pauseMsFirst * (0.5 + random())));
+    }
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    return spool.next() === null;
+  }
+
+  /** Sends nothing more; resolves when the batch under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.spool.onAppend = () => {};
+    this.#cancel();
+    await this.#running;
+    await this.#reader.close();
+  }
+
+  /** Called for every record: one comparison when a round is already due. */
+  #wake(): void {
+    if (this.#cancelTimer !== null || this.#running !== null || this.#stopped) return;
+    this.#schedule(gatherMs);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancelTimer = this.#timers.after(delayMs, () => {
+      this.#cancelTimer = null;
+      void this.#run();
+    });
+  }
+
+  #cancel(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+  }
+
+  /** Ships until there is nothing left that fills a batch, or something fails. One run at a time. */
+  #run(): Promise<void> {
+    this.#running ??= this.#ship().finally(() => {
+      this.#running = null;
+      if (this.#stopped || this.#cancelTimer !== null) return;
+      if (this.#failed > 0) this.#schedule(this.#pauseMs());
+      else if (this.#options.spool.next() !== null) this.#schedule(gatherMs);
+    });
+    return this.#running;
+  }
+
+  async #ship(): Promise<void> {
+    for (;;) {
+      const segment = this.#options.spool.next();
+      if (this.#stopped || segment === null || this.#leftMs() <= 0) return;
+      try {
+        const batch = await this.#reader.read(segment, this.#recordsMax);
+        if (batch === null) this.#skipTorn(segment);
+        else if (!(await this.#send(batch))) return;
+        else if (segment.fd !== null && batch.records < recordsMax && this.#recordsMax === recordsMax) return;
+      } catch (error) {
+        this.#fail(error);
+        return;
+      }
+    }
+  }
+
+  /** True when the batch is done with, or a smaller one is to be tried; false after a failure. */
+  async #send(batch: Batch): Promise<boolean> {
+    const { fetch } = this.#options;
+    this.counts.batches += 1;
+    const reply = await fetch('POST', internalPaths.records, batch.body, Math.min(timeoutMs, this.#leftMs()));
+    if (reply.status === 400 || reply.status === 413 || reply.status === 422) {
+      this.#narrow(batch, reply.status);
+      return true;
+    }
+    if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
+    this.#confirm(batch, v.parse(recordsReply, JSON.parse(Buffer.from(reply.body).toString('utf8'))));
+    return true;
+  }
+
+  #confirm(batch: Batch, reply: RecordsReply): void {
+    this.counts.inserted += reply.inserted;
+    this.counts.duplicates += reply.duplicates;
+    if (reply.rejected.length > 0) {
+      this.counts.refused += reply.rejected.length;
+      this.#options.refused.keepSome(batch.body, new Set(reply.rejected));
+    }
+    this.#done(batch);
+  }
+
+  /** One record the control plane cannot even read would hold up all behind it: find it by halves and set it aside. */
+  #narrow(batch: Batch, status: number): void {
+    if (batch.records > 1) {
+      this.#recordsMax = Math.ceil(batch.records / 2);
+      return;
+    }
+    this.counts.refused += 1;
+    this.#options.log.error({ status }, 'the control plane refuses a record: it is set aside');
+    this.#options.refused.keep(batch.body.subarray(1, -1));
+    this.#done(batch);
+  }
+
+  #done(batch: Batch): void {
+    if (this.#failed > 0) this.#options.log.info({ failures: this.#failed }, 'records are shipped again');
+    this.#failed = 0;
+    this.#recordsMax = Math.min(recordsMax, this.#recordsMax * 2);
+    this.#options.spool.confirm(batch.segment, batch.endBytes);
+  }
+
+  #skipTorn(segment: Parameters<Spool['confirm']>[0]): void {
+    this.counts.torn += 1;
+    this.#options.log.warn({ bytes: segment.bytes - segment.shippedBytes }, 'a record was cut off by the end of its process');
+    this.#options.spool.confirm(segment, segment.bytes);
+  }
+
+  #fail(error: unknown): void {
+    this.counts.failures += 1;
+    this.#failed += 1;
+    if (this.#failed === 1) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#options.log.warn({ reason }, 'records cannot be shipped: they wait in the spool');
+    }
+  }
+
+  #pauseMs(): number {
+    return Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(this.#failed - 1, 10)) * (0.5 + this.#options.random() / 2);
+  }
+
+  #leftMs(): number {
+    return this.#deadlineMs - this.#options.clock.elapsed();
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.#timers.after(delayMs, resolve));
+  }
+}

@@ -1,0 +1,179 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { Clock, Journal, Log } from '../contract/plugin.ts';
+import type { RequestRecord } from '../contract/record.ts';
+import { appendLine, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
+
+export interface SpoolOptions {
+  /** Directory of this process alone: `DATA_DIR/spool/<slot>`. */
+  readonly directory: string;
+  /** Further directories whose processes are gone for good: their segments are shipped too. */
+  readonly orphans?: readonly string[];
+  /** Most bytes on disk; beyond that records are refused. */
+  readonly bytesMax: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default 8 MiB. */
+  readonly segmentBytesMax?: number;
+}
+
+/** Counts since start. `lost`: records that could not be written; each was also refused to the caller by a throw. */
+export interface SpoolCounts {
+  appended: number;
+  lost: number;
+}
+
+/** Characters; what a provider may blow a record up to (its own usage object, its error text) is cut off beyond. */
+const lineCharsMax = 128 * 1024;
+const probeEveryMs = 1000;
+const probeBytes = 64 * 1024;
+
+/**
+ * The records of this process on their way to the control plane, one JSON line each, in files. A record is safe from the death of
+ * the process as soon as `append` returns: it was handed to the kernel in one write. (It is not synced: a power cut may take the
+ * last seconds.) One write per record costs 1 to 2 µs beside 2.4 µs for `JSON.stringify`, so nothing is gathered.
+ */
+export class Spool implements Journal {
+  readonly counts: SpoolCounts = { appended: 0, lost: 0 };
+  /** Called after each record; must be cheap. */
+  onAppend: () => void = () => {};
+  readonly #options: SpoolOptions;
+  readonly #segmentBytesMax: number;
+  /** Oldest first; the last one may be open. */
+  readonly #segments: Segment[];
+  #bytes: number;
+  /** Monotonic ms of the last failed write or probe; null while all is well. */
+  #failedAtMs: number | null = null;
+
+  /** Throws when the directory cannot be read or made. */
+  constructor(options: SpoolOptions) {
+    this.#options = options;
+    this.#segmentBytesMax = options.segmentBytesMax ?? 8 * 1024 * 1024;
+    this.#segments = [...(options.orphans ?? []), options.directory].flatMap(findSegments);
+    this.#bytes = this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
+    this.#segments.push(createSegment(options.directory, options.clock.now()));
+  }
+
+  /** Throws GatewayError `unavailable` when the disk is full, failing, or the bound is reached. */
+  append(record: RequestRecord): void {
+    let line = `${JSON.stringify(record)}\n`;
+    if (line.length > lineCharsMax) line = `${JSON.stringify(shorten(record))}\n`;
+    const lineBytes = Buffer.byteLength(line);
+    if (this.#bytes + lineBytes > this.#options.bytesMax) throw this.#lose('the bound of the spool is reached');
+    try {
+      appendLine(this.#open(lineBytes), line, lineBytes);
+    } catch (error) {
+      this.#fail(error);
+      throw this.#lose('the spool cannot be written', error);
+    }
+    this.#bytes += lineBytes;
+    this.counts.appended += 1;
+    this.onAppend();
+  }
+
+  /**
+   * Whether the next record will find its place. Ask before taking on a request that must be recorded. After a failed write it
+   * tries the disk again, at most once a second.
+   */
+  healthy(): boolean {
+    if (this.#failedAtMs !== null) {
+      if (this.#options.clock.elapsed() - this.#failedAtMs < probeEveryMs) return false;
+      if (!this.#probe()) return false;
+    }
+    // Requests under way still need room for their records.
+    return this.#bytes < this.#options.bytesMax * 0.95;
+  }
+
+  /** What waits on disk; `bytes` counts everything that takes up room there. */
+  backlog(): { readonly bytes: number; readonly segments: number } {
+    return { bytes: this.#bytes, segments: this.#segments.length };
+  }
+
+  /** The oldest segment with something to ship; null when everything is shipped. */
+  next(): Segment | null {
+    for (const segment of this.#segments) if (segment.shippedBytes < segment.bytes) return segment;
+    return null;
+  }
+
+  /** The control plane has confirmed everything up to this byte. What is shipped whole goes from the disk. */
+  confirm(segment: Segment, shippedBytes: number): void {
+    segment.shippedBytes = shippedBytes;
+    if (shippedBytes < segment.bytes) return;
+    const bytes = segment.bytes;
+    try {
+      if (segment.fd === null) deleteSegment(segment);
+      else emptySegment(segment);
+    } catch (error) {
+      this.#options.log.warn({ reason: String(error) }, 'a shipped file of the spool cannot be removed');
+      // An open one is tried again with the next batch; a closed one is shipped again after a restart, which does no harm.
+      if (segment.fd !== null) return;
+    }
+    this.#bytes -= bytes;
+    if (segment.fd === null) this.#segments.splice(this.#segments.indexOf(segment), 1);
+  }
+
+  /** Takes no more records. What is on disk stays there for the next process of this slot. */
+  close(): void {
+    for (const segment of this.#segments) closeSegment(segment);
+    for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.confirm(segment, 0);
+  }
+
+  #open(lineBytes: number): Segment {
+    const last = this.#segments.at(-1);
+    if (last && last.fd !== null && (last.bytes === 0 || last.bytes + lineBytes <= this.#segmentBytesMax)) return last;
+    if (last) closeSegment(last);
+    const segment = createSegment(this.#options.directory, this.#options.clock.now());
+    this.#segments.push(segment);
+    return segment;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failedAtMs === null)
+      this.#options.log.error({ reason: String(error) }, 'the spool cannot be written: requests are refused');
+    this.#failedAtMs = this.#options.clock.elapsed();
+    const last = this.#segments.at(-1);
+    if (!last) return;
+    closeSegment(last);
+    if (last.bytes === 0) this.confirm(last, 0);
+  }
+
+  #lose(detail: string, cause?: unknown): GatewayError {
+    this.counts.lost += 1;
+    return new GatewayError('unavailable', {
+      message: 'The gateway cannot record this request right now; try again shortly',
+      detail,
+      cause,
+      retryAfterMs: probeEveryMs,
+    });
+  }
+
+  /** A full disk often still takes a few bytes, so the trial is larger than a record. */
+  #probe(): boolean {
+    try {
+      const segment = this.#open(probeBytes);
+      const bytes = segment.bytes;
+      appendLine(segment, ' '.repeat(probeBytes), probeBytes);
+      segment.bytes = bytes;
+      closeSegment(segment);
+      if (bytes === 0) this.confirm(segment, 0);
+      this.#failedAtMs = null;
+      this.#options.log.info({}, 'the spool can be written again');
+      return true;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+}
+
+/** Keeps who, what, when and how much; lets go of what others may make as long as they like. */
+function shorten(record: RequestRecord): RequestRecord {
+  return {
+    ...record,
+    rawUsage: null,
+    metadata: {},
+    path: record.path.slice(0, 2000),
+    errorMessage: record.errorMessage?.slice(0, 2000) ?? null,
+    model: record.model?.slice(0, 500) ?? null,
+    attempts: record.attempts.slice(-50),
+  };
+}

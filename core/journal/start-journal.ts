@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import type { InternalFetch } from '../contract/internal-api.ts';
+import type { Clock, Journal, Log } from '../contract/plugin.ts';
+import { createRefusedRecords } from './refused-records.ts';
+import { namesIn } from './segment.ts';
+import { Shipper } from './shipper.ts';
+import { Spool } from './spool.ts';
+import { realTimers, type Timers } from './timers.ts';
+
+export interface JournalOptions {
+  readonly settings: Pick<Settings, 'dataDir' | 'spoolBytesMax' | 'gatewayProcesses'>;
+  /** Number of this process among the gateways of the machine; no two live ones share it. */
+  readonly slot: number;
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+/** Where records go: safe on disk at once, at the control plane soon. */
+export interface RunningJournal extends Journal {
+  /** False: the next record may find no place; refuse requests that must be recorded (`unavailable`). */
+  healthy(): boolean;
+  readonly spool: Spool;
+  readonly shipper: Shipper;
+  /** On shutdown, after the last request: ships what is left for at most `withinMs`, then lets go of the files. */
+  close(withinMs: number): Promise<void>;
+}
+
+/** Opens the spool of this slot, takes over what an earlier process left there, and begins to ship. Throws when the disk refuses. */
+export function startJournal(options: JournalOptions): RunningJournal {
+  const { settings, slot, fetch, clock, random, log, timers = realTimers } = options;
+  const root = join(settings.dataDir, 'spool');
+  const spool = new Spool({
+    directory: join(root, String(slot)),
+    orphans: slot === 0 ? orphansIn(root, settings.gatewayProcesses) : [],
+    bytesMax: Math.floor(settings.spoolBytesMax / settings.gatewayProcesses),
+    clock,
+    log,
+  });
+  const refused = createRefusedRecords(join(root, `refused-${slot}.ndjson`), log);
+  const shipper = new Shipper({ spool, refused, fetch, clock, random, log, timers });
+  return {
+    append: (record) => spool.append(record),
+    healthy: () => spool.healthy(),
+    spool,
+    shipper,
+    async close(withinMs) {
+      const drained = await shipper.drain(withinMs);
+      const stopped = shipper.stop();
+      if (drained) await stopped;
+      spool.close();
+    },
+  };
+}
+
+/** Directories of slots that no longer exist because there are fewer processes than before. */
+function orphansIn(root: string, gatewayProcesses: number): string[] {
+  const slots = namesIn(root).filter((name) => /^\d+$/.test(name) && Number(name) >= gatewayProcesses);
+  return slots.map((name) => join(root, name));
+}

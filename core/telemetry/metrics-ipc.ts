@@ -1,0 +1,111 @@
+import { AggregatorRegistry, type MetricObject } from 'prom-client';
+import { isObject } from '../contract/json.ts';
+import type { Metrics } from './metrics.ts';
+
+/**
+ * One scrape shows all gateway processes of a machine, whichever of them it reached:
+ *
+ * 1. the process asks the primary: `{ type: 'svc.metrics-request', id }`
+ * 2. the primary asks every gateway process: `{ type: 'svc.metrics-collect', id }`
+ * 3. each answers with its numbers: `{ type: 'svc.metrics-part', id, metrics }`
+ * 4. the primary sends the text to the one who asked: `{ type: 'svc.metrics-reply', id, text }`
+ */
+export const metricsMessages = {
+  request: 'svc.metrics-request',
+  collect: 'svc.metrics-collect',
+  part: 'svc.metrics-part',
+  reply: 'svc.metrics-reply',
+} as const;
+
+/** One end of a cluster channel: a `cluster.Worker` in the primary, `process` in a worker. */
+export interface MetricsChannel {
+  send?(message: object, callback: (error: Error | null) => void): unknown;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  off(event: 'message', listener: (message: unknown) => void): unknown;
+}
+
+export interface MetricsPeer {
+  /** The text of all processes; of this one alone when there is no primary or it does not answer in time. */
+  gather(): Promise<string>;
+  /** Answers no more questions. */
+  close(): void;
+}
+
+const partTimeoutMs = 1000;
+const replyTimeoutMs = 2000;
+
+/** The side of a gateway process: asks for everyone's numbers and gives its own when asked. `channel` is `process`. */
+export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics, 'collect' | 'text'>): MetricsPeer {
+  let lastId = 0;
+  const answer = async (message: unknown) => {
+    if (!isObject(message) || message.type !== metricsMessages.collect) return;
+    send(channel, { type: metricsMessages.part, id: message.id, metrics: await metrics.collect() });
+  };
+  channel.on('message', answer);
+  return {
+    async gather() {
+      if (!channel.send) return metrics.text();
+      lastId += 1;
+      const id = lastId;
+      const reply = waitFor(channel, metricsMessages.reply, id, replyTimeoutMs);
+      send(channel, { type: metricsMessages.request, id });
+      const text = (await reply)?.text;
+      return typeof text === 'string' ? text : metrics.text();
+    },
+    close: () => void channel.off('message', answer),
+  };
+}
+
+/**
+ * The side of the primary, once per forked gateway: answers its questions with the numbers of all `gateways()`. Returns how to stop.
+ */
+export function answerMetricsRequests(worker: MetricsChannel, gateways: () => readonly MetricsChannel[]): () => void {
+  const answer = async (message: unknown) => {
+    if (!isObject(message) || message.type !== metricsMessages.request) return;
+    send(worker, { type: metricsMessages.reply, id: message.id, text: await aggregateMetrics(gateways()) });
+  };
+  worker.on('message', answer);
+  return () => void worker.off('message', answer);
+}
+
+let lastCollectId = 0;
+
+/** The numbers of all these processes in the Prometheus text format. One that does not answer within a second is left out. */
+export async function aggregateMetrics(workers: readonly MetricsChannel[]): Promise<string> {
+  lastCollectId += 1;
+  const id = lastCollectId;
+  const parts = await Promise.all(
+    workers.map((worker) => {
+      const part = waitFor(worker, metricsMessages.part, id, partTimeoutMs);
+      send(worker, { type: metricsMessages.collect, id });
+      return part;
+    }),
+  );
+  const metrics = parts.map((part) => part?.metrics).filter(Array.isArray) as MetricObject[][];
+  return AggregatorRegistry.aggregate(metrics).metrics();
+}
+
+function waitFor(channel: MetricsChannel, type: string, id: unknown, timeoutMs: number): Promise<Record<string, unknown> | null> {
+  return new Promise((resolve) => {
+    const finish = (message: Record<string, unknown> | null) => {
+      clearTimeout(timer);
+      channel.off('message', listener);
+      resolve(message);
+    };
+    const listener = (message: unknown) => {
+      if (isObject(message) && message.type === type && message.id === id) finish(message);
+    };
+    const timer = setTimeout(() => finish(null), timeoutMs);
+    timer.unref();
+    channel.on('message', listener);
+  });
+}
+
+/** A process that is just ending is no reason to fail: whoever waits for its answer goes on without it. */
+function send(channel: MetricsChannel, message: object): void {
+  try {
+    channel.send?.(message, () => {});
+  } catch {
+    // The channel is closed.
+  }
+}

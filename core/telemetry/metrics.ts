@@ -1,0 +1,67 @@
+import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
+import type { RequestRecord } from '../contract/record.ts';
+import type { Sample } from './histogram.ts';
+import { RequestSeries } from './request-series.ts';
+
+/** The numbers of one process. */
+export interface Metrics {
+  /** Counts one finished request. */
+  observe(record: RequestRecord): void;
+  /** A value read at each scrape. The name without prefix and in base units: `requests_in_flight`. Once per name. */
+  gauge(name: string, help: string, read: () => number): void;
+  /** A count kept elsewhere, read at each scrape; it only grows. The name ends with `_total`. */
+  counter(name: string, help: string, read: () => number): void;
+  /** Everything as data, to be joined with other processes' (`metrics-ipc.ts`). */
+  collect(): Promise<MetricObject[]>;
+  /** Everything in the Prometheus text format 0.0.4. */
+  text(): Promise<string>;
+}
+
+/** Content type of the text format. */
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/**
+ * Every series carries the label `process`: counters of several processes are never added up here, because a sum that shrinks when
+ * one process is replaced would look to Prometheus like a restart of them all.
+ */
+export function createMetrics(slot: number): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ process: String(slot) });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
+  const series = new RequestSeries();
+  addRequestMetrics(registry, series);
+  return {
+    observe: (record) => series.observe(record),
+    gauge(name, help, read) {
+      const collect = function (this: Gauge) {
+        this.set(read());
+      };
+      new Gauge({ name: `svc_${name}`, help, registers: [registry], collect });
+    },
+    counter(name, help, read) {
+      const collect = function (this: Counter) {
+        this.reset();
+        this.inc(read());
+      };
+      new Counter({ name: `svc_${name}`, help, registers: [registry], collect });
+    },
+    collect: () => registry.getMetricsAsJSON() as Promise<MetricObject[]>,
+    text: () => registry.metrics(),
+  };
+}
+
+function addRequestMetrics(registry: Registry, series: RequestSeries): void {
+  const rows = [
+    ['svc_requests_total', 'counter', 'Requests by endpoint, provider, status sent and outcome', 'requests'],
+    ['svc_request_duration_seconds', 'histogram', 'From the arrival of a request to the end of its reply', 'durations'],
+    ['svc_first_byte_seconds', 'histogram', 'From the arrival of a request to the first byte of its reply', 'firstBytes'],
+    ['svc_tokens_total', 'counter', 'Tokens by type, as counted by the provider or estimated', 'tokens'],
+    ['svc_upstream_replies_total', 'counter', 'Tries at providers by the status they ended with', 'upstreamReplies'],
+    ['svc_upstream_duration_seconds', 'histogram', 'From the start to the end of one try at a provider', 'upstreamDurations'],
+  ] as const;
+  for (const [name, type, help, key] of rows) {
+    const get = async () => ({ name, type, help, aggregator: 'sum', values: series.samples()[key] satisfies Sample[] });
+    // The registry asks a metric for no more than its name and `get()`; the library itself registers such objects when it joins processes.
+    registry.registerMetric({ name, get } as unknown as Counter);
+  }
+}

@@ -1,0 +1,115 @@
+import { outcomes, type RequestRecord } from '../contract/record.ts';
+import { Histogram, type Sample } from './histogram.ts';
+
+/** What a scrape shows of requests, as name → samples. */
+export interface RequestSamples {
+  readonly requests: Sample[];
+  readonly durations: Sample[];
+  readonly firstBytes: Sample[];
+  readonly tokens: Sample[];
+  readonly upstreamReplies: Sample[];
+  readonly upstreamDurations: Sample[];
+}
+
+interface Series {
+  readonly endpoint: string;
+  readonly provider: string;
+  /** Requests by `status * 8 + outcome`. */
+  readonly counts: Map<number, number>;
+  readonly duration: Histogram;
+  readonly firstByte: Histogram;
+  readonly tokens: Record<(typeof tokenTypes)[number], number>;
+}
+
+interface UpstreamSeries {
+  readonly provider: string;
+  readonly counts: Map<number, number>;
+  readonly duration: Histogram;
+}
+
+const tokenTypes = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
+/** Pairs of endpoint and provider, and providers: both come from short lists, but what is wrong elsewhere must not grow here. */
+const seriesMax = 2000;
+
+/** Counts requests from their records: two map look-ups and plain additions per request. */
+export class RequestSeries {
+  /** By endpoint, then by provider: nested, so that nothing is glued together per request. */
+  readonly #series = new Map<string, Map<string, Series>>();
+  readonly #upstream = new Map<string, UpstreamSeries>();
+  #size = 0;
+
+  observe(record: RequestRecord): void {
+    const series = this.#of(record.endpoint ?? 'none', record.provider ?? 'none');
+    const key = record.status * 8 + outcomes.indexOf(record.outcome);
+    series.counts.set(key, (series.counts.get(key) ?? 0) + 1);
+    series.duration.observeMs(record.durationMs);
+    if (record.firstByteMs !== null) series.firstByte.observeMs(record.firstByteMs);
+    for (const type of tokenTypes) series.tokens[type] += record[type];
+    for (const attempt of record.attempts) {
+      const upstream = this.#upstreamOf(attempt.provider);
+      upstream.counts.set(attempt.status, (upstream.counts.get(attempt.status) ?? 0) + 1);
+      upstream.duration.observeMs(attempt.durationMs);
+    }
+  }
+
+  samples(): RequestSamples {
+    const all: RequestSamples = {
+      requests: [],
+      durations: [],
+      firstBytes: [],
+      tokens: [],
+      upstreamReplies: [],
+      upstreamDurations: [],
+    };
+    for (const byProvider of this.#series.values()) for (const series of byProvider.values()) addSeries(all, series);
+    for (const { provider, counts, duration } of this.#upstream.values()) {
+      for (const [status, value] of counts) all.upstreamReplies.push({ value, labels: { provider, status } });
+      all.upstreamDurations.push(...duration.samples('svc_upstream_duration_seconds', { provider }));
+    }
+    return all;
+  }
+
+  #of(endpoint: string, provider: string): Series {
+    let byProvider = this.#series.get(endpoint);
+    const known = byProvider?.get(provider);
+    if (known) return known;
+    if (this.#size >= seriesMax && endpoint !== 'other') return this.#of('other', 'other');
+    if (!byProvider) {
+      byProvider = new Map();
+      this.#series.set(endpoint, byProvider);
+    }
+    const series: Series = {
+      endpoint,
+      provider,
+      counts: new Map(),
+      duration: new Histogram(),
+      firstByte: new Histogram(),
+      tokens: { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+    };
+    byProvider.set(provider, series);
+    this.#size += 1;
+    return series;
+  }
+
+  #upstreamOf(provider: string): UpstreamSeries {
+    const known = this.#upstream.get(provider);
+    if (known) return known;
+    if (this.#upstream.size >= seriesMax && provider !== 'other') return this.#upstreamOf('other');
+    const series: UpstreamSeries = { provider, counts: new Map(), duration: new Histogram() };
+    this.#upstream.set(provider, series);
+    return series;
+  }
+}
+
+function addSeries(all: RequestSamples, { endpoint, provider, counts, duration, firstByte, tokens }: Series): void {
+  for (const [key, value] of counts) {
+    const labels = { endpoint, provider, status: Math.floor(key / 8), outcome: outcomes[key % 8] ?? 'unknown' };
+    all.requests.push({ value, labels });
+  }
+  all.durations.push(...duration.samples('svc_request_duration_seconds', { endpoint, provider }));
+  all.firstBytes.push(...firstByte.samples('svc_first_byte_seconds', { endpoint, provider }));
+  for (const type of tokenTypes) {
+    if (tokens[type] > 0)
+      all.tokens.push({ value: tokens[type], labels: { endpoint, provider, type: type.replace('Tokens', '') } });
+  }
+}
