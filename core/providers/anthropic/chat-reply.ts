@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { finishReasonOf } from './finish-reason.ts';
-import { chatUsage, usageOfReply } from './usage.ts';
+import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
  * A Messages reply as a chat completion. Without strict compliance the message also carries `content_blocks`, the provider's
@@ -27,7 +27,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     model: typeof model === 'string' ? model : call.model,
     provider: 'anthropic',
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(stop_reason, call.strict) }],
-    ...(usage === null ? {} : { usage: chatUsage(usage, call.strict) }),
+    ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
     ...withoutNulls(others),
   };
 }

@@ -3,7 +3,7 @@ import type { OperationCall, StreamEvent, StreamTranslator } from '../../contrac
 import { refusalOf } from './chat-reply.ts';
 import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
-import { chatUsage, laterCounts, usageOf } from './usage.ts';
+import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
 interface ToolBlock {
   /** Place among the tool calls of the reply. */
@@ -79,7 +79,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   };
 
   const stop = (): StreamEvent[] => {
-    const usage = withUsage && counts !== null ? [chunk({ choices: [], usage: chatUsage(usageOf(counts), call.strict) })] : [];
+    const usage = withUsage && counts !== null ? [chunk({ choices: [], usage: toChatUsage(usageOf(counts), call.strict) })] : [];
     return [...usage, { event: null, data: '[DONE]' }];
   };
 

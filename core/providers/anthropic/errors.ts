@@ -1,7 +1,8 @@
 import { GatewayError } from '../../contract/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/http.ts';
+import type { HeaderList } from '../../contract/http.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { ProviderFault } from '../../contract/provider.ts';
+import { retryAfterMs } from '../shared/retry-after.ts';
 
 /**
  * The statuses of the error types, for errors that come inside a stream whose own status was 200
@@ -42,13 +43,4 @@ export function streamFault(data: JsonObject): GatewayError {
     status: statusOfType[type ?? ''] ?? 500,
     detail: type ?? undefined,
   });
-}
-
-/** `retry-after` is whole seconds here; the millisecond form is what some proxies in front of the API send. */
-function retryAfterMs(headers: HeaderList): number | null {
-  const exact = Number.parseFloat(findHeader(headers, 'retry-after-ms') ?? '');
-  if (Number.isFinite(exact) && exact >= 0) return exact;
-  const text = findHeader(headers, 'retry-after');
-  const seconds = Number.parseFloat(text ?? '');
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.ceil(seconds * 1000) : null;
 }

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { StreamReader } from '../../contract/provider.ts';
 import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
+import { tokenCount } from '../shared/chat-usage.ts';
 import { streamFault } from './errors.ts';
 
 /** Tokens of a plain Messages reply; null when it carries no `usage`. */
@@ -14,11 +15,11 @@ export function usageOf(counts: JsonObject): Usage {
   const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
   return {
     ...emptyUsage(),
-    inputTokens: tokens(counts.input_tokens),
-    cacheReadTokens: tokens(counts.cache_read_input_tokens),
-    cacheWriteTokens: tokens(counts.cache_creation_input_tokens),
-    outputTokens: tokens(counts.output_tokens),
-    reasoningTokens: tokens(details.thinking_tokens),
+    inputTokens: tokenCount(counts.input_tokens),
+    cacheReadTokens: tokenCount(counts.cache_read_input_tokens),
+    cacheWriteTokens: tokenCount(counts.cache_creation_input_tokens),
+    outputTokens: tokenCount(counts.output_tokens),
+    reasoningTokens: tokenCount(details.thinking_tokens),
     raw: counts,
   };
 }
@@ -30,7 +31,7 @@ export function laterCounts(counts: JsonObject | null, later: unknown): JsonObje
 }
 
 /** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
-export function chatUsage(usage: Usage, strict: boolean): JsonObject {
+export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
     prompt_tokens: inputTokens + cacheReadTokens + cacheWriteTokens,
@@ -59,8 +60,4 @@ export function messagesStreamReader(): StreamReader {
     complete: () => complete,
     error: () => fault,
   };
-}
-
-function tokens(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0;
 }

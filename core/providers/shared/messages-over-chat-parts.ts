@@ -1,0 +1,73 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from './bad-param.ts';
+import type { ChatExtra } from './messages-over-chat-request.ts';
+import { noteOnce } from './note-once.ts';
+
+/** Blocks only Anthropic can read: its own tools, files of its store, sealed thoughts. Left out and reported. */
+const lostBlock = /^(redacted_thinking|thinking|server_tool_use|mcp_tool_use|container_upload|.*_tool_result|tool_reference)$/;
+
+/**
+ * Content of a Messages turn (text, or blocks) as chat content parts. Blocks of unknown types are passed, so chat parts can be
+ * used as they are. Throws `bad_request` naming the block whose source cannot be carried over.
+ */
+export function partsOfBlocks(
+  content: unknown,
+  path: string,
+  call: OperationCall,
+  understands: readonly ChatExtra[],
+): JsonObject[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) throw badParam(path, 'text or a list of content blocks is expected');
+  return content.flatMap((block, index) => {
+    const at = content.length === 1 ? path : `${path}[${index}]`;
+    if (!isObject(block)) throw badParam(at, 'a content block must be an object');
+    return partsOfBlock(block, at, call).map((part) => withHint(part, block, call, understands));
+  });
+}
+
+function partsOfBlock(block: JsonObject, path: string, call: OperationCall): JsonObject[] {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text }];
+    case 'image':
+      return [{ type: 'image_url', image_url: { url: imageUrl(block.source, path) } }];
+    case 'document':
+      return documentParts(block, path, call);
+    case 'search_result':
+      return [{ type: 'text', text: searchResultText(block) }];
+    default:
+      if (!lostBlock.test(String(block.type))) return [block];
+      noteOnce(call.dropped, `messages.${String(block.type)}`);
+      return [];
+  }
+}
+
+function withHint(part: JsonObject, block: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  if (part === block || block.cache_control === undefined || block.cache_control === null) return part;
+  if (understands.includes('cache_control')) return { ...part, cache_control: block.cache_control };
+  noteOnce(call.dropped, 'cache_control');
+  return part;
+}
+
+function imageUrl(source: unknown, path: string): string {
+  if (isObject(source) && source.type === 'base64') return `data:${String(source.media_type)};base64,${String(source.data)}`;
+  if (isObject(source) && source.type === 'url' && typeof source.url === 'string') return source.url;
+  throw badParam(`${path}.source`, 'an image must be base64 or a URL here');
+}
+
+function documentParts(block: JsonObject, path: string, call: OperationCall): JsonObject[] {
+  const source = isObject(block.source) ? block.source : {};
+  if (source.type === 'text') return [{ type: 'text', text: source.data }];
+  if (source.type === 'content') return partsOfBlocks(source.content, `${path}.source.content`, call, []);
+  if (source.type !== 'base64') throw badParam(`${path}.source`, 'a document must be base64 or text here');
+  const filename = typeof block.title === 'string' ? block.title : 'document.pdf';
+  const data = `data:${String(source.media_type)};base64,${String(source.data)}`;
+  return [{ type: 'file', file: { filename, file_data: data } }];
+}
+
+function searchResultText(block: JsonObject): string {
+  const texts = Array.isArray(block.content) ? block.content.filter(isObject).map((part) => String(part.text ?? '')) : [];
+  return [block.title, block.source, ...texts].filter((line) => typeof line === 'string' && line !== '').join('\n');
+}

@@ -1,0 +1,79 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from './bad-param.ts';
+import { partsOfBlocks } from './messages-over-chat-parts.ts';
+import type { ChatExtra } from './messages-over-chat-request.ts';
+import { noteOnce } from './note-once.ts';
+
+/** The system text and turns of a Messages call as chat messages. Throws `bad_request` naming the message it cannot read. */
+export function toChatMessages(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  const turns = params.messages;
+  if (!Array.isArray(turns)) throw badParam('messages', 'a list of messages is required');
+  const toContent = (content: unknown, path: string): unknown => contentOf(partsOfBlocks(content, path, call, understands));
+  const system = toContent(params.system, 'system');
+  const messages: JsonObject[] = system === '' ? [] : [{ role: 'system', content: system }];
+  for (const [index, turn] of turns.entries()) {
+    const path = `messages[${index}]`;
+    if (!isObject(turn)) throw badParam(path, 'a message must be an object');
+    if (turn.role === 'user') messages.push(...userMessages(turn, path, call, understands));
+    else if (turn.role === 'assistant') messages.push(assistantMessage(turn, path, call, understands));
+    else if (turn.role === 'system') messages.push({ role: 'system', content: toContent(turn.content, `${path}.content`) });
+    else throw badParam(`${path}.role`, 'user, assistant or system is expected');
+  }
+  return messages;
+}
+
+/**
+ * One user turn. Chat completions want tool results first and as messages of their own, with text only; images of results and
+ * everything else of the turn follow as one user message, so nothing of the turn is lost.
+ */
+function userMessages(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  if (!Array.isArray(turn.content)) return [{ role: 'user', content: turn.content }];
+  const tools: JsonObject[] = [];
+  const rest: JsonObject[] = [];
+  for (const [index, block] of turn.content.entries()) {
+    const at = `${path}.content[${index}]`;
+    if (!isObject(block) || block.type !== 'tool_result') {
+      rest.push(...partsOfBlocks([block], at, call, understands));
+      continue;
+    }
+    const parts = partsOfBlocks(block.content, at, call, understands);
+    const texts = parts.filter((part) => part.type === 'text');
+    const others = parts.filter((part) => part.type !== 'text');
+    if (block.is_error === true) noteOnce(call.dropped, 'messages.is_error');
+    tools.push({ role: 'tool', tool_call_id: block.tool_use_id, content: contentOf(texts) });
+    if (others.length === 0) continue;
+    noteOnce(call.adapted, 'messages.tool_result');
+    rest.push({ type: 'text', text: `Attached to the result of tool call ${String(block.tool_use_id)}:` }, ...others);
+  }
+  return rest.length > 0 || tools.length === 0 ? [...tools, { role: 'user', content: contentOf(rest) }] : tools;
+}
+
+function assistantMessage(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  if (!Array.isArray(turn.content)) return { role: 'assistant', content: turn.content };
+  const blocks = turn.content.filter(isObject);
+  const thoughts = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
+  const toolCalls = blocks.filter((block) => block.type === 'tool_use').map(toolCall);
+  const spoken = blocks.filter((block) => block.type !== 'thinking' && block.type !== 'tool_use');
+  const parts = partsOfBlocks(spoken, path, call, understands);
+  const keepsThoughts = understands.includes('reasoning_content');
+  if (thoughts.length > 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
+  return {
+    role: 'assistant',
+    // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
+    content: parts.length === 0 ? null : parts.map((part) => String(part.text ?? '')).join(''),
+    ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+  };
+}
+
+function toolCall(block: JsonObject): JsonObject {
+  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
+}
+
+/** Plain text where there is only text: many compatible servers take no list of parts for it. */
+function contentOf(parts: readonly JsonObject[]): unknown {
+  if (parts.every((part) => part.type === 'text' && part.cache_control === undefined))
+    return parts.map((part) => part.text).join('\n');
+  return parts;
+}
