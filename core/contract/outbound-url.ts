@@ -65,6 +65,7 @@ export function checkHost(hostname: string, port: number, trusted: TrustedHosts)
   if (isTrustedName(trusted, hostname, port)) return null;
   const labels = hostname.split('.');
   if (labels.length < 2 || labels.length > labelsMax) return `must have a host name of 2 to ${labelsMax} labels`;
+  if (hostname.length > 253 || !labels.every((label) => labelPattern.test(label))) return 'must name its host plainly';
   if (blockedNames.has(hostname)) return 'must not be an internal host';
   const top = labels.at(-1) as string;
   if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return 'must not be an internal host';
@@ -84,7 +85,7 @@ export function checkAddress(address: string, hostname: string, port: number, tr
 
 /**
  * The host in its one canonical spelling, or null when it was spelled in any other way than plainly: numbers that turn into
- * addresses, look-alike characters that turn into ASCII, trailing dots, labels DNS does not have.
+ * addresses, look-alike characters that turn into ASCII.
  */
 function canonicalHost(spelled: string): string | null {
   let canonical: string;
@@ -99,8 +100,6 @@ function canonicalHost(spelled: string): string | null {
   if (ascii && canonical !== lower) return null;
   // A name with other letters is itself in punycode; one that becomes plain ASCII (full-width digits, circled letters) hides.
   if (!ascii && !canonical.split('.').some((label) => label.startsWith('xn--'))) return null;
-  if (isIP(canonical) === 4) return canonical;
-  if (canonical.length > 253 || !canonical.split('.').every((label) => labelPattern.test(label))) return null;
   return canonical;
 }
 

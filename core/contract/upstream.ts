@@ -1,6 +1,9 @@
 import type { GatewayError } from './errors.ts';
 import type { HeaderList, RequestBody } from './http.ts';
 
+/** The tenant of calls to our own control plane: the only one for which the transport's internal origins are open. */
+export const internalTenant = 'svc-internal';
+
 /** One HTTP exchange with a provider. The transport adds nothing but framing: path and bytes leave exactly as given. */
 export interface UpstreamCall {
   /** Owner of the connection pool: no two tenants share a socket. */

@@ -1,0 +1,71 @@
+import type { Socket } from 'node:net';
+import { Client, type Dispatcher } from 'undici';
+import type { Attempt, Connect } from './connector.ts';
+
+export interface ConnectionOptions {
+  readonly url: URL;
+  readonly connect: Connect;
+  /** Idle time after which a socket is closed unless the provider announced its own (`Keep-Alive: timeout=`). */
+  readonly keepAliveMs: number;
+  /** Header block of a reply, bytes. */
+  readonly headerBytesMax: number;
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * One keep-alive connection: an undici client with the socket it stands on in view. Seeing the socket tells whether a request
+ * went out on a reused one, lets an attempt to connect be given up, and shows a reset that HTTP framing alone would hide.
+ */
+export class Connection {
+  readonly #client: Client;
+  /** The newest socket; may be closed. */
+  socket: Socket | null = null;
+  /** True until the first request on `socket` begins. */
+  fresh = false;
+  /** Called when the socket closes. */
+  onClosed: () => void = () => {};
+  #attempt: Attempt | null = null;
+
+  constructor(options: ConnectionOptions) {
+    this.#client = new Client(options.url, {
+      pipelining: 1,
+      allowH2: false,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: options.keepAliveMs,
+      keepAliveMaxTimeout: 2 * options.keepAliveMs,
+      maxHeaderSize: options.headerBytesMax,
+      connect: (connectOptions, callback) => {
+        this.#attempt = options.connect(connectOptions, (...[error, socket]) => {
+          this.#attempt = null;
+          if (error !== null) return callback(error, null);
+          this.socket = socket;
+          this.fresh = true;
+          callback(null, socket);
+        });
+      },
+    });
+    this.#client.on('disconnect', () => this.onClosed());
+    // undici emits what a handler threw while it was told of an error; without a listener that would end the process.
+    (this.#client as NodeJS.EventEmitter).on('error', options.onFault);
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(request, handler);
+  }
+
+  /** Gives up an attempt to connect, if one is running. */
+  cancelConnect(): void {
+    this.#attempt?.cancel();
+  }
+
+  /** True when another request may go out on this socket. */
+  get reusable(): boolean {
+    return this.socket !== null && !this.socket.destroyed;
+  }
+
+  /** Closes the socket once the request on it, if any, is through. */
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}

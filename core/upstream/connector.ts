@@ -1,0 +1,99 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { GatewayError } from '../contract/errors.ts';
+import { checkAddress, checkHost, type TrustedHosts } from '../contract/outbound-url.ts';
+
+/** All addresses of a name. Called once per connection. */
+export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
+
+export interface ConnectorOptions {
+  readonly trusted: TrustedHosts;
+  /** Default: the system's resolver. */
+  readonly resolve?: Resolve;
+  /** Certificates trusted beside the public ones, PEM. */
+  readonly ca?: string | readonly string[];
+  /** Opens the socket; default undici's connector. */
+  readonly dial?: typeof buildConnector;
+}
+
+/** Where the connector of one pool goes. */
+export interface ConnectTarget {
+  readonly hostname: string;
+  readonly port: number;
+  /** Our own control plane: exempt from the address rules. */
+  readonly internal: boolean;
+}
+
+export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Attempt;
+
+export interface Attempt {
+  /** Gives the attempt up; the callback gets an error if it has not been called yet. */
+  cancel(): void;
+}
+
+/**
+ * The one way any socket of the gateway is opened. Name and port are judged first, literals directly; a name is resolved once,
+ * every answer is judged, and only those answers are connected to; the peer of the open socket is judged once more before the
+ * first byte (TLS hello included) is written. A refusal is `invalid_custom_host` with one text for all reasons: what stands
+ * behind the address, and whether anything does, shows neither in words nor in a connection made.
+ */
+export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
+  const { hostname, port, internal } = target;
+  const judge = (address: string) => (internal ? null : checkAddress(address, hostname, port, options.trusted));
+  const dial = (options.dial ?? buildConnector)({
+    allowH2: false,
+    // The deadline of the call covers connecting too; an attempt never outlives its call.
+    timeout: 0,
+    lookup: guardedLookup(options.resolve ?? resolveWithSystem, judge),
+    ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
+  }) as (options: buildConnector.Options, callback: buildConnector.Callback) => Socket;
+  return (connectOptions, callback) => {
+    const reason = internal ? null : checkHost(hostname, port, options.trusted);
+    if (reason !== null) {
+      queueMicrotask(() => callback(refusal(reason), null));
+      return { cancel: () => {} };
+    }
+    let refused: GatewayError | null = null;
+    const socket = dial(connectOptions, (...[error, open]: buildConnector.CallbackArgs) => {
+      if (error !== null) callback(refused ?? error, null);
+      else if (refused !== null) callback(refused, null);
+      else callback(null, open);
+    });
+    // First among the listeners of `connect`: ahead of the TLS handshake and of undici.
+    socket.prependOnceListener('connect', () => {
+      const fault = socket.remoteAddress === undefined ? 'peer unknown' : judge(socket.remoteAddress);
+      if (fault === null) return;
+      refused = refusal(`connected to ${socket.remoteAddress}: ${fault}`);
+      socket.destroy(refused);
+    });
+    return { cancel: () => socket.destroy(givenUp) };
+  };
+}
+
+/** A `lookup` for sockets that answers with judged addresses only, or not at all: one bad answer spoils the name. */
+function guardedLookup(resolve: Resolve, judge: (address: string) => string | null): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, (error, addresses) => {
+      if (error !== null) return callback(error, '');
+      const first = addresses[0];
+      if (first === undefined) return callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), '');
+      for (const { address } of addresses) {
+        const reason = isIP(address) === 0 ? 'not an address' : judge(address);
+        if (reason !== null) return callback(refusal(`${hostname} resolves to ${address}: ${reason}`), '');
+      }
+      if (options.all) callback(null, [...addresses]);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function resolveWithSystem(hostname: string, callback: Parameters<Resolve>[1]): void {
+  lookup(hostname, { all: true }, callback);
+}
+
+function refusal(detail: string): GatewayError {
+  return new GatewayError('invalid_custom_host', { detail });
+}
+
+const givenUp = Object.assign(new Error('connecting was given up'), { code: 'ECONNABORTED' });

@@ -1,0 +1,123 @@
+import { performance } from 'node:perf_hooks';
+
+/** Something that may run out of time. The wheel owns every field but `expire`. */
+export interface Timed {
+  /** Neighbours in its slot; null while it is not on the wheel. */
+  next: Timed | null;
+  previous: Timed | null;
+  /** The tick at which it is looked at. */
+  tick: number;
+  /**
+   * Called at or after the time asked for, never before, on a turn of its own after pending I/O. Returns when to be called again
+   * (monotonic milliseconds), or 0 when it is done. So a deadline that keeps moving away costs nothing until it is looked at.
+   */
+  expire(nowMs: number): number;
+}
+
+/**
+ * One coarse timer wheel for all deadlines of the process: setting, moving and clearing one is a few pointer writes, where
+ * `setTimeout` costs an object and a list operation in the runtime each time. Deadlines are met within `tickMs` + one turn.
+ * The wheel turns only while something is on it and never keeps the process alive.
+ */
+export class Deadlines {
+  readonly #slots: Slot[];
+  readonly #onFault: (error: unknown) => void;
+  #currentTick = 0;
+  #count = 0;
+  #emptyTurns = 0;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(onFault: (error: unknown) => void) {
+    this.#onFault = onFault;
+    this.#slots = Array.from({ length: slotCount }, newSlot);
+  }
+
+  /** Puts it on the wheel; it must not be on it. Deadlines beyond one revolution are looked at once per revolution. */
+  schedule(entry: Timed, dueMs: number): void {
+    if (this.#timer === null) this.#start();
+    const furthest = this.#currentTick + slotCount - 1;
+    let tick = Math.ceil(dueMs / tickMs);
+    if (tick <= this.#currentTick) tick = this.#currentTick + 1;
+    else if (tick > furthest) tick = furthest;
+    const slot = this.#slots[tick & (slotCount - 1)] as Slot;
+    entry.tick = tick;
+    entry.next = slot;
+    entry.previous = slot.previous;
+    slot.previous.next = entry;
+    slot.previous = entry;
+    this.#count++;
+  }
+
+  /** Makes sure that it is looked at no later than `dueMs`. A later time needs no call: see `Timed.expire`. */
+  hasten(entry: Timed, dueMs: number): void {
+    if (entry.next !== null) {
+      if (Math.ceil(dueMs / tickMs) >= entry.tick) return;
+      this.cancel(entry);
+    }
+    this.schedule(entry, dueMs);
+  }
+
+  /** Takes it off the wheel. Safe to call twice. */
+  cancel(entry: Timed): void {
+    if (entry.next === null) return;
+    (entry.previous as Timed).next = entry.next;
+    entry.next.previous = entry.previous;
+    entry.next = null;
+    entry.previous = null;
+    this.#count--;
+  }
+
+  #start(): void {
+    this.#currentTick = Math.floor(performance.now() / tickMs);
+    this.#emptyTurns = 0;
+    // The turn itself waits for the check phase: after a stall, what has arrived meanwhile is read before anything is timed out.
+    this.#timer = setInterval(() => setImmediate(this.#turn), tickMs);
+    this.#timer.unref();
+  }
+
+  readonly #turn = (): void => {
+    const nowMs = performance.now();
+    const target = Math.floor(nowMs / tickMs);
+    // After a stall of more than a revolution every slot is due, once.
+    if (target - this.#currentTick > slotCount) this.#currentTick = target - slotCount;
+    while (this.#currentTick < target) {
+      this.#currentTick++;
+      const slot = this.#slots[this.#currentTick & (slotCount - 1)] as Slot;
+      while (slot.next !== slot) this.#look(slot.next, nowMs);
+    }
+    this.#emptyTurns = this.#count === 0 ? this.#emptyTurns + 1 : 0;
+    if (this.#emptyTurns > emptyTurnsMax && this.#timer !== null) {
+      clearInterval(this.#timer);
+      this.#timer = null;
+    }
+  };
+
+  #look(entry: Timed, nowMs: number): void {
+    this.cancel(entry);
+    try {
+      const dueMs = entry.expire(nowMs);
+      if (dueMs > 0 && entry.next === null) this.schedule(entry, dueMs);
+    } catch (error) {
+      this.#onFault(error);
+    }
+  }
+}
+
+/** The ring's own element: never null neighbours. */
+interface Slot extends Timed {
+  next: Timed;
+  previous: Timed;
+}
+
+function newSlot(): Slot {
+  const slot = { next: null, previous: null, tick: 0, expire: () => 0 } as unknown as Slot;
+  slot.next = slot;
+  slot.previous = slot;
+  return slot;
+}
+
+const tickMs = 20;
+/** A power of two; one revolution is 5.12 s. */
+const slotCount = 256;
+/** One second without a deadline stops the timer. */
+const emptyTurnsMax = 50;

@@ -1,0 +1,261 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import type { Dispatcher } from 'undici';
+import { GatewayError } from '../contract/errors.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler } from '../contract/upstream.ts';
+import type { Connection } from './connection.ts';
+import type { Deadlines, Timed } from './deadlines.ts';
+import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';
+import type { Pool } from './pool.ts';
+import { UploadStream } from './upload-stream.ts';
+import { cutByReset, isClosedSocket, type Phase, toUpstreamError } from './upstream-error.ts';
+
+/** What all exchanges of a transport share. */
+export interface ExchangeServices {
+  readonly deadlines: Deadlines;
+  /** Told once per exchange, when it has ended in whatever way. */
+  readonly onOver: () => void;
+  /** What a handler threw from `onEnd` or `onError`. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/**
+ * One call on its way: undici's handler, the deadline on the wheel and the caller's handle in one object, so that a call
+ * allocates once. The handler hears nothing before `send` has returned and nothing after the end, an error or `abort`.
+ */
+export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHandler {
+  next: Timed | null = null;
+  previous: Timed | null = null;
+  tick = 0;
+  readonly #call: UpstreamCall;
+  readonly #handler: UpstreamHandler;
+  readonly #pool: Pool;
+  readonly #services: ExchangeServices;
+  #request: Dispatcher.DispatchOptions;
+  #connection: Connection | null = null;
+  #controller: Dispatcher.DispatchController | null = null;
+  #phase: Phase = 'connect';
+  #over = false;
+  #aborted = false;
+  /** True while `send` runs: errors wait for the caller to have its handle. */
+  #sending = true;
+  #answered = false;
+  #reused = false;
+  #resent = false;
+  #paused = false;
+  #resumeAsked = false;
+  #connectAtMs: number;
+  #firstByteAtMs: number;
+  #totalAtMs: number;
+  #sentAtMs = 0;
+  #lastDataAtMs = 0;
+
+  constructor(call: UpstreamCall, handler: UpstreamHandler, pool: Pool, services: ExchangeServices) {
+    this.#call = call;
+    this.#handler = handler;
+    this.#pool = pool;
+    this.#services = services;
+    this.#request = toDispatchOptions(call);
+    const nowMs = performance.now();
+    const { connectMs, firstByteMs, totalMs } = call.timeouts;
+    this.#connectAtMs = after(nowMs, connectMs);
+    this.#firstByteAtMs = after(nowMs, firstByteMs);
+    this.#totalAtMs = after(nowMs, totalMs);
+    pool.lastUsedMs = nowMs;
+  }
+
+  /** Sends the request. Called once. */
+  start(): void {
+    const dueMs = this.#dueMs(0);
+    if (dueMs < Number.POSITIVE_INFINITY) this.#services.deadlines.schedule(this, dueMs);
+    this.#dispatch(false);
+    this.#sending = false;
+  }
+
+  resume(): void {
+    this.#resumeAsked = true;
+    if (!this.#paused || this.#over) return;
+    this.#paused = false;
+    this.#lastDataAtMs = performance.now();
+    // undici parses one socket at a time and cannot be resumed from within a handler, not even another exchange's.
+    queueMicrotask(() => {
+      if (!this.#over) this.#controller?.resume();
+    });
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    if (!this.#over) this.#cut();
+  }
+
+  expire(nowMs: number): number {
+    const dueMs = this.#dueMs(nowMs);
+    if (dueMs > nowMs) return dueMs === Number.POSITIVE_INFINITY ? 0 : dueMs;
+    this.#failCut(this.#timeoutError(nowMs));
+    return 0;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#over) return controller.abort(ended);
+    const connection = this.#connection as Connection;
+    this.#controller = controller;
+    this.#reused = !connection.fresh;
+    connection.fresh = false;
+    this.#phase = 'head';
+    // Only a reused socket can call for a second try, and only then the time is asked for.
+    if (this.#reused) this.#sentAtMs = performance.now();
+  }
+
+  /** The first byte of a reply, before its head is complete. */
+  onResponseStarted(): void {
+    this.#answered = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // 1xx replies say nothing about the reply to come.
+    if (this.#over || status < 200) return;
+    this.#phase = 'body';
+    const { idleMs } = this.#call.timeouts;
+    if (idleMs > 0) {
+      this.#lastDataAtMs = performance.now();
+      this.#services.deadlines.hasten(this, this.#lastDataAtMs + idleMs);
+    }
+    this.#handler.onHead(status, toReplyHeaders(headers));
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#over) return;
+    this.#lastDataAtMs = performance.now();
+    this.#resumeAsked = false;
+    if (this.#handler.onData(chunk) || this.#resumeAsked || this.#over) return;
+    this.#paused = true;
+    controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    // A reply without a length ends where its connection ends; a reset there is a cut, which framing alone cannot tell.
+    if (this.#connection?.socket?.errored) return this.#fail(cutByReset());
+    this.#finish(true);
+    try {
+      this.#handler.onEnd();
+    } catch (error) {
+      this.#services.onFault(error);
+    }
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return;
+    if (this.#mayResend(error)) {
+      const closed = this.#connection as Connection;
+      this.#resent = true;
+      this.#controller = null;
+      this.#phase = 'connect';
+      this.#dispatch(true);
+      this.#pool.release(closed, false);
+      return;
+    }
+    this.#fail(toUpstreamError(error, this.#phase));
+  }
+
+  #dispatch(fresh: boolean): void {
+    this.#connection = this.#pool.acquire(fresh);
+    this.#connection.dispatch(this.#request, this);
+  }
+
+  /**
+   * A kept-alive socket may be closed by the peer just as we write to it. Such a request was not seen by anyone and goes out once
+   * more, on a new socket, if its body is at hand. Requests that must not run twice have to fail as fast as a closed socket does:
+   * a provider that works on one for a while and then dies has seen it.
+   */
+  #mayResend(error: Error): boolean {
+    if (this.#resent || !this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;
+    if (this.#request.body instanceof UploadStream) return false;
+    return idempotent.has(this.#call.method) || performance.now() - this.#sentAtMs < closedSocketMs;
+  }
+
+  /** When this exchange runs out of time as things stand. */
+  #dueMs(nowMs: number): number {
+    if (this.#phase === 'connect') return Math.min(this.#connectAtMs, this.#firstByteAtMs, this.#totalAtMs);
+    if (this.#phase === 'head') return Math.min(this.#firstByteAtMs, this.#totalAtMs);
+    const { idleMs } = this.#call.timeouts;
+    if (idleMs === 0) return this.#totalAtMs;
+    // Paused by us, the provider is not to blame for the silence.
+    return Math.min(this.#totalAtMs, (this.#paused ? nowMs + 1 : this.#lastDataAtMs) + idleMs);
+  }
+
+  #timeoutError(nowMs: number): GatewayError {
+    const { connectMs, firstByteMs, idleMs, totalMs } = this.#call.timeouts;
+    if (this.#phase !== 'body' && nowMs >= this.#firstByteAtMs) return requestTimeout(firstByteMs);
+    if (nowMs >= this.#totalAtMs) return requestTimeout(totalMs);
+    if (this.#phase === 'connect') {
+      return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${connectMs}ms` });
+    }
+    return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms` });
+  }
+
+  /** Ends the exchange and closes its socket, whatever it is doing. */
+  #cut(): void {
+    const controller = this.#controller;
+    const connection = this.#connection;
+    this.#finish(false);
+    if (controller !== null) controller.abort(ended);
+    else connection?.cancelConnect();
+  }
+
+  #failCut(error: GatewayError): void {
+    this.#cut();
+    this.#tell(error);
+  }
+
+  #fail(error: GatewayError): void {
+    this.#finish(false);
+    if (this.#sending) queueMicrotask(() => this.#tell(error));
+    else this.#tell(error);
+  }
+
+  #tell(error: GatewayError): void {
+    if (this.#aborted) return;
+    try {
+      this.#handler.onError(error);
+    } catch (fault) {
+      this.#services.onFault(fault);
+    }
+  }
+
+  #finish(reuse: boolean): void {
+    this.#over = true;
+    this.#services.deadlines.cancel(this);
+    if (this.#connection !== null) this.#pool.release(this.#connection, reuse);
+    this.#connection = null;
+    this.#services.onOver();
+  }
+}
+
+function toDispatchOptions(call: UpstreamCall): Dispatcher.DispatchOptions {
+  const headers = withoutHopByHop(call.headers);
+  const { path, method, body } = call;
+  if (body === null || body instanceof Uint8Array) return { path, method, headers, body };
+  if (body.length === 0) return { path, method, headers, body: null };
+  const stream = new UploadStream(body, call.bodyBytesMax ?? Number.MAX_SAFE_INTEGER);
+  const framed = body.length > 0 ? [...headers, 'content-length', String(body.length)] : headers;
+  return { path, method, headers: framed, body: stream };
+}
+
+function after(nowMs: number, spanMs: number): number {
+  return spanMs > 0 ? nowMs + spanMs : Number.POSITIVE_INFINITY;
+}
+
+/** Text of the data-plane reference: clients match on it. */
+function requestTimeout(spanMs: number): GatewayError {
+  return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${spanMs}ms` });
+}
+
+/** RFC 9110 §9.2.2. */
+const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']);
+
+/** A request on a socket the peer has closed fails within one round trip; this is a generous one. */
+const closedSocketMs = 1000;
+
+/** One object for all: a stack trace per abort would cost more than the abort. */
+const ended = Object.assign(new Error('the exchange is over'), { code: 'ABORT_ERR' });

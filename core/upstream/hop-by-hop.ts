@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { HeaderList } from '../contract/http.ts';
+
+/**
+ * The list without the headers that end at this hop: the fixed ones (RFC 9110 §7.6.1), those `Connection` names, and for the
+ * request side those the transport writes itself (host and framing). Names must be lower-case. Returns the same list when there
+ * is nothing to remove, which is the common case.
+ */
+export function withoutHopByHop(headers: HeaderList): HeaderList {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (isHopByHop(headers[i] as string) || isFraming(headers[i] as string)) return filtered(headers);
+  }
+  return headers;
+}
+
+/** A reply's parsed headers as a flat list, hop-by-hop ones left out. Repeated headers stay repeated, in their order. */
+export function toReplyHeaders(headers: IncomingHttpHeaders): HeaderList {
+  const list: HeaderList = [];
+  const named = namedBy(headers.connection);
+  for (const name in headers) {
+    if (isHopByHop(name) || named?.has(name)) continue;
+    const value = headers[name] as string | string[];
+    if (typeof value === 'string') list.push(name, value);
+    else for (const one of value) list.push(name, one);
+  }
+  return list;
+}
+
+function filtered(headers: HeaderList): HeaderList {
+  const connection: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === 'connection') connection.push(headers[i + 1] as string);
+  const named = namedBy(connection);
+  const list: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (!isHopByHop(name) && !isFraming(name) && !named?.has(name)) list.push(name, headers[i + 1] as string);
+  }
+  return list;
+}
+
+/** The header names a `Connection` value lists; null when it lists nothing beyond what is removed anyway. */
+function namedBy(connection: string | readonly string[] | undefined): Set<string> | null {
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return null;
+  const text = typeof connection === 'string' ? connection : connection.join(',');
+  return new Set(text.split(',').map((name) => name.trim().toLowerCase()));
+}
+
+// Lengths first: nearly every header is told apart from these by its length alone.
+function isHopByHop(name: string): boolean {
+  switch (name.length) {
+    case 2:
+      return name === 'te';
+    case 7:
+      return name === 'trailer' || name === 'upgrade';
+    case 10:
+      return name === 'connection' || name === 'keep-alive';
+    case 16:
+      return name === 'proxy-connection';
+    case 17:
+      return name === 'transfer-encoding';
+    case 18:
+      return name === 'proxy-authenticate';
+    case 19:
+      return name === 'proxy-authorization';
+    default:
+      return false;
+  }
+}
+
+function isFraming(name: string): boolean {
+  switch (name.length) {
+    case 4:
+      return name === 'host';
+    case 6:
+      return name === 'expect';
+    case 14:
+      return name === 'content-length';
+    default:
+      return false;
+  }
+}

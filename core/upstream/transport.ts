@@ -1,0 +1,131 @@
+import { GatewayError } from '../contract/errors.ts';
+import {
+  internalTenant,
+  type UpstreamCall,
+  type UpstreamExchange,
+  type UpstreamHandler,
+  type UpstreamTransport,
+} from '../contract/upstream.ts';
+import { type ConnectorOptions, createConnector } from './connector.ts';
+import { Deadlines } from './deadlines.ts';
+import { Exchange, type ExchangeServices } from './exchange.ts';
+import { Pool } from './pool.ts';
+
+export interface TransportOptions extends ConnectorOptions {
+  /** Origins of our own control plane: open at private addresses, for calls of `internalTenant` only. */
+  readonly internalOrigins?: readonly string[];
+  /** How long an idle connection is kept; default 30 s. */
+  readonly keepAliveMs?: number;
+  /** Header block of a reply; default 64 KiB. More is `upstream_invalid`. */
+  readonly headerBytesMax?: number;
+  /** Pairs of tenant and origin whose connections are kept; default 1000. More retire the pool that was used longest ago. */
+  readonly poolsMax?: number;
+  /** What a handler threw where nobody could catch it. Default: a process warning. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+/**
+ * The one way HTTP leaves the gateway. Never follows redirects, never decompresses, never touches the path; connections are
+ * HTTP/1.1, one request at a time, in pools per tenant and origin.
+ */
+export function createTransport(options: TransportOptions): UpstreamTransport {
+  const { keepAliveMs = 30_000, headerBytesMax = 64 * 1024, poolsMax = 1000, onFault = warn } = options;
+  const internal = new Set((options.internalOrigins ?? []).map((origin) => new URL(origin).origin));
+  const pools = new Map<string, Pool>();
+  const retiring = new Set<Promise<void>>();
+  let running = 0;
+  let closing: Promise<void> | null = null;
+  let onQuiet = () => {};
+  const services: ExchangeServices = {
+    deadlines: new Deadlines(onFault),
+    onFault,
+    onOver: () => {
+      running--;
+      if (running === 0) onQuiet();
+    },
+  };
+
+  const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {
+    const url = safeParseOrigin(call.origin);
+    if (url === null) return new GatewayError('invalid_custom_host', { detail: `not an origin: ${call.origin}` });
+    const target = {
+      hostname: url.hostname.replace(/^\[|\]$/g, ''),
+      port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+      internal: call.tenant === internalTenant && internal.has(url.origin),
+    };
+    const pool = new Pool({ url, connect: createConnector(target, options), keepAliveMs, headerBytesMax, onFault });
+    if (pools.size >= poolsMax) retireOldest();
+    pools.set(key, pool);
+    return pool;
+  };
+
+  const retireOldest = () => {
+    let oldest: [string, Pool] | null = null;
+    for (const entry of pools) if (oldest === null || entry[1].lastUsedMs < oldest[1].lastUsedMs) oldest = entry;
+    if (oldest === null) return;
+    pools.delete(oldest[0]);
+    const retired = oldest[1].retire().finally(() => retiring.delete(retired));
+    retiring.add(retired);
+  };
+
+  const drain = async () => {
+    if (running > 0) {
+      await new Promise<void>((resolve) => {
+        onQuiet = resolve;
+      });
+    }
+    await Promise.all([...retiring, ...[...pools.values()].map((pool) => pool.retire())]);
+  };
+
+  return {
+    send(call, handler) {
+      const refused = refusalOf(call, closing !== null);
+      if (refused !== null) return refuse(handler, refused);
+      const key = `${call.tenant} ${call.origin}`;
+      const pool = pools.get(key) ?? openPool(key, call);
+      if (pool instanceof GatewayError) return refuse(handler, pool);
+      running++;
+      const exchange = new Exchange(call, handler, pool, services);
+      exchange.start();
+      return exchange;
+    },
+    close() {
+      closing ??= drain();
+      return closing;
+    },
+  };
+}
+
+/** What can be said against a call before any connection is thought of. */
+function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
+  if (closing) return new GatewayError('draining');
+  if (!call.path.startsWith('/')) return new GatewayError('internal', { detail: `path without a leading slash: ${call.path}` });
+  const { body, bodyBytesMax } = call;
+  if (bodyBytesMax !== undefined && body !== null && body.length > bodyBytesMax) return new GatewayError('body_too_large');
+  return null;
+}
+
+/** An exchange that never began. The handler hears of it once the caller holds its handle. */
+function refuse(handler: UpstreamHandler, error: GatewayError): UpstreamExchange {
+  let aborted = false;
+  queueMicrotask(() => {
+    if (!aborted) handler.onError(error);
+  });
+  return {
+    resume: () => {},
+    abort: () => {
+      aborted = true;
+    },
+  };
+}
+
+function safeParseOrigin(origin: string): URL | null {
+  const url = URL.canParse(origin) ? new URL(origin) : null;
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  // Nothing but scheme, host and port: credentials, path, query and fragment would make the two differ.
+  return url.href === `${url.origin}/` ? url : null;
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(error instanceof Error ? error : String(error));
+}

@@ -1,0 +1,49 @@
+import { Readable } from 'node:stream';
+import type { BodyControl, RequestBody } from '../contract/http.ts';
+
+/**
+ * A request body as the stream undici reads. Nothing is asked of the client before the connection stands, so a body whose
+ * connection failed is still whole and can go to another target. Back-pressure passes through: a full socket pauses the client.
+ */
+export class UploadStream extends Readable {
+  readonly #body: RequestBody;
+  readonly #bytesMax: number;
+  #control: BodyControl | null = null;
+  #begun = false;
+
+  constructor(body: RequestBody, bytesMax: number) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#body = body;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** True once the first byte was asked for: from then on the body cannot be sent a second time. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  override _read(): void {
+    if (this.#begun) {
+      this.#control?.resume();
+      return;
+    }
+    this.#begun = true;
+    this.#control = this.#body.pipe(
+      {
+        // After the end of the exchange late chunks fall on the floor: the source has been told to discard.
+        onData: (chunk) => (this.destroyed ? true : this.push(chunk)),
+        onEnd: () => {
+          if (!this.destroyed) this.push(null);
+        },
+        onError: (error) => this.destroy(error),
+      },
+      this.#bytesMax,
+    );
+    if (this.destroyed) this.#control.discard();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    if (!this.readableEnded) this.#control?.discard();
+    callback(error);
+  }
+}

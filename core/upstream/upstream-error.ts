@@ -1,0 +1,50 @@
+import { GatewayError } from '../contract/errors.ts';
+
+/** How far an exchange had come when it failed. */
+export type Phase = 'connect' | 'head' | 'body';
+
+/** What went wrong on a socket or in undici, as the error the caller sees. Texts of the runtime go into `detail`, for the log. */
+export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = codeOf(error);
+  const detail = `${code ?? 'no code'}: ${error instanceof Error ? error.message : String(error)}`;
+  if (code === null || ourFaults.has(code)) return new GatewayError('internal', { detail, cause: error });
+  if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
+  if (isInvalidReply(code, error)) return new GatewayError('upstream_invalid', { detail, cause: error });
+  if (phase === 'head') return new GatewayError('upstream_reset', { detail, cause: error });
+  return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
+}
+
+/** True for the ways in which a kept-alive socket that the peer has closed meanwhile fails: nothing was answered on it. */
+export function isClosedSocket(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+/** The reply ended in a reset although no framing said how long it should be. */
+export function cutByReset(): GatewayError {
+  return new GatewayError('upstream_reset', { message: cutShort, detail: 'reset while reading a reply without a length' });
+}
+
+function isInvalidReply(code: string, error: unknown): boolean {
+  // The end came in the middle of a well-formed reply: cut, not garbage.
+  if (code === 'HPE_INVALID_EOF_STATE') return false;
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
+  return code === 'UND_ERR_SOCKET' && (error as Error).message.startsWith('bad ');
+}
+
+function codeOf(error: unknown): string | null {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : null;
+}
+
+const cutShort = 'The provider closed the connection before its reply was complete';
+
+/** undici refused what we handed it, or broke a promise to itself. */
+const ourFaults: ReadonlySet<string> = new Set([
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+  'ERR_ASSERTION',
+  'ERR_INVALID_ARG_TYPE',
+]);
