@@ -146,9 +146,11 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
         expect(counts(reader.usage())).toEqual(expectedCounts(expected));
       });
 
-      it('does not take a stream cut before its last answer for complete', () => {
+      it('does not take a stream for complete that was cut before it said how it ends', () => {
+        const ending = providerEvents.findIndex((event) => saysHowItEnds(event.data));
+        expect(ending).toBeGreaterThan(0);
         const reader = operation.streamReader();
-        for (const event of providerEvents.slice(0, Math.ceil(providerEvents.length / 2))) reader.push(frozen(event));
+        for (const event of providerEvents.slice(0, ending)) reader.push(frozen(event));
         expect(reader.complete()).toBe(false);
       });
 
@@ -247,6 +249,17 @@ function expectedCounts(usage: Partial<Usage> | null): Omit<Usage, 'raw'> | null
 
 function pairs(headers: HeaderList): [string, string][] {
   return Array.from({ length: headers.length / 2 }, (_, i) => [headers[2 * i] as string, headers[2 * i + 1] as string]);
+}
+
+/** True for an event that states an end: `finish_reason`, `stop_reason`, or the terminal event of a response. */
+function saysHowItEnds(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(saysHowItEnds);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, item]) => {
+    if (key === 'finish_reason' || key === 'stop_reason') return typeof item === 'string';
+    if (key === 'type' && typeof item === 'string') return /^response\.(completed|incomplete|failed)$/.test(item);
+    return saysHowItEnds(item);
+  });
 }
 
 /** A copy with every stated end (`finish_reason`, `stop_reason`) replaced by this word. */

@@ -1,0 +1,4 @@
+import { openai } from '../../../../core/providers/openai/index.ts';
+import { providerContractSuite } from '../contract-suite.ts';
+
+providerContractSuite(openai, { finishReasons: 'as-sent' });
