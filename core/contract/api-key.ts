@@ -17,9 +17,8 @@ export interface ParsedApiKey {
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
-/** A fresh key of this kind with its parts. The text is shown once and stored nowhere. */
-export function newApiKey(kind: ApiKeyKind): ParsedApiKey & { readonly text: string } {
-  const id = randomBase62(12);
+/** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
+export function newApiKey(kind: ApiKeyKind, id = randomBase62(12)): ParsedApiKey & { readonly text: string } {
   const secret = randomBase62(40);
   const body = `svc_${kind}_${id}_${secret}`;
   return { kind, id, secret, text: body + checkOf(body) };
