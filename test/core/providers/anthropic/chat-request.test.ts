@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../core/contract/errors.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import { chatRequest } from '../../../../core/providers/anthropic/chat-request.ts';
+import { callOf } from '../contract-suite.ts';
+
+const hello = [{ role: 'user', content: 'Hello' }];
+
+function sent(params: JsonObject, strict = true) {
+  const call = callOf({ messages: hello, ...params }, { strict }, {});
+  return { body: chatRequest(call.params, call), dropped: call.dropped, adapted: call.adapted };
+}
+
+describe('reasoning', () => {
+  it.each([
+    // Models before 4.6 take a budget of tokens.
+    ['claude-3-7-sonnet-20250219', 'low', { type: 'enabled', budget_tokens: 1_024 }, undefined, 5_120],
+    ['claude-sonnet-4-20250514', 'medium', { type: 'enabled', budget_tokens: 8_192 }, undefined, 12_288],
+    ['claude-opus-4-1-20250805', 'high', { type: 'enabled', budget_tokens: 16_384 }, undefined, 20_480],
+    ['claude-haiku-4-5-20251001', 'xhigh', { type: 'enabled', budget_tokens: 32_768 }, undefined, 36_864],
+    // Later ones think adaptively, steered by an effort.
+    ['claude-sonnet-4-6', 'medium', { type: 'adaptive' }, { effort: 'medium' }, 16_384],
+    ['claude-opus-4-7', 'xhigh', { type: 'adaptive' }, { effort: 'xhigh' }, 16_384],
+    ['claude-opus-5', 'max', { type: 'adaptive' }, { effort: 'max' }, 16_384],
+    ['claude-fable-5-1', 'low', { type: 'adaptive' }, { effort: 'low' }, 16_384],
+    ['claude-mythos-preview', 'high', { type: 'adaptive' }, { effort: 'high' }, 16_384],
+    // And switching it off is said differently by each generation.
+    ['claude-opus-4-8', 'none', undefined, undefined, 4_096],
+    ['claude-haiku-5-5', 'none', { type: 'disabled' }, undefined, 16_384],
+    ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, 16_384],
+  ])('asks %s for effort %s in its own way', (model, effort, thinking, outputConfig, maxTokens) => {
+    const { body, dropped, adapted } = sent({ model, reasoning_effort: effort });
+    expect(body.thinking).toEqual(thinking);
+    expect(body.output_config).toEqual(outputConfig);
+    expect(body.max_tokens).toBe(maxTokens);
+    expect([dropped, adapted]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['claude-opus-5-5', 'none', { effort: 'low' }],
+    ['claude-opus-5', 'minimal', { effort: 'low' }],
+    ['claude-opus-4-6', 'xhigh', { effort: 'high' }],
+  ])('reports that %s has no effort %s', (model, effort, outputConfig) => {
+    const { body, adapted } = sent({ model, reasoning_effort: effort });
+    expect(body.output_config).toEqual(outputConfig);
+    expect(adapted).toEqual(['reasoning_effort']);
+  });
+
+  it('keeps a budget below the limit the client has set', () => {
+    const { body, adapted } = sent({ model: 'claude-opus-4-5', reasoning_effort: 'high', max_tokens: 6_000 });
+    expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 3_000 });
+    expect(body.max_tokens).toBe(6_000);
+    expect(adapted).toEqual(['reasoning_effort']);
+  });
+
+  it('does without thinking, and says so, where the limit leaves no room for the smallest budget', () => {
+    const { body, dropped } = sent({ model: 'claude-opus-4-5', reasoning_effort: 'low', max_tokens: 1_000 });
+    expect(body.thinking).toBeUndefined();
+    expect(dropped).toEqual(['reasoning_effort']);
+  });
+
+  it('lets the thinking a client asks for itself stand', () => {
+    const thinking = { type: 'enabled', budget_tokens: 2_000 };
+    const { body } = sent({ model: 'claude-opus-4-5', thinking, reasoning_effort: 'high' });
+    expect(body.thinking).toEqual(thinking);
+    expect(body.max_tokens).toBe(6_096);
+  });
+
+  it('asks for the text of thoughts only for clients that can be shown it', () => {
+    expect(sent({ model: 'claude-opus-5', reasoning_effort: 'high' }, false).body.thinking).toEqual({
+      type: 'adaptive',
+      display: 'summarized',
+    });
+  });
+});
+
+describe('sampling', () => {
+  it.each([
+    ['claude-opus-4-6', { temperature: 0.2, top_p: 0.9 }, { temperature: 0.2 }, ['top_p']],
+    ['claude-opus-4-6', { top_p: 0.9, top_k: 5 }, { top_p: 0.9, top_k: 5 }, []],
+    ['claude-opus-4-7', { temperature: 0.2, top_p: 0.9, top_k: 5 }, {}, ['temperature', 'top_p', 'top_k']],
+    ['claude-sonnet-5', { temperature: 1, top_p: 1 }, {}, []],
+    ['claude-next', { temperature: 0.5 }, {}, ['temperature']],
+    ['some-compatible-model', { temperature: 0.5 }, { temperature: 0.5 }, []],
+    ['claude-opus-4-5', { temperature: 0.5, top_k: 5, reasoning_effort: 'low' }, {}, ['temperature', 'top_k']],
+    ['claude-opus-4-5', { top_p: 0.97, reasoning_effort: 'low' }, { top_p: 0.97 }, []],
+    ['claude-opus-4-5', { temperature: null, top_p: null }, {}, []],
+  ])('sends %s what it takes of %j and reports the rest', (model, params, kept, dropped) => {
+    const result = sent({ model, ...params });
+    const { temperature, top_p, top_k } = result.body;
+    expect(JSON.parse(JSON.stringify({ temperature, top_p, top_k }))).toEqual(kept);
+    expect(result.dropped).toEqual(dropped);
+  });
+});
+
+describe('tools', () => {
+  const tools = ['a', 'b'].map((name) => ({ type: 'function', function: { name, parameters: { properties: {} } } }));
+  const native = ['a', 'b'].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
+
+  it.each([
+    ['auto', { type: 'auto' }],
+    ['none', { type: 'none' }],
+    ['required', { type: 'any' }],
+    [
+      { type: 'function', function: { name: 'a' } },
+      { type: 'tool', name: 'a' },
+    ],
+    [
+      { type: 'tool', name: 'b' },
+      { type: 'tool', name: 'b' },
+    ],
+  ])('turns the choice %j into %j', (choice, expected) => {
+    const { body, adapted } = sent({ model: 'claude-opus-4-5', tools, tool_choice: choice });
+    expect(body.tools).toEqual(native);
+    expect(body.tool_choice).toEqual(expected);
+    expect(adapted).toEqual([]);
+  });
+
+  it('limits the tools to those the client allows', () => {
+    const allowed = { mode: 'required', tools: [{ type: 'function', function: { name: 'b' } }] };
+    const { body, adapted } = sent({
+      model: 'claude-opus-4-5',
+      tools,
+      tool_choice: { type: 'allowed_tools', allowed_tools: allowed },
+    });
+    expect(body.tools).toEqual([native[1]]);
+    expect(body.tool_choice).toEqual({ type: 'any' });
+    expect(adapted).toEqual(['tool_choice']);
+  });
+
+  it.each([
+    [undefined, { type: 'auto', disable_parallel_tool_use: true }],
+    ['required', { type: 'any', disable_parallel_tool_use: true }],
+    ['none', { type: 'none' }],
+  ])('forbids parallel calls under the choice %j', (choice, expected) => {
+    const { body } = sent({ model: 'claude-opus-4-5', tools, tool_choice: choice, parallel_tool_calls: false });
+    expect(body.tool_choice).toEqual(expected);
+  });
+
+  it('sends no choice without tools', () => {
+    const { body } = sent({ model: 'claude-opus-4-5', tool_choice: 'none', parallel_tool_calls: false });
+    expect(body).not.toHaveProperty('tool_choice');
+    expect(body).not.toHaveProperty('tools');
+  });
+
+  it('takes the retired spelling', () => {
+    const { body, adapted } = sent({ model: 'claude-opus-4-5', functions: [{ name: 'a' }], function_call: { name: 'a' } });
+    expect(body.tools).toEqual([{ name: 'a', input_schema: { type: 'object', properties: {} } }]);
+    expect(body.tool_choice).toEqual({ type: 'tool', name: 'a' });
+    expect(adapted).toEqual(['functions']);
+  });
+});
+
+describe('messages', () => {
+  it('repairs arguments a model has written wrongly, and says so', () => {
+    const messages = [
+      ...hello,
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id: 't1', type: 'function', function: { name: 'a', arguments: '{"b":' } }],
+      },
+      { role: 'tool', tool_call_id: 't1', content: 'no' },
+    ];
+    const { body, adapted } = sent({ model: 'claude-opus-4-5', messages });
+    expect((body.messages as JsonObject[])[1]).toEqual({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 't1', name: 'a', input: {} }],
+    });
+    expect(adapted).toEqual(['messages.tool_calls']);
+  });
+
+  it('leaves out turns the provider would refuse as empty', () => {
+    const { body, adapted } = sent({
+      model: 'claude-opus-4-5',
+      messages: [...hello, { role: 'assistant', content: '' }, { role: 'user', content: [{ type: 'text', text: '' }, 'there'] }],
+    });
+    expect(body.messages).toEqual([hello[0], { role: 'user', content: 'there' }]);
+    expect(adapted).toEqual(['messages']);
+  });
+
+  it('joins signed thinking with text and calls that are only in the OpenAI fields', () => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: 'c2ln' };
+    const toolCall = { id: 't1', type: 'function', function: { name: 'a', arguments: '{"n":1}' } };
+    const { body } = sent({
+      model: 'claude-opus-4-5',
+      messages: [...hello, { role: 'assistant', content: 'So.', tool_calls: [toolCall], content_blocks: [thought] }],
+    });
+    expect((body.messages as JsonObject[])[1]?.content).toEqual([
+      thought,
+      { type: 'text', text: 'So.' },
+      { type: 'tool_use', id: 't1', name: 'a', input: { n: 1 } },
+    ]);
+  });
+
+  it('takes whole arguments from the tool calls where blocks were put together from stream deltas', () => {
+    const toolCall = { id: 't1', type: 'function', function: { name: 'a', arguments: '{"n":1}' } };
+    const blocks = [
+      { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+      { type: 'tool_use', id: 't1', name: 'a', input: {}, partial_json: '{"n":1}' },
+    ];
+    const { body } = sent({
+      model: 'claude-opus-4-5',
+      messages: [...hello, { role: 'assistant', content: '', tool_calls: [toolCall], content_blocks: blocks }],
+    });
+    expect((body.messages as JsonObject[])[1]?.content).toEqual([
+      blocks[0],
+      { type: 'tool_use', id: 't1', name: 'a', input: { n: 1 } },
+    ]);
+  });
+
+  it('passes native blocks inside a chat call', () => {
+    const block = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, citations: { enabled: true } };
+    const { body } = sent({ model: 'claude-opus-4-5', messages: [{ role: 'user', content: [block] }] });
+    expect(body.messages).toEqual([{ role: 'user', content: [block] }]);
+  });
+
+  it('reads text files and file ids', () => {
+    const files = [{ file_data: 'data:text/plain;base64,w6Q=', filename: 'a.txt' }, { file_id: 'file_01' }];
+    const { body } = sent({
+      model: 'claude-opus-4-5',
+      messages: [{ role: 'user', content: files.map((file) => ({ type: 'file', file })) }],
+    });
+    expect((body.messages as JsonObject[])[0]?.content).toEqual([
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'ä' }, title: 'a.txt' },
+      { type: 'document', source: { type: 'file', file_id: 'file_01' } },
+    ]);
+  });
+});
+
+describe('what cannot be carried over', () => {
+  it.each([
+    ['messages', { messages: 'hi' }],
+    ['messages[0]', { messages: ['hi'] }],
+    ['messages[0].role', { messages: [{ role: 'function', content: 'x', name: 'f' }] }],
+    ['messages[0].content', { messages: [{ role: 'user', content: { text: 'x' } }] }],
+    ['messages[0].content[1]', { messages: [{ role: 'user', content: ['x', { type: 'input_audio', input_audio: {} }] }] }],
+    ['messages[0].content[0].image_url', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }],
+    [
+      'messages[0].content[0].image_url',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png,abc' } }] }] },
+    ],
+    ['messages[0].content[0].file', { messages: [{ role: 'user', content: [{ type: 'file', file: {} }] }] }],
+    ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
+    ['messages[0].tool_calls[0]', { messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', custom: {} }] }] }],
+    ['tools[0]', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+  ])('is refused with the name of the parameter: %s', (param, params) => {
+    let thrown: unknown;
+    try {
+      sent({ model: 'claude-opus-4-5', ...params });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(GatewayError);
+    const { code, status, message, param: named } = thrown as GatewayError;
+    expect({ code, status, named }).toEqual({ code: 'bad_request', status: 400, named: param });
+    expect(message.startsWith(`${param}: `)).toBe(true);
+  });
+});

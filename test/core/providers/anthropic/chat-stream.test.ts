@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { StreamEvent } from '../../../../core/contract/provider.ts';
+import { chatComplete } from '../../../../core/providers/anthropic/chat-completions.ts';
+import { complete } from '../../../../core/providers/anthropic/completions.ts';
+import { callOf, translated } from '../contract-suite.ts';
+
+const call = () => callOf({ model: 'claude-opus-4-5', stream: true }, {}, {});
+const usage = { input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 1 };
+const opening: StreamEvent[] = [
+  {
+    type: 'message_start',
+    message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-opus-4-5', content: [], usage },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hel' } },
+].map((data) => ({ event: data.type, data }));
+const overloaded: StreamEvent = {
+  event: 'error',
+  data: { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+};
+
+describe.each([
+  ['chat', chatComplete],
+  ['text', complete],
+] as const)('a streamed %s completion', (_, operation) => {
+  it('shows an error of the provider in-band and does not end as if it were whole', () => {
+    const events = translated(operation, [...opening, overloaded], call());
+    expect(events.at(-1)).toEqual({
+      event: null,
+      data: {
+        error: { message: 'anthropic error: Overloaded', type: 'overloaded_error', param: null, code: null },
+        provider: 'anthropic',
+      },
+    });
+    expect(events.some((event) => event.data === '[DONE]')).toBe(false);
+  });
+
+  it('hands the error to the record with the status it stands for', () => {
+    const reader = operation.streamReader();
+    for (const event of [...opening, overloaded]) reader.push(event);
+    expect(reader.complete()).toBe(false);
+    const error = reader.error?.();
+    expect([error?.code, error?.status, error?.retryable, error?.message]).toEqual([
+      'upstream_status',
+      529,
+      true,
+      'anthropic error: Overloaded',
+    ]);
+    expect(reader.usage()).toMatchObject({ inputTokens: 3, cacheReadTokens: 2, outputTokens: 1 });
+  });
+
+  it('does not end a stream the provider has cut', () => {
+    const events = translated(operation, opening, call());
+    expect(JSON.stringify(events)).toContain('Hel');
+    expect(events.some((event) => event.data === '[DONE]')).toBe(false);
+  });
+});
+
+it('has no counts to show before the provider has sent any', () => {
+  expect(chatComplete.streamReader().usage()).toBeNull();
+});
