@@ -1,0 +1,91 @@
+import type { ApiKeyType } from '../resources/api-keys/entity.ts';
+
+/** The scopes of control-plane reference §2, by the kinds of key that may hold them. */
+const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
+
+const workspaceResources = each(crud, [
+  'prompts',
+  'configs',
+  'guardrails',
+  'virtual_keys',
+  'providers',
+  'policies',
+  'workspace_integrations',
+  'workspace_mcp_integrations',
+  'workspace_agent_integrations',
+  'mcp_servers',
+  'agent_servers',
+  'agent_server_skills',
+  'agent_integration_skills',
+  'agent_server_user_access',
+  'secret_references',
+]).concat([
+  'prompts.publish',
+  'virtual_keys.copy',
+  'virtual_keys.duplicate',
+  'analytics.view',
+  'logs.list',
+  'logs.view',
+  'logs.export',
+]);
+
+const keyManagement = each([...crud, 'rotate'], ['workspace_service_api_keys', 'workspace_user_api_keys']);
+
+/** What only keys of a workspace can hold: calling models, and what goes with it. */
+export const dataPlaneScopes: readonly string[] = [
+  'completions.write',
+  'prompts.render',
+  'mcp.invoke',
+  'agents.invoke',
+  'guardrails.invoke',
+  'logs.write',
+  'logs.read',
+  'completions.read',
+  'feedbacks.read',
+  'feedbacks.write',
+  'models.list',
+];
+
+const workspaceUser = [
+  ...workspaceResources,
+  ...dataPlaneScopes,
+  'organisation_integrations.list',
+  'organisation_mcp_integrations.list',
+  'organisation_agent_integrations.list',
+  'workspaces.read',
+  'workspaces.update',
+  'workspaces.list',
+];
+
+const organisationOnly = [
+  ...each(crud, [
+    'organisation_users',
+    'organisation_guardrails',
+    'deployments',
+    'workspaces',
+    'workspace_users',
+    'organisation_integrations',
+    'organisation_mcp_integrations',
+    'organisation_agent_integrations',
+  ]),
+  ...each([...crud, 'rotate'], ['organisation_service_api_keys']),
+  'organisation_settings.read',
+  'organisation_settings.update',
+  'organisation_exclusions.list',
+  'organisation_exclusions.update',
+  'audit_logs.list',
+  'plugins.create',
+  'plugins.update',
+  'plugins.list',
+];
+
+/** Every scope a key of each type may carry. */
+export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
+  'organisation-service': new Set([...workspaceResources, ...keyManagement, ...organisationOnly]),
+  'workspace-service': new Set([...workspaceUser, ...keyManagement]),
+  'workspace-user': new Set(workspaceUser),
+};
+
+function each(actions: readonly string[], resources: readonly string[]): string[] {
+  return resources.flatMap((resource) => actions.map((action) => `${resource}.${action}`));
+}

@@ -1,0 +1,25 @@
+import { Hono } from 'hono';
+import { internalPaths } from '../core/contract/internal-api.ts';
+import { AdminError } from './http/errors.ts';
+import type { AdminServices } from './http/route.ts';
+import { serveRoute } from './http/serve-route.ts';
+import { errorReply, toAdminError } from './http/write-error.ts';
+import { internalApp } from './internal/routes.ts';
+import { adminRoutes } from './resources/index.ts';
+
+/** The whole HTTP surface: the admin API under `/v1` and `/v2` alike, the gateways' API under `/internal/v1`, health. */
+export function createApp(services: AdminServices): Hono {
+  const app = new Hono();
+  app.get('/health', (c) => c.json({ status: 'success', message: 'Server is healthy' }));
+  app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
+  for (const route of adminRoutes) {
+    const serve = serveRoute(route, services);
+    for (const version of ['/v1', '/v2']) app.on(route.method, `${version}${route.path}`, serve);
+  }
+  app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
+  app.onError((thrown) => {
+    services.log.error({ cause: thrown.stack ?? String(thrown) }, 'an admin request failed outside its route');
+    return errorReply(toAdminError(thrown), {});
+  });
+  return app;
+}

@@ -1,0 +1,30 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** One change, or one attempt that was refused. Rows are only ever added. */
+export const auditEntries = defineEntity({
+  name: 'AuditEntry',
+  tableName: 'audit_entries',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid().nullable(),
+    createdAt: p.datetime(),
+    method: p.text(),
+    uri: p.text(),
+    requestId: p.text(),
+    /** What was sent, secrets masked; null when it could not be read. */
+    requestBody: p.json().$type<unknown>().nullable(),
+    queryParams: p.json().$type<Record<string, string>>(),
+    /** The user behind a user key, else the key itself. */
+    userId: p.uuid().nullable(),
+    userType: p.text().$type<'user' | 'api_key' | 'system'>(),
+    responseStatusCode: p.integer(),
+    errorCode: p.text().nullable(),
+    resourceType: p.text(),
+    resourceId: p.text().nullable(),
+    action: p.text(),
+    clientIp: p.text(),
+  },
+});
+
+export type AuditEntry = InferEntity<typeof auditEntries>;

@@ -1,0 +1,28 @@
+/**
+ * True when an error means that the database could not be asked (refused, cut off, shutting down, out of connections, too
+ * slow), as against having answered no. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string' && (socketCodes.has(code) || /^(08...|53...|57P0[1-5]|25006)$/.test(code))) return true;
+    if (awayMessages.test(at.message)) return true;
+    if (at instanceof AggregateError && at.errors.some((inner) => isDatabaseAway(inner))) return true;
+  }
+  return false;
+}
+
+const socketCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENOENT',
+]);
+
+// The driver reports these without a code.
+const awayMessages =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|not queryable|connection error|client was closed|pglite is clos/i;

@@ -1,0 +1,94 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Migrator } from '@mikro-orm/migrations';
+import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import { entities } from './entities.ts';
+import { lockDirectory } from './lock-directory.ts';
+import { migrations } from './migrations/index.ts';
+
+export type { EntityManager };
+
+/** The store of the control plane. */
+export interface Database {
+  /** A fresh unit of work; one per request. */
+  em(): EntityManager;
+  close(): Promise<void>;
+}
+
+export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'dataDir'>;
+
+/**
+ * Opens PostgreSQL when `databaseUrl` names one, else the embedded database in `dataDir/pgdata`, and brings its tables up to
+ * date. Safe to run in several processes at once against one PostgreSQL; the embedded one belongs to one process at a time
+ * and a second one waits, then fails. Rejects when the database cannot be reached.
+ */
+export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
+  return settings.databaseUrl === null
+    ? openEmbedded(join(settings.dataDir, 'pgdata'), log)
+    : openServer(settings.databaseUrl, settings.dbPoolSize, log);
+}
+
+async function openEmbedded(directory: string, log: Log): Promise<Database> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = await lockDirectory(`${directory}.lock`);
+  try {
+    const { MikroORM } = await import('@mikro-orm/pglite');
+    const orm = (await MikroORM.init({ ...shared(log), dbName: directory })) as unknown as MikroORM;
+    // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
+    await orm.migrator.up();
+    const close = async () => {
+      await orm.close(true);
+      await lock.release();
+    };
+    return { em: () => orm.em.fork(), close };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function openServer(url: string, poolSize: number, log: Log): Promise<Database> {
+  const { MikroORM } = await import('@mikro-orm/postgresql');
+  // Migrations may take long and get a connection of their own; every later query must answer or fail within its deadline.
+  const migrating = await MikroORM.init({ ...shared(log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions: connect });
+  try {
+    await migrateAlone(migrating);
+  } finally {
+    await migrating.close(true);
+  }
+  const orm = await MikroORM.init({
+    ...shared(log),
+    clientUrl: url,
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
+    driverOptions: { ...connect, query_timeout: queryTimeoutMs },
+  });
+  return { em: () => orm.em.fork(), close: () => orm.close(true) };
+}
+
+const queryTimeoutMs = 2_000;
+const connect = { connectionTimeoutMillis: 2_000, keepAlive: true, application_name: 'svc-control-plane' };
+
+function shared(log: Log): Options {
+  return {
+    entities,
+    extensions: [Migrator],
+    migrations: { migrationsList: migrations, snapshot: false, silent: true, tableName: 'migrations' },
+    discovery: { disableDynamicFileAccess: true },
+    // Messages of the ORM carry no parameters; query logging, which would, is off.
+    logger: (message) => log.debug({ source: 'orm' }, message),
+    colors: false,
+  } as Options;
+}
+
+/** An arbitrary number that all versions of this program agree on: who holds it may change tables. */
+const migrationLock = 4_715_001;
+
+/** The lock is held on one connection while the migrator works on others; who waits finds nothing left to do. */
+async function migrateAlone(orm: MikroORM): Promise<void> {
+  await orm.em.fork().transactional(async (tx) => {
+    await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
+    await orm.migrator.up();
+  });
+}

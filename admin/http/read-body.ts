@@ -1,0 +1,45 @@
+import type { HonoRequest } from 'hono';
+import { AdminError, invalid } from './errors.ts';
+import { parseStrictJson } from './parse-strict-json.ts';
+
+/** Largest admin body in bytes. */
+export const bodyBytesMax = 1_048_576;
+
+/** The JSON body of a request; undefined when there is none. Throws AB01 (413 when too large). */
+export async function readJsonBody(request: HonoRequest): Promise<unknown> {
+  const bytes = await readBytes(request, bodyBytesMax);
+  if (bytes.byteLength === 0) return undefined;
+  const type = request.header('content-type') ?? '';
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: application/json is required');
+  return parseStrictJson(decode(bytes));
+}
+
+/** The bytes of a body, given up on as soon as it is longer than `bytesMax`. */
+export async function readBytes(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
+  const announced = Number(request.header('content-length') ?? 0);
+  if (announced > bytesMax) throw tooLarge(bytesMax);
+  const stream = request.raw.body;
+  if (!stream) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > bytesMax) throw tooLarge(bytesMax);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid('body: not valid UTF-8');
+  }
+}
+
+function tooLarge(bytesMax: number): AdminError {
+  return new AdminError('AB01', `body: larger than ${bytesMax} bytes`, [`body: larger than ${bytesMax} bytes`], 413);
+}

@@ -1,0 +1,41 @@
+import { isUuid } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
+import { forbidden, invalid, notFound } from './errors.ts';
+import type { Actor, AdminRoute } from './route.ts';
+
+/**
+ * The workspace a request works on, null for "the whole organisation". Workspace keys are locked to their own; organisation
+ * keys name one by id or slug. Beyond the reference: an organisation with a single workspace need not name it.
+ */
+export async function resolveWorkspace(
+  em: EntityManager,
+  actor: Actor,
+  route: AdminRoute,
+  named: string | null,
+  params: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  if (actor.workspaceId !== null) {
+    if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');
+    if (named !== null && named !== actor.workspaceId) {
+      const own = await em.findOne(workspaces, { id: actor.workspaceId, organisationId: actor.organisationId });
+      if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
+    }
+    return actor.workspaceId;
+  }
+  if (route.tenant === 'organisation') return null;
+  if (named !== null) return (await findWorkspace(em, actor.organisationId, named)).id;
+  // An item named by its row id says which workspace it is in.
+  if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
+  const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
+  if (all.length === 1 && all[0]) return all[0].id;
+  throw invalid('workspace_id: required, because this is an organisation key');
+}
+
+/** The organisation's active workspace of this id or slug; throws AB08. */
+export async function findWorkspace(em: EntityManager, organisationId: string, idOrSlug: string): Promise<Workspace> {
+  const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
+  const found = await em.findOne(workspaces, { ...name, organisationId, status: 'active' });
+  if (!found) throw notFound('Workspace');
+  return found;
+}

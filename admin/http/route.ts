@@ -1,0 +1,83 @@
+import type * as v from 'valibot';
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import type { Database, EntityManager } from '../db/open-database.ts';
+import type { Change } from '../db/write-change.ts';
+import type { ApiKeyType } from '../resources/api-keys/entity.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * One route as data: what it needs is declared, never decided in its handler. A route without scope or tenant does not
+ * compile, so that deny is the default.
+ */
+export interface AdminRoute {
+  readonly method: Method;
+  /** Below `/v1` and `/v2`, Hono syntax: `/configs/:slug`. */
+  readonly path: string;
+  /** The key needs one of these. */
+  readonly scopes: readonly string[];
+  /**
+   * Whose data it works on. `organisation`: organisation keys only. `workspace`: a workspace must be known (the key's own, or
+   * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.
+   */
+  readonly tenant: 'organisation' | 'workspace' | 'either';
+  readonly resource: string;
+  /** Action of the audit entry: `create`, `update`, … */
+  readonly action: string;
+  readonly query: v.GenericSchema;
+  /** Null: a body is ignored. */
+  readonly body: v.GenericSchema | null;
+  handle(call: AdminCall<never, never>): Promise<unknown>;
+}
+
+/** Whose key it is. Holds no secret. */
+export interface Actor {
+  readonly keyId: string;
+  readonly type: ApiKeyType;
+  readonly organisationId: string;
+  /** Null for organisation keys. */
+  readonly workspaceId: string | null;
+  readonly userId: string | null;
+  readonly scopes: ReadonlySet<string>;
+}
+
+export interface AdminServices {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly apiKeyPepper: Uint8Array;
+  /** After a commit: changes are waiting to be published. */
+  wakeRelay(): void;
+}
+
+/** One request after authentication, authorisation and validation. */
+export interface AdminCall<Query, Body> {
+  readonly actor: Actor;
+  readonly organisationId: string;
+  /** Null only on `either` routes, and on item routes that name the item by its row id. */
+  readonly workspaceId: string | null;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  /** For reading. Changes go through `write`. */
+  readonly em: EntityManager;
+  readonly services: AdminServices;
+  /** One transaction: rows, audit entry, events. At most once per call. */
+  write<T>(work: (change: Change) => Promise<T>): Promise<T>;
+}
+
+/** Ties the types of the schemas to those of the handler, and forgets them. */
+export function defineRoute<Query extends v.GenericSchema, Body extends v.GenericSchema | null>(
+  route: Omit<AdminRoute, 'query' | 'body' | 'handle'> & {
+    readonly query: Query;
+    readonly body: Body;
+    handle(
+      call: AdminCall<v.InferOutput<Query>, Body extends v.GenericSchema ? v.InferOutput<Body> : undefined>,
+    ): Promise<unknown>;
+  },
+): AdminRoute {
+  return route as unknown as AdminRoute;
+}

@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+
+/** Pieces of request schemas that several resources share. Messages never repeat the value. */
+export const slug = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
+
+export const name = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'));
+
+export const text = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
+
+export const id = v.pipe(v.string(), v.uuid('a UUID is expected'));
+
+/** Id or slug of a workspace, of an integration, … */
+export const idOrSlug = slug;
+
+/** A moment in the future, as Date. */
+export const futureTime = v.pipe(
+  v.string(),
+  v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
+  v.transform((value) => new Date(value)),
+  v.check((value) => value.getTime() > Date.now(), 'must be in the future'),
+);
+
+/** Flat map of short texts, as metadata is. */
+export const textMap = v.pipe(
+  v.record(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(128, 'keys have at most 128 characters')),
+    v.pipe(v.string(), v.maxLength(128, 'at most 128 characters')),
+  ),
+  v.check((value) => Object.keys(value).length <= 50, 'at most 50 entries'),
+);
+
+/**
+ * A setting of the reference that this build does not enforce yet. Empty values pass, so that clients which always send the
+ * field work; anything else is refused, because a limit that is stored and not kept would be a lie.
+ */
+export const notEnforced = v.optional(
+  v.pipe(
+    v.unknown(),
+    v.check(isEmpty, 'this build does not enforce it, so it is not accepted'),
+    v.transform(() => undefined),
+  ),
+);
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === false || value === '') return true;
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** What every request may say about its tenant. */
+export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
+
+export const tenantQuery = v.strictObject(tenantEntries);
+
+const wholeNumber = (most: number) =>
+  v.pipe(
+    v.string(),
+    v.regex(/^\d{1,9}$/, 'a whole number is expected'),
+    v.transform(Number),
+    v.maxValue(most, `at most ${most}`),
+  );
+
+/** `current_page` counts from 0. */
+export const pageEntries = {
+  current_page: v.optional(wholeNumber(1_000_000), '0'),
+  page_size: v.optional(wholeNumber(100), '100'),
+};
+
+export interface Page {
+  readonly current_page: number;
+  readonly page_size: number;
+}
+
+/** Limit and offset of a page. */
+export function pageOf(query: Page): { limit: number; offset: number } {
+  return { limit: query.page_size, offset: query.current_page * query.page_size };
+}

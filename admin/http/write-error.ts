@@ -1,0 +1,21 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { isDatabaseAway } from '../db/is-database-away.ts';
+import { AdminError } from './errors.ts';
+
+/** Any thrown thing as the error the caller gets. Unknown ones become 500 without their text. */
+export function toAdminError(thrown: unknown): AdminError {
+  if (thrown instanceof AdminError) return thrown;
+  if (thrown instanceof UniqueConstraintViolationException) {
+    return new AdminError('AB07', 'Something with this name or slug already exists');
+  }
+  if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached right now; try again shortly');
+  return new AdminError('AB04', 'Something went wrong');
+}
+
+/** The one place where an error becomes a reply: `{success: false, data: {message, errorCode, errors?}}`. */
+export function errorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
+  const data = { message: error.message, errorCode: error.code, ...(error.errors ? { errors: error.errors } : {}) };
+  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...extraHeaders };
+  if (error.status === 503) headers['retry-after'] = '1';
+  return new Response(JSON.stringify({ success: false, data }), { status: error.status, headers });
+}

@@ -1,0 +1,28 @@
+import type { ChangesReply } from '../../core/contract/internal-api.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { outbox } from '../publish/entity.ts';
+
+/** Newest revision that is committed. */
+export async function readRevision(em: EntityManager): Promise<number> {
+  const [row] = await em.execute<[{ revision: string | number }]>('select revision from change_counter');
+  return Number(row.revision);
+}
+
+/** Most changes in one answer. */
+export const changesMax = 5_000;
+
+/** The changes after a revision, oldest first; `reset` when they cannot be told without a gap. */
+export async function readChanges(em: EntityManager, after: number): Promise<ChangesReply> {
+  // Read before the rows: what is committed in between shows as rows beyond it, which the next question finds again.
+  const revision = await readRevision(em);
+  if (after > revision) return { revision, reset: true, changes: [] };
+  if (after === revision) return { revision, reset: false, changes: [] };
+  const where = { revision: { $gt: after, $lte: revision } };
+  const rows = await em.find(outbox, where, { orderBy: { revision: 'asc' }, limit: changesMax });
+  if (rows[0]?.revision !== after + 1) return { revision, reset: true, changes: [] };
+  return {
+    revision,
+    reset: false,
+    changes: rows.map(({ revision, kind, documentId, op }) => ({ revision, kind, id: documentId, op })),
+  };
+}

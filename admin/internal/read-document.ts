@@ -1,0 +1,36 @@
+import { type DocumentKind, type DocumentOf, documentKinds } from '../../core/contract/documents.ts';
+import { isUuid } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { toApiKeyDocument } from '../resources/api-keys/to-document.ts';
+import { toConfigDocument } from '../resources/configs/to-document.ts';
+import { toProviderDocument } from '../resources/providers/to-document.ts';
+import { toWorkspaceDocument } from '../resources/workspaces/to-document.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+export interface DocumentSource {
+  readonly em: EntityManager;
+  readonly vault: Vault;
+  readonly clusterKey: Uint8Array;
+}
+
+/** The document of this kind and id as it is now, null when there is none. */
+export async function readDocument(
+  source: DocumentSource,
+  kind: DocumentKind,
+  id: string,
+): Promise<DocumentOf[DocumentKind] | null> {
+  const { em, vault, clusterKey } = source;
+  if (kind === 'api-key') return toApiKeyDocument(em, id);
+  if (kind === 'workspace') return isUuid(id) ? toWorkspaceDocument(em, id) : null;
+  const slash = id.indexOf('/');
+  const workspaceId = id.slice(0, Math.max(slash, 0));
+  if (!isUuid(workspaceId)) return null;
+  const slug = id.slice(slash + 1);
+  return kind === 'config'
+    ? toConfigDocument(em, workspaceId, slug)
+    : toProviderDocument(em, vault, clusterKey, workspaceId, slug);
+}
+
+export function isDocumentKind(text: string): text is DocumentKind {
+  return (documentKinds as readonly string[]).includes(text);
+}

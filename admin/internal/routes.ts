@@ -1,0 +1,56 @@
+import { type Context, Hono } from 'hono';
+import type { DocumentReply, RecordsReply } from '../../core/contract/internal-api.ts';
+import { isClusterKey } from '../http/client-address.ts';
+import { AdminError, invalid } from '../http/errors.ts';
+import { readBytes } from '../http/read-body.ts';
+import type { AdminServices } from '../http/route.ts';
+import { errorReply, toAdminError } from '../http/write-error.ts';
+import { readChanges, readRevision } from './read-changes.ts';
+import { isDocumentKind, readDocument } from './read-document.ts';
+import { storeRecords } from './store-records.ts';
+
+/** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
+const batchBytesMax = 4_259_840;
+
+/** The API of `core/contract/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
+export function internalApp(services: AdminServices): Hono {
+  const app = new Hono();
+  app.use('*', async (c, next) => {
+    const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
+    if (!isClusterKey(bearer, services.settings)) throw new AdminError('AB05', 'The cluster key is required');
+    await next();
+  });
+  app.onError((thrown) => {
+    const error = toAdminError(thrown);
+    if (error.status >= 500) {
+      services.log.error({ code: error.code, cause: thrown.stack ?? String(thrown) }, 'an internal request failed');
+    }
+    return errorReply(error, {});
+  });
+
+  app.get('/documents/:kind/:id', async (c) => {
+    const { kind, id } = c.req.param();
+    if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
+    const em = services.database.em();
+    // The revision first: the document read after it is at least that new.
+    const revision = await readRevision(em);
+    const source = { em, vault: services.vault, clusterKey: services.settings.clusterKey };
+    const reply: DocumentReply = { revision, document: await readDocument(source, kind, id) };
+    return c.json(reply);
+  });
+
+  app.get('/changes', async (c) => {
+    const after = Number(c.req.query('after') ?? '0');
+    if (!Number.isSafeInteger(after) || after < 0) throw invalid('after: a revision is expected');
+    return c.json(await readChanges(services.database.em(), after));
+  });
+
+  app.post('/records', async (c: Context) => {
+    const bytes = await readBytes(c.req, batchBytesMax);
+    const reply: RecordsReply = await storeRecords(services.database, bytes);
+    if (reply.rejected.length > 0)
+      services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
+    return c.json(reply);
+  });
+  return app;
+}

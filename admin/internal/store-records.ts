@@ -1,0 +1,111 @@
+import * as v from 'valibot';
+import type { RecordsReply } from '../../core/contract/internal-api.ts';
+import { isObject } from '../../core/contract/json.ts';
+import { type RequestRecord, requestRecord } from '../../core/contract/record.ts';
+import { isDatabaseAway } from '../db/is-database-away.ts';
+import { isUuid } from '../db/new-id.ts';
+import type { Database, EntityManager } from '../db/open-database.ts';
+import { invalid } from '../http/errors.ts';
+import { costMicroUsd } from './cost.ts';
+
+/** Most records in one batch. */
+export const recordsMax = 1_000;
+
+/**
+ * Stores a batch: each record once, however often it is sent. A record that can never be stored is named in `rejected` and
+ * holds up no other. Throws AB01 when the batch is no JSON array, and what the database throws when it is away.
+ */
+export async function storeRecords(database: Database, bytes: Uint8Array): Promise<RecordsReply> {
+  const batch = parseBatch(bytes);
+  const rejected: string[] = [];
+  const rows: Row[] = [];
+  for (const item of batch) {
+    const row = toRow(item);
+    if (row) rows.push(row);
+    else rejected.push(idOf(item));
+  }
+  if (rows.length === 0) return { inserted: 0, duplicates: 0, rejected };
+  const em = database.em();
+  try {
+    const inserted = await insert(em, rows);
+    return { inserted, duplicates: rows.length - inserted, rejected };
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    return storeOneByOne(em, rows, rejected);
+  }
+}
+
+/** The slow way, when the database refused something in the batch: finds out which. */
+async function storeOneByOne(em: EntityManager, rows: readonly Row[], rejected: string[]): Promise<RecordsReply> {
+  let inserted = 0;
+  let duplicates = 0;
+  for (const row of rows) {
+    try {
+      const count = await insert(em, [row]);
+      inserted += count;
+      duplicates += 1 - count;
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      rejected.push(row.id);
+    }
+  }
+  return { inserted, duplicates, rejected };
+}
+
+interface Row {
+  readonly id: string;
+  readonly cost: number | null;
+  readonly record: RequestRecord;
+}
+
+async function insert(em: EntityManager, rows: readonly Row[]): Promise<number> {
+  const inserted = await em.execute<unknown[]>(
+    `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
+       provider_slug, model, config_slug, api_key_id, cost_micro_usd, record)
+     select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
+       (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
+       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, record
+     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, record jsonb)
+     on conflict (id) do nothing returning id`,
+    [JSON.stringify(rows)],
+    'all',
+  );
+  return inserted.length;
+}
+
+function parseBatch(bytes: Uint8Array): unknown[] {
+  let batch: unknown;
+  try {
+    batch = JSON.parse(storable(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')));
+  } catch {
+    throw invalid('body: not valid JSON');
+  }
+  if (!Array.isArray(batch) || batch.length > recordsMax)
+    throw invalid(`body: an array of at most ${recordsMax} records is expected`);
+  return batch;
+}
+
+/**
+ * Replaces escapes of characters that PostgreSQL cannot hold (U+0000, unpaired surrogates; they come from callers, in paths
+ * for example) by U+FFFD, so that no request can keep its own record, or its neighbours', from being stored.
+ */
+function storable(text: string): string {
+  if (!/\\u(?:0000|[dD][89a-fA-F])/.test(text)) return text;
+  return text.replace(
+    /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g,
+    (match) => (match.length === 6 ? '\\ufffd' : match),
+  );
+}
+
+function toRow(item: unknown): Row | null {
+  const result = v.safeParse(requestRecord, item, { abortEarly: true });
+  if (!result.success) return null;
+  const record = result.output;
+  const tenantIsValid = [record.organisationId, record.workspaceId].every((id) => id === null || isUuid(id));
+  if (!tenantIsValid || !Number.isInteger(record.status) || Number.isNaN(Date.parse(record.createdAt))) return null;
+  return { id: record.id, cost: costMicroUsd(record), record };
+}
+
+function idOf(item: unknown): string {
+  return isObject(item) && typeof item.id === 'string' ? item.id.slice(0, 64) : '';
+}

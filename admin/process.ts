@@ -1,0 +1,59 @@
+import { loadSettings, SettingsError } from '../config/load-settings.ts';
+import type { ChangeNotice } from '../core/contract/documents.ts';
+import { BootstrapFault } from './bootstrap/first-start.ts';
+import { createLog } from './log.ts';
+import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
+
+/** Exit code for settings that cannot work: starting again would not help. */
+const exitConfiguration = 78;
+
+/** The control plane as a process of its own, child of the supervisor or alone. Ends the process when it is told to stop. */
+export async function runProcess(): Promise<void> {
+  const settings = readSettings();
+  const log = createLog(settings);
+  let plane: ControlPlane | null = null;
+  let stopping = false;
+  const stop = () => {
+    // A second signal means now.
+    if (stopping) process.exit(1);
+    stopping = true;
+    void (plane?.close() ?? Promise.resolve()).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  // Without its supervisor nobody would ever stop this process.
+  if (process.send) process.on('disconnect', stop);
+
+  const publish = (notice: ChangeNotice) => void process.send?.({ type: 'svc.changes', notice }, undefined, {}, () => {});
+  try {
+    plane = await startControlPlane(settings, { log, publish });
+  } catch (error) {
+    const fault = faultOf(error);
+    log.error({ cause: error instanceof Error ? error.message : String(error) }, 'the control plane cannot start');
+    if (fault !== null) process.stderr.write(`${fault}\n`);
+    process.exit(fault === null ? 1 : exitConfiguration);
+  }
+  if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
+  process.send?.({ type: 'ready', role: 'control-plane', port: plane.port });
+  log.info({ port: plane.port }, 'the control plane is ready');
+}
+
+function readSettings() {
+  try {
+    return loadSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.faults.join('\n')}\n`);
+    process.exit(exitConfiguration);
+  }
+}
+
+function faultOf(error: unknown): string | null {
+  if (error instanceof BootstrapFault) return error.message;
+  const { code, port } = error as { code?: string; port?: number };
+  if (code === 'EADDRINUSE' || code === 'EACCES') return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;
+  return null;
+}

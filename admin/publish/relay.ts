@@ -1,0 +1,63 @@
+import type { ChangeNotice } from '../../core/contract/documents.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import type { Database } from '../db/open-database.ts';
+import { outbox } from './entity.ts';
+
+/** Sends committed changes on their way. A notice that is lost on the way does no harm: gateways ask for what they miss. */
+export interface Relay {
+  /** Call after a commit; returns at once. */
+  wake(): void;
+  /** Publishes what is left, then stops. */
+  close(): Promise<void>;
+}
+
+/** Starts by publishing what an earlier run left unpublished. `publish` must not throw. */
+export function startRelay(database: Database, publish: (notice: ChangeNotice) => void, log: Log): Relay {
+  let asked = true;
+  let closed = false;
+  let running: Promise<void> = Promise.resolve();
+  let active = false;
+
+  async function run(): Promise<void> {
+    while (asked) {
+      asked = false;
+      try {
+        while ((await publishSome(database, publish)) === batchSize);
+      } catch (error) {
+        // The next wake, or the next start, publishes them; until then gateways poll.
+        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'changes could not be published');
+      }
+    }
+    active = false;
+  }
+
+  function start(): void {
+    if (active) return;
+    active = true;
+    running = run();
+  }
+
+  start();
+  return {
+    wake() {
+      if (closed) return;
+      asked = true;
+      start();
+    },
+    async close() {
+      closed = true;
+      await running;
+    },
+  };
+}
+
+const batchSize = 1_000;
+
+async function publishSome(database: Database, publish: (notice: ChangeNotice) => void): Promise<number> {
+  const em = database.em();
+  const rows = await em.find(outbox, { publishedAt: null }, { orderBy: { revision: 'asc' }, limit: batchSize });
+  for (const { revision, kind, documentId, op } of rows) publish({ revision, kind, id: documentId, op });
+  const last = rows.at(-1);
+  if (last) await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
+  return rows.length;
+}

@@ -1,0 +1,57 @@
+import { type GatewayConfig, parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { AdminError } from '../../http/errors.ts';
+import { parseStrictJson } from '../../http/parse-strict-json.ts';
+import { isProviderId } from '../integrations/provider-ids.ts';
+import { providers } from '../providers/entity.ts';
+
+/**
+ * The config as gateways will run it. Throws AB01 with a path for every fault: what the language refuses, provider types and
+ * slugs that do not exist in the workspace, and credentials, which belong into an integration and not into plain rows.
+ */
+export async function checkConfig(em: EntityManager, workspaceId: string, sent: unknown): Promise<Record<string, unknown>> {
+  const input = typeof sent === 'string' ? parseStrictJson(sent) : sent;
+  const parsed = parseGatewayConfig(input);
+  if ('errors' in parsed) throw refuse(parsed.errors);
+  const references = [...referencesOf(parsed.config, '')];
+  const slugs = references.flatMap((one) => (one.slug === null ? [] : [one.slug]));
+  const known = new Set(
+    slugs.length === 0 ? [] : (await em.find(providers, { workspaceId, slug: { $in: slugs } })).map((row) => row.slug),
+  );
+  const errors = references.flatMap((one) => {
+    if (one.fault !== null) return [`${one.path}: ${one.fault}`];
+    if (one.slug !== null && !known.has(one.slug)) return [`${one.path}: no provider @${one.slug} in this workspace`];
+    return [];
+  });
+  if (errors.length > 0) throw refuse(errors);
+  return input as Record<string, unknown>;
+}
+
+interface Reference {
+  readonly path: string;
+  readonly slug: string | null;
+  readonly fault: string | null;
+}
+
+function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
+  const at = (key: string) => (path === '' ? key : `${path}.${key}`);
+  if (node.provider?.startsWith('@')) {
+    yield { path: at('provider'), slug: node.provider.slice(1), fault: null };
+  } else if (node.provider !== undefined && !isProviderId(node.provider)) {
+    yield { path: at('provider'), slug: null, fault: 'no provider type of this name; a stored provider is written @slug' };
+  }
+  if (node.virtual_key !== undefined) yield { path: at('virtual_key'), slug: node.virtual_key.replace(/^@/, ''), fault: null };
+  const model = node.override_params?.model;
+  const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
+  if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
+  if (node.api_key !== undefined) {
+    const fault = 'a saved config holds no credential: create an integration and name its provider as @slug';
+    yield { path: at('api_key'), slug: null, fault };
+  }
+  for (const [index, child] of (node.targets ?? []).entries()) yield* referencesOf(child, `${at('targets')}[${index}]`);
+}
+
+function refuse(faults: readonly string[]): AdminError {
+  const errors = faults.map((fault) => (fault.startsWith('config:') ? fault : `config.${fault}`));
+  return new AdminError('AB01', errors[0] ?? 'config: not valid', errors);
+}

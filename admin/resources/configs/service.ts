@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from 'node:util';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { conflict, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Actor } from '../../http/route.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import { checkConfig } from './check-config.ts';
+import { type Config, type ConfigVersion, configs, configVersions } from './entity.ts';
+
+export interface ConfigChanges {
+  readonly name?: string | undefined;
+  readonly config?: unknown;
+  readonly isDefault?: boolean | undefined;
+  readonly status?: 'active' | 'archived' | undefined;
+}
+
+interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+}
+
+/** The caller's config by id or slug; archived ones are gone. Throws AB08. */
+export async function findConfig(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  idOrSlug: string,
+): Promise<Config> {
+  const found = await em.findOne(configs, { ...itemOf(call, idOrSlug), status: 'active' });
+  if (!found) throw notFound('Config');
+  return found;
+}
+
+/** Saves a new config with its first version. */
+export async function createConfig(
+  change: Change,
+  tenant: Tenant,
+  actor: Actor,
+  sent: { readonly name: string; readonly slug?: string | undefined; readonly config: unknown; readonly isDefault: boolean },
+): Promise<Config> {
+  const { tx } = change;
+  const content = await checkConfig(tx, tenant.workspaceId, sent.config);
+  if (sent.isDefault) await clearDefault(tx, tenant.workspaceId);
+  const now = new Date();
+  const author = actor.userId ?? actor.keyId;
+  const config = tx.create(configs, {
+    ...tenant,
+    id: newId(),
+    slug: sent.slug ?? newSlug('pc-', sent.name),
+    name: sent.name,
+    isDefault: sent.isDefault,
+    status: 'active',
+    versionId: newId(),
+    ownerId: author,
+    updatedBy: author,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await tx.flush();
+  addVersion(tx, config, 1, content, author, now);
+  announce(change, config, sent.isDefault);
+  return config;
+}
+
+/** Changes what is named; a config that says something new becomes a new version. */
+export async function updateConfig(change: Change, config: Config, actor: Actor, sent: ConfigChanges): Promise<void> {
+  const { tx } = change;
+  if (sent.status === 'archived') return archiveConfig(change, config);
+  const author = actor.userId ?? actor.keyId;
+  const now = new Date();
+  if (sent.name !== undefined) config.name = sent.name;
+  if (sent.config !== undefined) {
+    const content = await checkConfig(tx, config.workspaceId, sent.config);
+    const current = await tx.findOneOrFail(configVersions, { id: config.versionId });
+    if (!isDeepStrictEqual(current.config, content)) {
+      config.versionId = newId();
+      addVersion(tx, config, current.number + 1, content, author, now);
+    }
+  }
+  const defaultChanges = sent.isDefault !== undefined && sent.isDefault !== config.isDefault;
+  if (defaultChanges && sent.isDefault) await clearDefault(tx, config.workspaceId);
+  if (sent.isDefault !== undefined) config.isDefault = sent.isDefault;
+  config.updatedBy = author;
+  config.lastUpdatedAt = now;
+  announce(change, config, defaultChanges);
+}
+
+/** Archives; refused while something still stands on the config. */
+export async function archiveConfig(change: Change, config: Config): Promise<void> {
+  if (config.isDefault) throw conflict('This config is the default of its workspace; choose another default first');
+  const users = await change.tx.count(apiKeys, { organisationId: config.organisationId, defaultConfigId: config.id });
+  if (users > 0) throw conflict(`This config is the default of ${users} API keys; change those first`);
+  config.status = 'archived';
+  config.lastUpdatedAt = new Date();
+  change.about(config.id);
+  change.emit({ kind: 'config', id: `${config.workspaceId}/${config.slug}`, op: 'delete' });
+}
+
+/** All versions, newest first. */
+export async function listVersions(em: EntityManager, config: Config): Promise<ConfigVersion[]> {
+  return em.find(configVersions, { configId: config.id }, { orderBy: { number: 'desc' } });
+}
+
+function addVersion(
+  tx: EntityManager,
+  config: Config,
+  number: number,
+  content: Record<string, unknown>,
+  ownerId: string,
+  createdAt: Date,
+): void {
+  const { organisationId, workspaceId } = config;
+  const row = {
+    id: config.versionId,
+    configId: config.id,
+    organisationId,
+    workspaceId,
+    number,
+    config: content,
+    ownerId,
+    createdAt,
+  };
+  tx.create(configVersions, row);
+}
+
+async function clearDefault(tx: EntityManager, workspaceId: string): Promise<void> {
+  await tx.nativeUpdate(configs, { workspaceId, isDefault: true }, { isDefault: false });
+}
+
+function announce(change: Change, config: Config, defaultChanges: boolean): void {
+  change.about(config.id);
+  change.emit({ kind: 'config', id: `${config.workspaceId}/${config.slug}`, op: 'upsert' });
+  if (defaultChanges) change.emit({ kind: 'workspace', id: config.workspaceId, op: 'upsert' });
+}

@@ -1,0 +1,183 @@
+import * as v from 'valibot';
+import { AdminError } from '../../http/errors.ts';
+import { validate } from '../../http/validate.ts';
+
+/**
+ * Settings of an integration by provider type (control-plane reference §1.1). `secrets` are sealed and never read back;
+ * `settings` are plain. What is in neither is refused with its path.
+ */
+export interface SplitConfigurations {
+  readonly settings: Record<string, unknown>;
+  readonly secrets: Record<string, string>;
+}
+
+/** Checks the settings and tells secret from plain. `null` values clear a setting and are kept as null. */
+export function splitConfigurations(aiProviderId: string, sent: Record<string, unknown>): SplitConfigurations {
+  const known = { ...everyProvider, ...(byProvider[aiProviderId] ?? {}) };
+  const entries = Object.fromEntries(Object.entries(known).map(([key, kind]) => [key, v.nullish(kind.schema)]));
+  const checked = validate(v.strictObject(entries), sent, 'configurations', 'configurations') as Record<string, unknown>;
+  const settings: Record<string, unknown> = {};
+  const secrets: Record<string, string> = {};
+  for (const [key, value] of Object.entries(checked)) {
+    if (value === undefined) continue;
+    if (!known[key]?.secret) settings[key] = value;
+    else if (value === null) secrets[key] = '';
+    else if (typeof value !== 'string') secrets[key] = JSON.stringify(value);
+    // A masked value that was read and sent back means "as it is".
+    else if (!value.startsWith('****')) secrets[key] = value;
+  }
+  return { settings, secrets };
+}
+
+/** Refuses an integration whose required settings are missing. */
+export function requireSettings(aiProviderId: string, present: ReadonlySet<string>): void {
+  const missing = (required[aiProviderId] ?? []).filter((key) => !present.has(key));
+  if (missing.length === 0) return;
+  const errors = missing.map((key) => `configurations.${key}: required for ${aiProviderId}`);
+  throw new AdminError('AB01', errors[0] ?? '', errors);
+}
+
+interface Kind {
+  readonly schema: v.GenericSchema;
+  readonly secret: boolean;
+}
+
+const short = v.pipe(v.string(), v.minLength(1), v.maxLength(1_024));
+const text: Kind = { schema: short, secret: false };
+const secret: Kind = { schema: v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), secret: true };
+const flag: Kind = { schema: v.boolean(), secret: false };
+const url: Kind = {
+  schema: v.pipe(
+    v.string(),
+    v.maxLength(2_048),
+    v.check(isHttpUrl, 'must be an http or https URL without user, password or fragment'),
+  ),
+  secret: false,
+};
+
+/** A service account file: its JSON, as object or text. */
+const jsonSecret: Kind = {
+  schema: v.union([v.record(v.string(), v.unknown()), v.pipe(v.string(), v.maxLength(16_384))]),
+  secret: true,
+};
+
+const refusedHeaders =
+  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|authorization|api-key|x-api-key|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
+const headerName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
+  v.check((value) => !refusedHeaders.test(value), 'this header is set by the gateway and cannot be given'),
+);
+const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'not a header value'));
+const headers: Kind = { schema: v.record(headerName, headerValue), secret: false };
+
+const everyProvider: Readonly<Record<string, Kind>> = {
+  custom_host: url,
+  custom_headers: headers,
+  provider_auth_type: text,
+  oauth_token_endpoint: url,
+  oauth_client_id: text,
+  oauth_client_secret: secret,
+  oauth_scope: text,
+};
+
+const azureIdentity: Readonly<Record<string, Kind>> = {
+  azure_auth_mode: {
+    schema: v.picklist(
+      ['default', 'entra', 'managed', 'workload', 'entraFederated'],
+      'one of default, entra, managed, workload, entraFederated',
+    ),
+    secret: false,
+  },
+  azure_entra_tenant_id: text,
+  azure_entra_client_id: text,
+  azure_entra_client_secret: secret,
+  azure_managed_client_id: text,
+  azure_workload_client_id: text,
+  azure_workload_tenant_id: text,
+};
+
+const aws: Readonly<Record<string, Kind>> = {
+  aws_auth_type: {
+    schema: v.picklist(
+      ['accessKey', 'assumedRole', 'serviceRole', 'apiKey'],
+      'one of accessKey, assumedRole, serviceRole, apiKey',
+    ),
+    secret: false,
+  },
+  aws_region: text,
+  aws_access_key_id: secret,
+  aws_secret_access_key: secret,
+  aws_role_arn: text,
+  aws_external_id: text,
+};
+
+const deployment = v.strictObject({
+  azure_deployment_name: short,
+  azure_api_version: v.pipe(v.string(), v.minLength(1), v.maxLength(30)),
+  azure_model_slug: short,
+  alias: v.optional(short),
+  is_default: v.optional(v.boolean()),
+});
+
+const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  openai: { openai_organization: text, openai_project: text },
+  anthropic: { anthropic_version: text, anthropic_beta: text, anthropic_inspect_stream_for_overloaded_error: flag },
+  'azure-openai': {
+    ...azureIdentity,
+    azure_resource_name: text,
+    azure_deployment_config: { schema: v.pipe(v.array(deployment), v.minLength(1, 'at least one deployment')), secret: false },
+  },
+  'azure-ai': { ...azureIdentity, azure_foundry_url: url, azure_api_version: text, azure_deployment_name: text },
+  bedrock: aws,
+  sagemaker: {
+    ...aws,
+    amzn_sagemaker_custom_attributes: text,
+    amzn_sagemaker_target_model: text,
+    amzn_sagemaker_target_variant: text,
+    amzn_sagemaker_target_container_hostname: text,
+    amzn_sagemaker_inference_id: text,
+    amzn_sagemaker_enable_explanations: text,
+    amzn_sagemaker_inference_component: text,
+    amzn_sagemaker_session_id: text,
+    amzn_sagemaker_model_name: text,
+  },
+  'vertex-ai': {
+    vertex_auth_type: {
+      schema: v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif'),
+      secret: false,
+    },
+    vertex_region: text,
+    vertex_project_id: text,
+    vertex_service_account_json: jsonSecret,
+  },
+  'workers-ai': { workers_ai_account_id: text },
+  huggingface: { huggingface_base_url: url },
+  cortex: { snowflake_account: text },
+  byteplus: { byteplus_region: text },
+  oracle: {
+    oracle_region: text,
+    oracle_api_version: text,
+    oracle_compartment_id: text,
+    oracle_tenancy: text,
+    oracle_user: text,
+    oracle_fingerprint: text,
+    oracle_private_key: secret,
+  },
+};
+
+const required: Readonly<Record<string, readonly string[]>> = {
+  'azure-openai': ['azure_auth_mode', 'azure_resource_name', 'azure_deployment_config'],
+  'azure-ai': ['azure_auth_mode', 'azure_foundry_url'],
+  bedrock: ['aws_auth_type', 'aws_region'],
+  sagemaker: ['aws_auth_type', 'aws_region'],
+  'vertex-ai': ['vertex_auth_type', 'vertex_region'],
+  'workers-ai': ['workers_ai_account_id'],
+  cortex: ['snowflake_account'],
+};
+
+function isHttpUrl(value: string): boolean {
+  const parsed = URL.parse(value);
+  if (!parsed) return false;
+  return /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '' && parsed.hash === '';
+}

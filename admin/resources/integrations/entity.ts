@@ -1,0 +1,46 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/**
+ * A stored account at a model provider: its credential and settings. With a workspace it belongs to that workspace; without
+ * one the organisation shares it to workspaces through `integrationWorkspaces`.
+ */
+export const integrations = defineEntity({
+  name: 'Integration',
+  tableName: 'integrations',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid().nullable(),
+    slug: p.text(),
+    name: p.text(),
+    aiProviderId: p.text(),
+    description: p.text().nullable(),
+    /** Settings that are no secret, under their wire names. */
+    configurations: p.json().$type<Record<string, unknown>>(),
+    /** JSON of the secret settings (`{"api_key": …}`), sealed by the organisation's data key; null when there are none. */
+    secrets: p.text().nullable(),
+    /** Last characters of each secret by its name, for masked reads. */
+    secretHints: p.json().$type<Record<string, string>>(),
+    globalWorkspaceAccess: p.boolean(),
+    status: p.text().$type<'active' | 'archived'>(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+/** Which workspaces an organisation's integration is shared to. */
+export const integrationWorkspaces = defineEntity({
+  name: 'IntegrationWorkspace',
+  tableName: 'integration_workspaces',
+  properties: {
+    integrationId: p.uuid().primary(),
+    workspaceId: p.uuid().primary(),
+    organisationId: p.uuid(),
+    enabled: p.boolean(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+export type Integration = InferEntity<typeof integrations>;
+export type IntegrationWorkspace = InferEntity<typeof integrationWorkspaces>;

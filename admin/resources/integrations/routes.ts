@@ -1,0 +1,166 @@
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { createProvider } from '../providers/service.ts';
+import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { createBody, listQuery, updateBody } from './schema.ts';
+import { masked } from './secrets.ts';
+import {
+  archiveIntegration,
+  createIntegration,
+  findOwnIntegration,
+  requireFreeSlug,
+  requireOwner,
+  updateIntegration,
+} from './service.ts';
+
+const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
+
+/** Stored accounts at providers (control-plane reference §3.3). */
+export const integrationRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/integrations',
+    scopes: scopesFor('list'),
+    tenant: 'either',
+    resource: 'integrations',
+    action: 'list',
+    query: listQuery,
+    body: null,
+    async handle(call) {
+      const { organisationId, workspaceId, query, em } = call;
+      const ofOrganisation = { workspaceId: null };
+      const ofWorkspaces = workspaceId === null ? { workspaceId: { $ne: null } } : { workspaceId };
+      const kinds =
+        query.type === 'all' ? [ofOrganisation, ofWorkspaces] : [query.type === 'workspace' ? ofWorkspaces : ofOrganisation];
+      // A workspace sees of the organisation's integrations those that are shared to it.
+      const shared = workspaceId === null ? null : await sharedTo(em, workspaceId);
+      const visible = shared === null ? {} : { $or: [{ workspaceId }, { id: { $in: shared } }, { globalWorkspaceAccess: true }] };
+      const [rows, total] = await em.findAndCount(
+        integrations,
+        { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible] },
+        { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } },
+      );
+      return { object: 'list', total, data: rows.map(toRow) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/integrations',
+    scopes: scopesFor('create'),
+    tenant: 'either',
+    resource: 'integrations',
+    action: 'create',
+    query: tenantQuery,
+    body: createBody,
+    async handle(call) {
+      const { organisationId, workspaceId, actor, body, services } = call;
+      requireOwner(actor, workspaceId, 'create');
+      const made = await call.write(async (change) => {
+        await requireFreeSlug(change.tx, organisationId, body.slug);
+        const integration = await createIntegration(change, services.vault, {
+          organisationId,
+          workspaceId,
+          name: body.name,
+          slug: body.slug,
+          aiProviderId: body.ai_provider_id,
+          key: body.key ?? null,
+          description: body.description ?? null,
+          configurations: body.configurations ?? {},
+        });
+        if (workspaceId !== null && body.create_default_provider) {
+          const slug = body.default_provider_slug ?? integration.slug;
+          await createProvider(change, { organisationId, workspaceId }, { name: body.name, slug, integrationId: integration.id });
+          change.about(integration.id);
+        }
+        return integration;
+      });
+      return { id: made.id, slug: made.slug, object: 'integration' };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/integrations/:slug',
+    scopes: scopesFor('read'),
+    tenant: 'either',
+    resource: 'integrations',
+    action: 'read',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const row = await findOwnIntegration(call.em, call, call.params.slug ?? '');
+      const workspaceCount = row.workspaceId
+        ? 1
+        : await call.em.count(integrationWorkspaces, { integrationId: row.id, enabled: true });
+      const { api_key: keyHint, ...hints } = row.secretHints;
+      return {
+        ...toRow(row),
+        masked_key: keyHint === undefined ? null : masked(keyHint),
+        configurations: {
+          ...row.configurations,
+          ...Object.fromEntries(Object.entries(hints).map(([key, hint]) => [key, masked(hint)])),
+        },
+        global_workspace_access_settings: { enabled: row.globalWorkspaceAccess, usage_limits: null, rate_limits: null },
+        allow_all_models: true,
+        workspace_count: workspaceCount,
+        secret_mappings: [],
+        pricing_adjustments: null,
+      };
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/integrations/:slug',
+    scopes: scopesFor('update'),
+    tenant: 'either',
+    resource: 'integrations',
+    action: 'update',
+    query: tenantQuery,
+    body: updateBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        requireOwner(call.actor, row.workspaceId ?? null, 'update');
+        await updateIntegration(change, call.services.vault, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/integrations/:slug',
+    scopes: scopesFor('delete'),
+    tenant: 'either',
+    resource: 'integrations',
+    action: 'delete',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        requireOwner(call.actor, row.workspaceId ?? null, 'delete');
+        await archiveIntegration(change, row);
+      });
+      return {};
+    },
+  }),
+];
+
+async function sharedTo(em: Parameters<typeof findOwnIntegration>[0], workspaceId: string): Promise<string[]> {
+  return (await em.find(integrationWorkspaces, { workspaceId, enabled: true })).map((row) => row.integrationId);
+}
+
+function toRow(row: Integration) {
+  return {
+    id: row.id,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId ?? null,
+    ai_provider_id: row.aiProviderId,
+    name: row.name,
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    slug: row.slug,
+    description: row.description ?? null,
+    object: 'integration',
+  };
+}

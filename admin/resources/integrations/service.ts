@@ -1,0 +1,152 @@
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { conflict, forbidden, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Actor } from '../../http/route.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { providers } from '../providers/entity.ts';
+import { requireSettings, splitConfigurations } from './configurations.ts';
+import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { canonicalProviderId } from './provider-ids.ts';
+import { putSecrets } from './secrets.ts';
+
+export interface NewIntegration {
+  readonly organisationId: string;
+  /** Null: it belongs to the organisation. */
+  readonly workspaceId: string | null;
+  readonly name: string;
+  readonly slug?: string | undefined;
+  readonly aiProviderId: string;
+  readonly key: string | null;
+  readonly description: string | null;
+  readonly configurations: Record<string, unknown>;
+}
+
+/** Stores an integration with its secrets sealed. Emits nothing: only its providers are documents. */
+export async function createIntegration(change: Change, vault: Vault, sent: NewIntegration): Promise<Integration> {
+  const { tx } = change;
+  const aiProviderId = canonicalProviderId(sent.aiProviderId);
+  const { settings, secrets } = splitConfigurations(aiProviderId, sent.configurations);
+  const now = new Date();
+  const row = tx.create(integrations, {
+    id: newId(),
+    organisationId: sent.organisationId,
+    workspaceId: sent.workspaceId,
+    slug: sent.slug ?? newSlug('', sent.name),
+    name: sent.name,
+    aiProviderId,
+    description: sent.description,
+    configurations: withoutNulls(settings),
+    secrets: null,
+    secretHints: {},
+    globalWorkspaceAccess: false,
+    status: 'active',
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await putSecrets(tx, vault, row, sent.key === null ? secrets : { ...secrets, api_key: sent.key });
+  requireSettings(aiProviderId, namesOf(row));
+  await tx.flush();
+  change.about(row.id);
+  return row;
+}
+
+export interface IntegrationChanges {
+  readonly name?: string | undefined;
+  readonly key?: string | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly configurations?: Record<string, unknown> | null | undefined;
+}
+
+/** Changes what is named. Settings that are left out stay, null removes one. Every provider made from it is announced. */
+export async function updateIntegration(change: Change, vault: Vault, row: Integration, sent: IntegrationChanges): Promise<void> {
+  if (sent.name !== undefined) row.name = sent.name;
+  if (sent.description !== undefined) row.description = sent.description;
+  const { settings, secrets } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
+  row.configurations = withoutNulls({ ...row.configurations, ...settings });
+  const changes = { ...secrets, ...(sent.key === undefined ? {} : { api_key: sent.key ?? '' }) };
+  if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
+  requireSettings(row.aiProviderId, namesOf(row));
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+  await announceProviders(change, row.id, 'upsert');
+}
+
+/** Archives; the providers made from it stop working at once. */
+export async function archiveIntegration(change: Change, row: Integration): Promise<void> {
+  row.status = 'archived';
+  row.secrets = null;
+  row.secretHints = {};
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+  await announceProviders(change, row.id, 'delete');
+}
+
+/** One event per provider made from the integration, of one workspace or of all. */
+export async function announceProviders(
+  change: Change,
+  integrationId: string,
+  op: 'upsert' | 'delete',
+  workspaceId?: string,
+): Promise<void> {
+  const where = workspaceId === undefined ? { integrationId } : { integrationId, workspaceId };
+  for (const provider of await change.tx.find(providers, where)) {
+    change.emit({ kind: 'provider', id: `${provider.workspaceId}/${provider.slug}`, op });
+  }
+}
+
+/** The integration as its owner sees it. Workspace keys reach only those of their workspace. Throws AB08. */
+export async function findOwnIntegration(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  idOrSlug: string,
+): Promise<Integration> {
+  const found = await em.findOne(integrations, { ...itemOf(call, idOrSlug), status: 'active' });
+  if (!found) throw notFound('Integration');
+  return found;
+}
+
+/** The integration if this workspace may build providers on it, else null. */
+export async function findUsableIntegration(
+  em: EntityManager,
+  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  idOrSlug: string,
+): Promise<Integration | null> {
+  const { organisationId, workspaceId } = tenant;
+  const found = await em.findOne(integrations, { ...itemOf({ organisationId, workspaceId: null }, idOrSlug), status: 'active' });
+  if (!found) return null;
+  return (await mayUse(em, found, workspaceId)) ? found : null;
+}
+
+/** Whether the integration is the workspace's own, or shared to it. */
+export async function mayUse(em: EntityManager, row: Integration, workspaceId: string): Promise<boolean> {
+  if (row.workspaceId) return row.workspaceId === workspaceId;
+  const access = await em.findOne(integrationWorkspaces, { integrationId: row.id, workspaceId });
+  return access ? access.enabled : row.globalWorkspaceAccess;
+}
+
+/** Whole-organisation integrations are the business of organisation keys. */
+export function requireOwner(actor: Actor, workspaceId: string | null, action: string): void {
+  const needed = workspaceId === null ? ['organisation_integrations'] : ['workspace_integrations', 'organisation_integrations'];
+  if (workspaceId === null && actor.workspaceId !== null)
+    throw forbidden('Integrations of the organisation need an organisation key');
+  if (!needed.some((group) => actor.scopes.has(`${group}.${action}`))) {
+    throw forbidden(`This key lacks the scope ${needed.map((group) => `${group}.${action}`).join(' or ')}`);
+  }
+}
+
+/** Refuses a slug that an active integration of the organisation has. */
+export async function requireFreeSlug(em: EntityManager, organisationId: string, slug: string | undefined): Promise<void> {
+  if (slug === undefined) return;
+  const taken = await em.count(integrations, { organisationId, slug, status: 'active' });
+  if (taken > 0) throw conflict('An integration with this slug already exists');
+}
+
+function namesOf(row: Integration): Set<string> {
+  return new Set([...Object.keys(row.configurations), ...Object.keys(row.secretHints)]);
+}
+
+function withoutNulls(settings: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,27 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RequestRecord } from '../../../core/contract/record.ts';
+
+/** What a request left behind, with the fields lists filter by beside the whole record. Organisation null: the key was unknown. */
+export const requestRecords = defineEntity({
+  name: 'RequestRecord',
+  tableName: 'request_records',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid().nullable(),
+    workspaceId: p.uuid().nullable(),
+    traceId: p.text(),
+    createdAt: p.datetime(),
+    status: p.integer(),
+    outcome: p.text(),
+    provider: p.text().nullable(),
+    providerSlug: p.text().nullable(),
+    model: p.text().nullable(),
+    configSlug: p.text().nullable(),
+    apiKeyId: p.text().nullable(),
+    /** Null when the price of the model is not known. */
+    costMicroUsd: p.bigint('number').nullable(),
+    record: p.json().$type<RequestRecord>(),
+  },
+});
+
+export type StoredRecord = InferEntity<typeof requestRecords>;

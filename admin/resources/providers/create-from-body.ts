@@ -1,0 +1,80 @@
+import type * as v from 'valibot';
+import type { Change } from '../../db/write-change.ts';
+import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
+import { createIntegration, findOwnIntegration, findUsableIntegration } from '../integrations/service.ts';
+import { configurationsOf } from './aliases.ts';
+import type { Provider } from './entity.ts';
+import type { createBody } from './schema.ts';
+import { createProvider } from './service.ts';
+
+type Body = v.InferOutput<typeof createBody>;
+
+interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+}
+
+/** Makes a provider of an integration that exists, or of credentials sent in place. */
+export async function createProviderFromBody(
+  change: Change,
+  vault: Vault,
+  actor: Actor,
+  tenant: Tenant,
+  body: Body,
+): Promise<Provider> {
+  const integration = await integrationFor(change, vault, actor, tenant, body);
+  return createProvider(change, tenant, {
+    name: body.name,
+    slug: body.slug,
+    note: body.note,
+    integrationId: integration.id,
+    expiresAt: body.expires_at,
+  });
+}
+
+async function integrationFor(change: Change, vault: Vault, actor: Actor, tenant: Tenant, body: Body): Promise<Integration> {
+  const configurations = configurationsOf(body);
+  const inline = body.provider ?? body.ai_provider_id;
+  if (body.integration_id !== undefined) {
+    if (body.key || Object.keys(configurations).length > 0) {
+      throw invalid('key: credentials belong to the integration; send either integration_id or credentials');
+    }
+    const found = await sharedIntegration(change, actor, tenant, body.integration_id);
+    if (inline !== undefined && inline !== found.aiProviderId)
+      throw invalid('provider: the integration is of another provider type');
+    return found;
+  }
+  if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
+  return createIntegration(change, vault, {
+    ...tenant,
+    name: body.name,
+    aiProviderId: inline,
+    key: body.key ?? null,
+    description: null,
+    configurations,
+  });
+}
+
+/**
+ * The integration, shared to the workspace. An organisation key that builds a provider on an integration nobody has decided
+ * about shares it by that; a sharing that was switched off stays off.
+ */
+async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, idOrSlug: string): Promise<Integration> {
+  const { tx } = change;
+  const usable = await findUsableIntegration(tx, tenant, idOrSlug);
+  if (usable) return usable;
+  const unknown = unknownReference('integration_id', 'Integration');
+  if (actor.workspaceId !== null) throw unknown;
+  const own = await findOwnIntegration(tx, { organisationId: tenant.organisationId, workspaceId: null }, idOrSlug).catch(() => {
+    throw unknown;
+  });
+  if (own.workspaceId) throw unknown;
+  const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
+  if (decided) throw forbidden('This integration is switched off for the workspace');
+  const now = new Date();
+  tx.create(integrationWorkspaces, { ...tenant, integrationId: own.id, enabled: true, createdAt: now, lastUpdatedAt: now });
+  return own;
+}

@@ -1,0 +1,123 @@
+import { invalid } from '../../http/errors.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { type Integration, integrations } from '../integrations/entity.ts';
+import { createProviderFromBody } from './create-from-body.ts';
+import { type Provider, providers } from './entity.ts';
+import { createBody, listQuery, updateBody } from './schema.ts';
+import { deleteProvider, findProvider, updateProvider } from './service.ts';
+
+/** A workspace's providers (control-plane reference §3.2). */
+export const providerRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/providers',
+    scopes: ['providers.list'],
+    tenant: 'either',
+    resource: 'providers',
+    action: 'list',
+    query: listQuery,
+    body: null,
+    async handle(call) {
+      const { organisationId, workspaceId, em } = call;
+      const where = { organisationId, ...(workspaceId ? { workspaceId } : {}) };
+      const [rows, total] = await em.findAndCount(providers, where, {
+        ...pageOf(call.query),
+        orderBy: { createdAt: 'desc', id: 'asc' },
+      });
+      const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
+      const byId = new Map(behind.map((row) => [row.id, row]));
+      return { object: 'list', total, data: rows.map((row) => toReply(row, byId.get(row.integrationId) ?? null)) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/providers',
+    scopes: ['providers.create'],
+    tenant: 'workspace',
+    resource: 'providers',
+    action: 'create',
+    query: tenantQuery,
+    body: createBody,
+    async handle(call) {
+      const { organisationId, workspaceId, actor, body, services } = call;
+      if (workspaceId === null) throw invalid('workspace_id: required');
+      const made = await call.write((change) =>
+        createProviderFromBody(change, services.vault, actor, { organisationId, workspaceId }, body),
+      );
+      return { id: made.id, slug: made.slug, object: 'provider' };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/providers/:slug',
+    scopes: ['providers.read'],
+    tenant: 'workspace',
+    resource: 'providers',
+    action: 'read',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const row = await findProvider(call.em, call, call.params.slug ?? '');
+      return toReply(row, await call.em.findOne(integrations, { id: row.integrationId, organisationId: row.organisationId }));
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/providers/:slug',
+    scopes: ['providers.update'],
+    tenant: 'workspace',
+    resource: 'providers',
+    action: 'update',
+    query: tenantQuery,
+    body: updateBody,
+    async handle(call) {
+      return call.write(async (change) => {
+        const row = await findProvider(change.tx, call, call.params.slug ?? '');
+        updateProvider(change, row, call.body);
+        return { id: row.id, slug: row.slug };
+      });
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/providers/:slug',
+    scopes: ['providers.delete'],
+    tenant: 'workspace',
+    resource: 'providers',
+    action: 'delete',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => deleteProvider(change, await findProvider(change.tx, call, call.params.slug ?? '')));
+      return {};
+    },
+  }),
+];
+
+/** State as callers meet it: past its time it is expired, whatever was stored. */
+export function statusOf(row: { readonly expiresAt?: Date | null }, now: number): 'active' | 'expired' {
+  return row.expiresAt && row.expiresAt.getTime() <= now ? 'expired' : 'active';
+}
+
+function toReply(row: Provider, integration: Integration | null) {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    integration_id: integration?.slug ?? row.integrationId,
+    ai_provider_name: integration?.aiProviderId ?? null,
+    workspace_id: row.workspaceId,
+    organisation_id: row.organisationId,
+    note: row.note ?? null,
+    status: statusOf(row, Date.now()),
+    usage_limits: null,
+    rate_limits: null,
+    reset_usage: null,
+    last_reset_at: null,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    object: 'provider',
+  };
+}

@@ -1,0 +1,78 @@
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { conflict, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import { type Provider, providers } from './entity.ts';
+
+export interface NewProvider {
+  readonly name: string;
+  readonly slug?: string | undefined;
+  readonly integrationId: string;
+  readonly note?: string | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+}
+
+export interface ProviderChanges {
+  readonly name?: string | undefined;
+  readonly note?: string | null | undefined;
+  readonly expires_at?: Date | null | undefined;
+}
+
+/** Adds a provider to a workspace. Throws AB07 when its slug is taken there. */
+export async function createProvider(
+  change: Change,
+  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  sent: NewProvider,
+): Promise<Provider> {
+  const { tx } = change;
+  const { organisationId, workspaceId } = tenant;
+  const slug = sent.slug ?? newSlug('', sent.name);
+  if ((await tx.count(providers, { workspaceId, slug })) > 0) throw conflict(`A provider with the slug ${slug} already exists`);
+  const now = new Date();
+  const row = tx.create(providers, {
+    id: newId(),
+    organisationId,
+    workspaceId,
+    integrationId: sent.integrationId,
+    slug,
+    name: sent.name,
+    note: sent.note ?? null,
+    expiresAt: sent.expiresAt ?? null,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await tx.flush();
+  announce(change, row, 'upsert');
+  return row;
+}
+
+/** Changes what is named; null clears the note and the expiry. */
+export function updateProvider(change: Change, row: Provider, sent: ProviderChanges): void {
+  if (sent.name !== undefined) row.name = sent.name;
+  if (sent.note !== undefined) row.note = sent.note;
+  if (sent.expires_at !== undefined) row.expiresAt = sent.expires_at;
+  row.lastUpdatedAt = new Date();
+  announce(change, row, 'upsert');
+}
+
+export function deleteProvider(change: Change, row: Provider): void {
+  change.tx.remove(row);
+  announce(change, row, 'delete');
+}
+
+/** The caller's provider by id or slug. Throws AB08. */
+export async function findProvider(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  idOrSlug: string,
+): Promise<Provider> {
+  const found = await em.findOne(providers, itemOf(call, idOrSlug));
+  if (!found) throw notFound('Provider');
+  return found;
+}
+
+function announce(change: Change, row: Provider, op: 'upsert' | 'delete'): void {
+  change.about(row.id);
+  change.emit({ kind: 'provider', id: `${row.workspaceId}/${row.slug}`, op });
+}

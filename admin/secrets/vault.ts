@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { keyPurposes } from '../../core/contract/documents.ts';
+import { deriveKey, seal, unseal } from '../../core/contract/secret.ts';
+import { newId } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { dataKeys } from './entity.ts';
+
+/** Where a sealed value lives. It opens nowhere else. */
+export interface Place {
+  readonly organisationId: string;
+  readonly table: string;
+  readonly column: string;
+  readonly rowId: string;
+}
+
+/** Envelope encryption: each organisation has a data key, sealed by the master key; values are `<key version>:<sealed>`. */
+export interface Vault {
+  /** Gives an organisation its first data key; once, when it is created. */
+  addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
+  seal(em: EntityManager, place: Place, plain: string): Promise<string>;
+  /** Throws when the value was moved, changed, or sealed under another master key. */
+  open(em: EntityManager, place: Place, sealed: string): Promise<string>;
+}
+
+/** `encryptionKey` is the 32-byte master key; losing it loses every stored credential. */
+export function createVault(encryptionKey: Uint8Array): Vault {
+  const wrapping = deriveKey(encryptionKey, keyPurposes.dataKeys);
+  const opened = new LRUCache<string, { version: number; key: Uint8Array }>({ max: 1_000 });
+
+  /** The organisation's key of this version, without one its newest. Keys are never changed, so they may be remembered. */
+  async function keyOf(em: EntityManager, organisationId: string, version: number | null) {
+    const name = `${organisationId}/${version ?? 'newest'}`;
+    const known = opened.get(name);
+    if (known) return known;
+    const where = version === null ? { organisationId } : { organisationId, version };
+    const row = await em.findOneOrFail(dataKeys, where, { orderBy: { version: 'desc' } });
+    const key = new Uint8Array(unseal(wrapping, row.wrapped, wrapPlace(row.organisationId, row.id)));
+    const found = { version: row.version, key };
+    opened.set(name, found, { ttl: version === null ? newestKnownMs : 0 });
+    return found;
+  }
+
+  return {
+    async addDataKey(tx, organisationId) {
+      const id = newId();
+      const wrapped = seal(wrapping, randomBytes(32), wrapPlace(organisationId, id));
+      tx.create(dataKeys, { id, organisationId, version: 1, wrapped, createdAt: new Date() });
+      await tx.flush();
+    },
+    async seal(em, place, plain) {
+      const { version, key } = await keyOf(em, place.organisationId, null);
+      return `${version}:${seal(key, plain, textOf(place))}`;
+    },
+    async open(em, place, sealed) {
+      const colon = sealed.indexOf(':');
+      const { key } = await keyOf(em, place.organisationId, Number(sealed.slice(0, colon)));
+      return unseal(key, sealed.slice(colon + 1), textOf(place)).toString('utf8');
+    },
+  };
+}
+
+/** How long after a new key version appears values may still be sealed under the one before. */
+const newestKnownMs = 60_000;
+
+function textOf(place: Place): string {
+  return `${place.organisationId}/${place.table}/${place.column}/${place.rowId}`;
+}
+
+function wrapPlace(organisationId: string, rowId: string): string {
+  return textOf({ organisationId, table: 'data_keys', column: 'wrapped', rowId });
+}

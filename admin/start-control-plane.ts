@@ -1,0 +1,67 @@
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Settings } from '../config/settings.ts';
+import { type ChangeNotice, keyPurposes } from '../core/contract/documents.ts';
+import type { Log } from '../core/contract/plugin.ts';
+import { deriveKey } from '../core/contract/secret.ts';
+import { createApp } from './app.ts';
+import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
+import { openDatabase } from './db/open-database.ts';
+import type { AdminServices } from './http/route.ts';
+import { startRelay } from './publish/relay.ts';
+import { createVault } from './secrets/vault.ts';
+
+export interface ControlPlaneDeps {
+  readonly log: Log;
+  /** Hands a committed change to the bus. Must not throw; losing one does no harm. */
+  readonly publish?: (notice: ChangeNotice) => void;
+}
+
+export interface ControlPlane {
+  readonly port: number;
+  /** Keys made by a first start; null on every later one. */
+  readonly firstKeys: FirstKeys | null;
+  /** Stops accepting, lets running requests finish, publishes what is committed, closes the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database, fills it if it is empty, and listens. Rejects when the database or the port cannot be had; port 0
+ * takes a free one.
+ */
+export async function startControlPlane(settings: Settings, deps: ControlPlaneDeps): Promise<ControlPlane> {
+  const database = await openDatabase(settings, deps.log);
+  const vault = createVault(settings.encryptionKey);
+  const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
+  try {
+    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper });
+    const relay = startRelay(database, deps.publish ?? (() => {}), deps.log);
+    const services: AdminServices = { settings, log: deps.log, database, vault, apiKeyPepper, wakeRelay: () => relay.wake() };
+    const server = createAdaptorServer({ fetch: createApp(services).fetch });
+    const port = await listen(server, settings);
+    const close = async () => {
+      await new Promise((resolve) => {
+        server.close(resolve);
+        if ('closeIdleConnections' in server) server.closeIdleConnections();
+      });
+      await relay.close();
+      await database.close();
+    };
+    return { port, firstKeys, close };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+type Server = ReturnType<typeof createAdaptorServer>;
+
+function listen(server: Server, settings: Settings): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    // Exclusive: in a cluster child the socket is this process's own instead of a hop through the primary.
+    server.listen({ host: settings.host, port: settings.controlPlanePort, exclusive: true }, () => {
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
