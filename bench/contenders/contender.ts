@@ -1,0 +1,42 @@
+import type { Target } from '../load/load.ts';
+import type { Scenario, ScenarioName } from '../scenarios.ts';
+
+/** Everything a contender needs to know to be started. */
+export interface Arena {
+  /** `http://127.0.0.1:<port>` of the fake upstream. */
+  readonly upstreamOrigin: string;
+  readonly scenarios: readonly Scenario[];
+  /** Says a line to whoever runs the benchmark. */
+  readonly say: (line: string) => void;
+}
+
+/** One way from the load generator to the upstream, running. */
+export interface Contender {
+  readonly name: ContenderName;
+  readonly title: string;
+  /** What it can be asked; a scenario that is missing is not measured. */
+  readonly targets: Partial<Readonly<Record<ScenarioName, Target>>>;
+  /** The processes whose processor time and memory count. Empty: nothing in between. */
+  pids(): readonly number[];
+  /** Processes that also work for it, off the path of the request. */
+  otherPids(): readonly number[];
+  stop(): Promise<void>;
+}
+
+export type ContenderName = 'direct' | 'nginx' | 'bare' | 'ours' | 'peer';
+export const contenderNames: readonly ContenderName[] = ['direct', 'nginx', 'bare', 'ours', 'peer'];
+
+/** The same targets for everything that forwards what it gets: only the base URL differs. */
+export function forwardingTargets(
+  arena: Arena,
+  baseUrl: string,
+  headers: Readonly<Record<string, string>> = { authorization: 'Bearer sk-upstream' },
+): Contender['targets'] {
+  const entries = arena.scenarios
+    .filter((scenario) => scenario.name !== 'cached')
+    .map((scenario) => [
+      scenario.name,
+      { url: baseUrl + scenario.path, headers: { 'content-type': scenario.contentType, ...headers }, body: scenario.body },
+    ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,14 @@
+import type { Arena, Contender } from './contender.ts';
+import { forwardingTargets } from './contender.ts';
+
+/** Nothing in between: what upstream and load generator reach by themselves. */
+export async function startDirect(arena: Arena): Promise<Contender> {
+  return {
+    name: 'direct',
+    title: 'upstream, nothing in between',
+    targets: forwardingTargets(arena, `${arena.upstreamOrigin}/v1`),
+    pids: () => [],
+    otherPids: () => [],
+    stop: async () => undefined,
+  };
+}
