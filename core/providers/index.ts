@@ -1,4 +1,5 @@
 import type { ProviderAdapter } from '../contract/provider.ts';
+import { anthropic } from './anthropic/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
 import { groq } from './groq/index.ts';
@@ -8,12 +9,15 @@ import { ollama } from './ollama/index.ts';
 import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
+import { messagesOverChat } from './shared/messages-over-chat.ts';
+import type { ChatExtra } from './shared/messages-over-chat-request.ts';
 import { togetherAi } from './together-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
 
 /** Every provider, as its folder exports it. A new one is one line here. */
-const adapters: readonly ProviderAdapter[] = [
+const adapters: readonly ListedAdapter[] = [
   openai,
+  anthropic,
   deepseek,
   fireworksAi,
   groq,
@@ -26,12 +30,16 @@ const adapters: readonly ProviderAdapter[] = [
   xAi,
 ];
 
-/** The providers by their id of data-plane §7, each with the operations that adapters add. */
+/** The providers by their id of data-plane §7, each with the operations that format adapters add. */
 export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   adapters.map((adapter) => [adapter.id, withAdapters(adapter)]),
 );
 
-/** The provider with the formats it lacks answered through those it has. */
-export function withAdapters(adapter: ProviderAdapter): ProviderAdapter {
-  return adapter;
+type ListedAdapter = ProviderAdapter & { readonly chatExtras?: readonly ChatExtra[] };
+
+/** The provider with the formats it lacks answered through those it has: Messages calls over its chat completions. */
+export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
+  const { chatComplete, messages } = adapter.operations;
+  if (!chatComplete || messages) return adapter;
+  return { ...adapter, operations: { ...adapter.operations, messages: messagesOverChat(chatComplete, adapter.chatExtras) } };
 }

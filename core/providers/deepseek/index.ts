@@ -6,4 +6,5 @@ export const deepseek = openAiCompatible({
   baseUrl: 'https://api.deepseek.com',
   operations: ['chatComplete'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  chatExtras: ['reasoning_content'],
 });

@@ -6,4 +6,5 @@ export const fireworksAi = openAiCompatible({
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   operations: ['chatComplete', 'complete', 'embed'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  chatExtras: ['top_k'],
 });

@@ -7,4 +7,5 @@ export const openrouter = openAiCompatible({
   pathPrefix: '/v1',
   operations: ['chatComplete', 'createModelResponse'],
   chat: { streamUsage: 'always', ownFinishReasons: true },
+  chatExtras: ['cache_control', 'top_k'],
 });

@@ -11,4 +11,5 @@ export const perplexityAi = openAiCompatible({
     streamUsage: 'always',
     ownFinishReasons: true,
   },
+  chatExtras: ['top_k'],
 });

@@ -6,6 +6,7 @@ import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { completions } from './completions.ts';
 import { embeddings } from './embeddings.ts';
+import type { ChatExtra } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
 import { responses } from './responses.ts';
 
@@ -23,9 +24,14 @@ export interface CompatibleProvider {
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
   readonly chat?: ChatQuirks;
+  /** What its chat completions take of the Messages format beyond OpenAI's fields. */
+  readonly chatExtras?: readonly ChatExtra[];
   /** Path of a pass-through call where it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
 }
+
+/** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
+export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] };
 
 export type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>;
 
@@ -33,7 +39,7 @@ export type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'compl
  * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
  * and where a streamed call has to be asked for its token counts.
  */
-export function openAiCompatible(row: CompatibleProvider): ProviderAdapter {
+export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
   const prefix = (settings: ProviderSettings): string =>
     typeof row.pathPrefix === 'function' ? row.pathPrefix(settings) : (row.pathPrefix ?? '');
   const settingsSchema = v.object({ custom_host: v.optional(v.string()), ...row.settings });
@@ -51,6 +57,7 @@ export function openAiCompatible(row: CompatibleProvider): ProviderAdapter {
     forwards: row.forwards ?? [],
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
     operations,
+    chatExtras: row.chatExtras ?? [],
     error: providerFault(row.id),
   };
 }

@@ -7,4 +7,5 @@ export const togetherAi = openAiCompatible({
   pathPrefix: '/v1',
   operations: ['chatComplete', 'complete', 'embed'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  chatExtras: ['top_k'],
 });

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import type { Operation } from '../../../core/contract/provider.ts';
+import { providers } from '../../../core/providers/index.ts';
+import { mockTransport } from '../../../core/providers/mock/transport.ts';
+import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
+import { callOf, translated } from './contract-suite.ts';
+import { eventsOfText } from './event-stream-text.ts';
+import { mockCall, noNetwork, record } from './mock/recorded-exchange.ts';
+
+describe('the list of providers', () => {
+  it('names every provider folder, and only those, with a contract test for each', () => {
+    const folders = readdirSync(join(import.meta.dirname, '../../../core/providers'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && entry.name !== 'shared')
+      .map((entry) => entry.name);
+    expect([...providers.keys()].sort()).toEqual(folders.sort());
+    for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
+  });
+
+  it('answers Messages calls wherever there are chat completions', () => {
+    const [withChat, withMessages] = (['chatComplete', 'messages'] as const).map((name) =>
+      [...providers.values()].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
+    );
+    expect(withMessages).toEqual(withChat);
+  });
+});
+
+describe('a Messages call answered by an OpenAI-format provider', () => {
+  const operation = providers.get('mock')?.operations.messages as Operation;
+  const request = {
+    model: 'echo',
+    max_tokens: 50,
+    system: 'Be brief.',
+    messages: [{ role: 'user', content: 'hello out there' }],
+  };
+
+  async function answered(params: JsonObject) {
+    const call = callOf(params, {}, {});
+    const body = operation.toProvider?.(params, call) ?? params;
+    const recording = record(mockTransport(noNetwork), mockCall(body, { path: operation.path(call) }));
+    await recording.over;
+    expect(recording.status).toBe(200);
+    return { recording, call };
+  }
+
+  it('reads the same plain and streamed', async () => {
+    const plain = await answered(request);
+    const reply = operation.fromProvider?.(plain.recording.json(), plain.call) as JsonObject;
+    expect(reply).toMatchObject({
+      type: 'message',
+      role: 'assistant',
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 5, output_tokens: 3 },
+    });
+    const streamed = await answered({ ...request, stream: true });
+    const events = translated(operation, eventsOfText(streamed.recording.text()), streamed.call);
+    expect(answersOfEvents('messages', events)).toEqual(answersOfReply('messages', reply));
+    expect(answersOfReply('messages', reply)[0]?.text).toBe('hello out there');
+  });
+});

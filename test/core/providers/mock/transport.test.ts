@@ -1,0 +1,263 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { BodyConsumer, RequestBody } from '../../../../core/contract/http.ts';
+import type { UpstreamCall, UpstreamTransport } from '../../../../core/contract/upstream.ts';
+import { mockTransport } from '../../../../core/providers/mock/transport.ts';
+import { answersOfEvents, answersOfReply } from '../assemble-reply.ts';
+import { eventsOfText } from '../event-stream-text.ts';
+import { heldClock, mockCall, noNetwork, record } from './recorded-exchange.ts';
+
+const hello = [{ role: 'user', content: 'hello out there' }];
+
+function play(body: unknown, extra: Partial<UpstreamCall> = {}) {
+  const clock = heldClock();
+  const recording = record(mockTransport(noNetwork, clock), mockCall(body, extra));
+  clock.advance(0);
+  return { clock, recording };
+}
+
+describe('answers', () => {
+  it('repeats the last user message, plain and streamed, with equal counts', () => {
+    const plain = play({ model: 'echo', messages: hello }).recording;
+    expect([plain.status, plain.ended]).toEqual([200, true]);
+    expect(answersOfReply('chatComplete', plain.json())[0]?.text).toBe('hello out there');
+    const body = { model: 'echo', messages: hello, stream: true, stream_options: { include_usage: true } };
+    const events = eventsOfText(play(body).recording.text());
+    expect(answersOfEvents('chatComplete', events)).toEqual(answersOfReply('chatComplete', plain.json()));
+    expect(events.at(-1)?.data).toBe('[DONE]');
+    expect(events.at(-2)?.data).toMatchObject({ choices: [], usage: plain.json().usage as object });
+  });
+
+  it('says nothing of tokens in a stream that did not ask, and nothing anywhere with usage=none', () => {
+    expect(play({ model: 'echo', messages: hello, stream: true }).recording.text()).not.toContain('usage');
+    expect(play({ model: 'echo;usage=none', messages: hello }).recording.json()).not.toHaveProperty('usage');
+  });
+
+  it('streams fixed text in as many pieces as asked', () => {
+    const events = eventsOfText(play({ model: 'text:abcdefgh;chunks=4', messages: hello, stream: true }).recording.text());
+    const deltas = events.flatMap(({ data }) =>
+      typeof data === 'string' ? [] : (data.choices as { delta: { content?: string } }[]),
+    );
+    expect(deltas.map((choice) => choice.delta.content).filter(Boolean)).toEqual(['ab', 'cd', 'ef', 'gh']);
+  });
+
+  it('ends with length at the token limit', () => {
+    const reply = play({ model: 'echo', messages: hello, max_tokens: 2 }).recording.json();
+    expect(answersOfReply('chatComplete', reply)[0]).toMatchObject({ text: 'hello out', finish: 'length' });
+  });
+
+  it('calls a tool with arguments of its schema, then answers its result with text', () => {
+    const tools = [
+      { type: 'function', function: { name: 'sum', parameters: { type: 'object', properties: { a: { type: 'integer' } } } } },
+    ];
+    const plain = play({ model: 'tool=sum', messages: hello, tools }).recording.json();
+    const called = { toolCalls: [{ name: 'sum', arguments: { a: 1 } }], finish: 'tool_calls' };
+    expect(answersOfReply('chatComplete', plain)[0]).toMatchObject(called);
+    const streamed = play({ model: 'tool=sum', messages: hello, tools, stream: true }).recording.text();
+    expect(answersOfEvents('chatComplete', eventsOfText(streamed))[0]).toMatchObject(called);
+    const after = play({ model: 'tool=sum', messages: [...hello, { role: 'tool', content: '42' }], tools }).recording.json();
+    expect(answersOfReply('chatComplete', after)[0]).toMatchObject({ text: '42', toolCalls: [], finish: 'stop' });
+  });
+
+  it('answers with JSON of the response format', () => {
+    const schema = {
+      $ref: '#/$defs/n',
+      $defs: { n: { type: 'object', properties: { name: { type: 'string' }, kids: { type: 'array', items: { enum: ['a'] } } } } },
+    };
+    const body = { model: 'text:x;json', messages: hello, response_format: { type: 'json_schema', json_schema: { schema } } };
+    const [answer] = answersOfReply('chatComplete', play(body).recording.json());
+    expect(JSON.parse(answer?.text ?? '')).toEqual({ name: 'x', kids: ['a'] });
+  });
+
+  it('completes text prompts', () => {
+    const reply = play({ model: 'echo', prompt: 'once upon' }, { path: '/v1/completions' }).recording.json();
+    expect(reply).toMatchObject({ object: 'text_completion', choices: [{ text: 'once upon', finish_reason: 'stop' }] });
+  });
+
+  it('embeds the same text as the same unit vector, as numbers and as base64', () => {
+    const embed = (extra: object): unknown[] => {
+      const body = { model: 'echo', input: ['blue', 'green'], dimensions: 16, ...extra };
+      return (play(body, { path: '/v1/embeddings' }).recording.json().data as { embedding: unknown }[]).map(
+        (row) => row.embedding,
+      );
+    };
+    const [blue, green] = embed({}) as [number[], number[]];
+    expect(embed({})).toEqual([blue, green]);
+    expect(blue).not.toEqual(green);
+    expect(Math.hypot(...blue)).toBeCloseTo(1, 5);
+    const [encoded] = embed({ encoding_format: 'base64' }) as [string];
+    const bytes = Buffer.from(encoded, 'base64');
+    expect(Array.from({ length: 16 }, (_, i) => bytes.readFloatLE(4 * i))).toEqual(blue);
+  });
+});
+
+describe('faults on demand', () => {
+  it('refuses with the status and retry-after of the model name', () => {
+    const { recording } = play({ model: 'status=429;retry-after=2', messages: hello });
+    expect(recording.status).toBe(429);
+    expect(recording.headers.join('=')).toContain('retry-after=2');
+    expect(recording.json()).toMatchObject({ error: { type: 'rate_limit_error' } });
+  });
+
+  it.each([
+    ['no-such-model', 404, 'echo or text:<words>'],
+    ['echo;colour=red', 400, 'no option "colour"'],
+    ['echo;delay=soon', 400, 'delay: needs a whole number'],
+    ['echo;tool=', 400, 'tool: needs the name'],
+  ])('says what is wrong with %s', (model, status, words) => {
+    const { recording } = play({ model, messages: hello });
+    expect(recording.status).toBe(status);
+    expect((recording.json().error as { message: string }).message).toContain(words);
+  });
+
+  it('refuses a body that is no JSON object, and one without a model', () => {
+    expect(play('{"model":').recording.status).toBe(400);
+    expect(play([]).recording.status).toBe(400);
+    expect(play({ messages: hello }).recording.json()).toMatchObject({ error: { param: 'model' } });
+  });
+
+  it('cuts a stream after so many events and a plain reply after so many bytes', () => {
+    const streamed = play({ model: 'echo;cut=3', messages: hello, stream: true }).recording;
+    expect(eventsOfText(streamed.text())).toHaveLength(3);
+    expect([streamed.ended, streamed.error?.code]).toEqual([false, 'upstream_reset']);
+    const plain = play({ model: 'echo;cut=5', messages: hello }).recording;
+    expect([plain.status, plain.text().length, plain.error?.code]).toEqual([200, 5, 'upstream_reset']);
+    const early = play({ model: 'echo;cut=0', messages: hello }).recording;
+    expect([early.status, early.error?.code]).toEqual([null, 'upstream_reset']);
+  });
+
+  it('stalls until the time limit for the first byte, for silence, or for the whole call', () => {
+    const call = { timeouts: { connectMs: 0, firstByteMs: 500, idleMs: 700, totalMs: 0 } };
+    const never = play({ model: 'stall', messages: hello, stream: true }, call);
+    never.clock.advance(499);
+    expect([never.recording.status, never.recording.error]).toEqual([null, null]);
+    never.clock.advance(1);
+    expect(never.recording.error?.code).toBe('request_timeout');
+
+    const half = play({ model: 'stall=2', messages: hello, stream: true }, call);
+    half.clock.advance(699);
+    expect([half.recording.chunks.length, half.recording.error]).toEqual([2, null]);
+    half.clock.advance(1);
+    expect(half.recording.error?.code).toBe('request_timeout');
+
+    const slow = play(
+      { model: 'echo;cadence=100', messages: hello, stream: true },
+      { timeouts: { ...call.timeouts, totalMs: 250 } },
+    );
+    slow.clock.advance(250);
+    expect([slow.recording.chunks.length, slow.recording.error?.code]).toEqual([3, 'request_timeout']);
+    expect(slow.clock.pending()).toBe(0);
+  });
+});
+
+describe('timing and flow', () => {
+  it('waits before the head and between events', () => {
+    const { clock, recording } = play({ model: 'echo;delay=200;cadence=50', messages: hello, stream: true });
+    clock.advance(199);
+    expect(recording.status).toBe(null);
+    clock.advance(1);
+    expect([recording.status, recording.chunks.length]).toEqual([200, 1]);
+    clock.advance(50);
+    expect(recording.chunks.length).toBe(2);
+    clock.advance(1000);
+    expect([recording.ended, clock.pending()]).toEqual([true, 0]);
+  });
+
+  it('calls nothing before send has returned', async () => {
+    const recording = record(mockTransport(noNetwork), mockCall({ model: 'echo', messages: hello }));
+    expect(recording.status).toBe(null);
+    await recording.over;
+    expect(recording.status).toBe(200);
+  });
+
+  it('pauses when told, without the pause counting as silence, and goes on after resume', () => {
+    const clock = heldClock();
+    const transport = mockTransport(noNetwork, clock);
+    const timeouts = { connectMs: 0, firstByteMs: 0, idleMs: 300, totalMs: 0 };
+    const recording = record(transport, mockCall({ model: 'echo', messages: hello, stream: true }, { timeouts }));
+    recording.accepts = false;
+    clock.advance(1000);
+    expect([recording.chunks.length, recording.error]).toEqual([1, null]);
+    recording.accepts = true;
+    recording.exchange.resume();
+    clock.advance(0);
+    expect(recording.ended).toBe(true);
+    expect(recording.text()).toContain('[DONE]');
+  });
+
+  it('is silent after abort', () => {
+    const { clock, recording } = play({ model: 'echo;cadence=50', messages: hello, stream: true });
+    clock.advance(50);
+    recording.exchange.abort();
+    recording.exchange.abort();
+    recording.exchange.resume();
+    clock.advance(10_000);
+    expect([recording.chunks.length, recording.ended, recording.error, clock.pending()]).toEqual([2, false, null, 0]);
+  });
+});
+
+describe('pass-through', () => {
+  it('shows what arrived, without credentials', () => {
+    const bytes = randomBytes(70_000);
+    const { recording } = play('', {
+      method: 'PUT',
+      path: '/v1/anything/%2e%2e/x?b=2&a',
+      headers: ['x-kept', 'yes', 'authorization', 'Bearer secret', 'x-api-key', 'secret', 'cookie', 'secret'],
+      body: bytes,
+    });
+    expect(recording.json()).toEqual({
+      object: 'mock.request',
+      method: 'PUT',
+      path: '/v1/anything/%2e%2e/x?b=2&a',
+      headers: { 'x-kept': 'yes' },
+      body: { bytes: 70_000, sha256: createHash('sha256').update(bytes).digest('hex') },
+    });
+  });
+
+  it('hashes a body as it streams', () => {
+    let consumer: BodyConsumer | null = null;
+    const body = {
+      length: -1,
+      pipe: (to: BodyConsumer) => {
+        consumer = to;
+        return { resume() {}, discard() {} };
+      },
+    } as unknown as RequestBody;
+    const { clock, recording } = play('', { path: '/v1/files', body });
+    const to = consumer as unknown as BodyConsumer;
+    for (let i = 0; i < 3; i++) expect(to.onData(Buffer.alloc(1000, i))).toBe(true);
+    expect(recording.status).toBe(null);
+    to.onEnd();
+    clock.advance(0);
+    expect(recording.json().body).toMatchObject({ bytes: 3000 });
+  });
+
+  it('fails the exchange when the client breaks off its body', () => {
+    let consumer: BodyConsumer | null = null;
+    const body = {
+      length: -1,
+      pipe: (to: BodyConsumer) => {
+        consumer = to;
+        return { resume() {}, discard() {} };
+      },
+    } as unknown as RequestBody;
+    const { recording } = play('', { path: '/v1/files', body });
+    (consumer as unknown as BodyConsumer).onError(new Error('gone'));
+    expect(recording.error?.code).toBe('internal');
+  });
+
+  it('hands calls to every other origin on, and closes what is behind it', async () => {
+    const seen: string[] = [];
+    const inner: UpstreamTransport = {
+      send: (call) => {
+        seen.push(call.origin);
+        return { resume() {}, abort() {} };
+      },
+      close: async () => void seen.push('closed'),
+    };
+    const transport = mockTransport(inner);
+    record(transport, mockCall('', { origin: 'https://api.openai.com' }));
+    await transport.close();
+    expect(seen).toEqual(['https://api.openai.com', 'closed']);
+  });
+});
