@@ -13,6 +13,8 @@ export interface ChildPlan {
 }
 
 export interface ChildEvents {
+  /** A new life begins; `worker` is its end of the channel. */
+  onStart(child: KeptChild, worker: Worker): void;
   onMessage(child: KeptChild, message: unknown): void;
   /** False: do not start it again. */
   onDeath(child: KeptChild, death: Death): boolean;
@@ -63,6 +65,11 @@ export class KeptChild {
     return this.#worker?.process.pid;
   }
 
+  /** The present life's end of the channel; null between two lives. */
+  get worker(): Worker | null {
+    return this.#worker;
+  }
+
   start(): void {
     const startedAt = this.#clock.elapsed();
     // The settings of setupPrimary are global and read by the next fork only: each child brings its own program.
@@ -75,6 +82,7 @@ export class KeptChild {
       ended = true;
       this.#ended(startedAt, worker.process.pid, code, signal);
     };
+    this.#events.onStart(this, worker);
     worker.on('message', (message) => this.#events.onMessage(this, message));
     worker.on('exit', end);
     // A process that could not be started at all has no exit event. Other errors are failed sends, which the exit explains.

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
 import { type Environment, loadSettings, SettingsError } from '../../config/load-settings.ts';
 import { misspeltSettings } from '../../config/misspelt-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { exitCodes } from '../contract/process-messages.ts';
+import { createLog } from '../telemetry/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { helpText } from './help-text.ts';
 import { onStopSignals } from './stop-signals.ts';
@@ -33,6 +33,7 @@ async function main(): Promise<number> {
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
 
+  const log = createLog({ level: settings.logLevel, name: 'supervisor' });
   const supervisor = startSupervisor({
     settings,
     // Compiled code is kept between starts: it halves the time until a restarted process serves again.
@@ -41,10 +42,12 @@ async function main(): Promise<number> {
     gatewayEntry: programAt('../main'),
     gatewayNodeFlags: ['--max-semi-space-size=64'],
     print: (text) => process.stdout.write(text),
-    log: pino({ level: settings.logLevel, base: { process: 'supervisor', pid: process.pid } }),
+    log,
   });
   onStopSignals(process, () => performance.now(), supervisor.stop, supervisor.kill);
-  return supervisor.ended;
+  const code = await supervisor.ended;
+  log.flush();
+  return code;
 }
 
 function readArguments(): { help?: boolean; version?: boolean } | string {

@@ -1,7 +1,8 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../contract/plugin.ts';
 import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/process-messages.ts';
+import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
 import { readyText } from './ready-text.ts';
 
@@ -38,7 +39,7 @@ const graceMs = 10_000;
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { settings, log } = options;
   const clock = options.clock ?? systemClock;
-  const children: KeptChild[] = plansOf(options).map((plan) => new KeptChild(plan, { onMessage, onDeath }, clock));
+  const children: KeptChild[] = plansOf(options).map((plan) => new KeptChild(plan, { onStart, onMessage, onDeath }, clock));
   const gateways = children.filter((child) => child.plan.role === 'gateway');
   const controlPlanes = children.filter((child) => child.plan.role === 'control-plane');
   let state: 'starting' | 'serving' | 'stopping' | 'ended' = 'starting';
@@ -55,6 +56,13 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   for (const child of children) child.start();
   return { ended, stop: () => stop(0), kill };
+
+  function onStart(child: KeptChild, worker: Worker): void {
+    if (child.plan.role !== 'gateway') return;
+    // Each scrape listens on every worker for as long as it waits; many at a time are no leak.
+    worker.setMaxListeners(0);
+    answerMetricsRequests(worker, () => gateways.map((gateway) => gateway.worker).filter((each) => each !== null));
+  }
 
   function onMessage(child: KeptChild, raw: unknown): void {
     const message = raw as Partial<ProcessMessage> | null;

@@ -102,6 +102,17 @@ describe('children', () => {
   });
 });
 
+describe('metrics', () => {
+  it('answers a scrape that reached one gateway with the numbers of all of them, restarted ones included', async () => {
+    const run = start('0:scrape-on-command');
+    await run.line(/ready on/);
+    process.kill(await run.pidOf('1'), 'SIGKILL');
+    await run.line(/^log debug ready .*gateway 1/, 2);
+    process.kill(await run.pidOf('0'), 'SIGUSR2');
+    expect(await run.line(/^0 scraped/)).toContain('\\nlives 3\\n');
+  });
+});
+
 describe('death', () => {
   it('starts a killed gateway again at once and in its own slot, the others go on', async () => {
     const run = start();
