@@ -4,26 +4,35 @@ import type { FirstStartMessage } from '../contract/process-messages.ts';
 
 /** What the terminal shows when everything is up: the base URL, and on the first start the keys and a call that works at once. */
 export function readyText(settings: Settings, first: FirstStartMessage | null): string {
-  if (settings.role === 'control-plane')
-    return `control plane ready on ${origin('http', settings.host, settings.controlPlanePort)}\n`;
   const base = `${origin(settings.tlsCert ? 'https' : 'http', settings.host, settings.port)}/v1`;
-  if (first === null) return `gateway ready on ${base}\n`;
-  // Keys that came from the environment are known to whoever set them and stay out of container logs.
-  const adminKey = settings.bootstrapAdminKey ? 'as given in BOOTSTRAP_ADMIN_KEY' : first.admin_key;
-  const workspaceKey = settings.bootstrapWorkspaceKey ? 'as given in BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key;
-  const callKey = settings.bootstrapWorkspaceKey ? '$BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key;
-  const quote = settings.bootstrapWorkspaceKey ? '"' : "'";
+  const ready =
+    settings.role === 'control-plane'
+      ? `control plane ready on ${origin('http', settings.host, settings.controlPlanePort)}\n`
+      : `gateway ready on ${base}\n`;
+  if (first === null) return ready;
+  return `${ready}${keysText(settings, first)}${settings.role === 'all' ? callText(settings, base, first) : ''}\n`;
+}
+
+/** Keys that came from the environment are known to whoever set them, and stay out of container logs. */
+function keysText(settings: Settings, first: FirstStartMessage): string {
   return [
-    `gateway ready on ${base}`,
     '',
-    `  admin key       ${adminKey}`,
-    `  workspace key   ${workspaceKey}`,
+    `  admin key       ${settings.bootstrapAdminKey ? 'as given in BOOTSTRAP_ADMIN_KEY' : first.admin_key}`,
+    `  workspace key   ${settings.bootstrapWorkspaceKey ? 'as given in BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key}`,
     '',
     `The keys are shown this once; ${join(settings.dataDir, 'first-keys.json')} keeps them, readable by you alone.`,
+    '',
+  ].join('\n');
+}
+
+function callText(settings: Settings, base: string, first: FirstStartMessage): string {
+  const name = `${settings.headerPrefix}api-key`;
+  const header = settings.bootstrapWorkspaceKey ? `"${name}: $BOOTSTRAP_WORKSPACE_KEY"` : `'${name}: ${first.workspace_key}'`;
+  const body = '{"model":"@mock/echo","messages":[{"role":"user","content":"hello"}]}';
+  return [
     'A first call, which needs no provider account:',
     '',
-    `  curl ${base}/chat/completions -H ${quote}${settings.headerPrefix}api-key: ${callKey}${quote} -H 'content-type: application/json' -d '{"model":"@mock/echo","messages":[{"role":"user","content":"hello"}]}'`,
-    '',
+    `  curl ${base}/chat/completions -H ${header} -H 'content-type: application/json' -d '${body}'`,
     '',
   ].join('\n');
 }

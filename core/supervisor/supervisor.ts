@@ -72,7 +72,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       firstStart = message as FirstStartMessage;
     } else if (message?.type === 'ready') {
       child.markReady();
-      log.debug({ child: child.plan.name, pid: child.pid }, 'ready');
+      log.debug({ child: child.plan.name, childPid: child.pid }, 'ready');
       if (state === 'starting' && children.every((each) => each.ready)) announce();
     }
   }
@@ -84,7 +84,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function onDeath(child: KeptChild, death: Death): boolean {
-    const fields = { child: child.plan.name, pid: death.pid, code: death.code, signal: death.signal };
+    const fields = { child: child.plan.name, childPid: death.pid, code: death.code, signal: death.signal };
     if (state === 'stopping') {
       if (death.code !== 0) log.warn(fields, 'did not stop cleanly');
       advanceStop();

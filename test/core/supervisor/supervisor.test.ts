@@ -79,6 +79,13 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(1);
   });
 
+  it('prints the first keys also where only the control plane runs', async () => {
+    const run = start('control-plane:first-start', { ROLE: 'control-plane' });
+    await run.line(/^ {2}workspace key +svc_ws_made-up$/);
+    await run.line(/first-keys\.json keeps them/);
+    expect(run.count(/curl/)).toBe(0);
+  });
+
   it('keeps keys that were given by the environment out of its output', async () => {
     const run = start('control-plane:first-start', {
       BOOTSTRAP_ADMIN_KEY: `svc_admin_${'a'.repeat(12)}_${'b'.repeat(46)}`,
