@@ -209,6 +209,14 @@ describe('messages', () => {
     ]);
   });
 
+  it('reads caching hints in their OpenAI spelling', () => {
+    const part = { type: 'text', text: 'long', prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
+    const { body } = sent({ model: 'claude-opus-4-5', messages: [{ role: 'user', content: [part] }] });
+    expect((body.messages as JsonObject[])[0]?.content).toEqual([
+      { type: 'text', text: 'long', cache_control: { type: 'ephemeral' } },
+    ]);
+  });
+
   it('passes native blocks inside a chat call', () => {
     const block = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, citations: { enabled: true } };
     const { body } = sent({ model: 'claude-opus-4-5', messages: [{ role: 'user', content: [block] }] });

@@ -59,3 +59,14 @@ describe.each([
 it('has no counts to show before the provider has sent any', () => {
   expect(chatComplete.streamReader().usage()).toBeNull();
 });
+
+it('says in the stream, as in a plain reply, why the model refused', () => {
+  const delta = { stop_reason: 'refusal', stop_sequence: null, stop_details: { type: 'refusal', explanation: 'I may not.' } };
+  const ending: StreamEvent[] = [
+    { event: 'message_delta', data: { type: 'message_delta', delta, usage: { output_tokens: 4 } } },
+    { event: 'message_stop', data: { type: 'message_stop' } },
+  ];
+  const events = translated(chatComplete, [...opening, ...ending], call());
+  expect(events.at(-2)?.data).toMatchObject({ choices: [{ delta: { refusal: 'I may not.' }, finish_reason: 'refusal' }] });
+  expect(events.at(-1)?.data).toBe('[DONE]');
+});

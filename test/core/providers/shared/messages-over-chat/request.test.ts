@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../../core/contract/errors.ts';
+import type { JsonObject } from '../../../../../core/contract/json.ts';
+import { type ChatExtra, toChatParams } from '../../../../../core/providers/shared/messages-over-chat-request.ts';
+import { callOf } from '../../contract-suite.ts';
+
+const hello = [{ role: 'user', content: 'Hello' }];
+
+function sent(params: JsonObject, understands: readonly ChatExtra[] = []) {
+  const call = callOf({ model: 'm', max_tokens: 10, messages: hello, ...params }, {}, {});
+  return { body: toChatParams(call.params, call, understands), dropped: call.dropped, adapted: call.adapted };
+}
+
+describe('what a provider understands beyond chat', () => {
+  it('keeps caching hints where they were', () => {
+    const hint = { type: 'ephemeral' };
+    const { body, dropped } = sent(
+      {
+        system: [{ type: 'text', text: 'Rules', cache_control: hint }],
+        messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: hint }] }],
+        tools: [{ name: 'a', input_schema: { type: 'object' }, cache_control: hint }],
+        cache_control: hint,
+      },
+      ['cache_control'],
+    );
+    expect(body.messages).toEqual([
+      { role: 'system', content: [{ type: 'text', text: 'Rules', cache_control: hint }] },
+      { role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: hint }] },
+    ]);
+    expect(body.tools).toEqual([
+      { type: 'function', function: { name: 'a', parameters: { type: 'object' } }, cache_control: hint },
+    ]);
+    expect(body.cache_control).toEqual(hint);
+    expect(dropped).toEqual([]);
+  });
+
+  it('keeps top_k, thinking and earlier thoughts', () => {
+    const thought = { type: 'thinking', thinking: 'hm', signature: '' };
+    const { body, dropped } = sent(
+      {
+        top_k: 4,
+        thinking: { type: 'enabled', budget_tokens: 1024 },
+        messages: [...hello, { role: 'assistant', content: [thought, { type: 'text', text: 'Hi' }] }, ...hello],
+      },
+      ['top_k', 'thinking', 'reasoning_content'],
+    );
+    expect(body).toMatchObject({ top_k: 4, thinking: { type: 'enabled', budget_tokens: 1024 } });
+    expect((body.messages as JsonObject[])[1]).toEqual({ role: 'assistant', content: 'Hi', reasoning_content: 'hm' });
+    expect(dropped).toEqual([]);
+  });
+});
+
+it.each([
+  [{ type: 'auto' }, { tool_choice: 'auto' }],
+  [{ type: 'none' }, { tool_choice: 'none' }],
+  [{ type: 'any' }, { tool_choice: 'required' }],
+  [
+    { type: 'tool', name: 'a', disable_parallel_tool_use: true },
+    { tool_choice: { type: 'function', function: { name: 'a' } }, parallel_tool_calls: false },
+  ],
+])('turns the tool choice %j into %j', (choice, expected) => {
+  const { body } = sent({ tools: [{ name: 'a', input_schema: { type: 'object' } }], tool_choice: choice });
+  const { tool_choice, parallel_tool_calls } = body;
+  expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
+});
+
+it.each([
+  ['with all properties required and no others', { properties: { n: {} }, required: ['n'], additionalProperties: false }, true],
+  ['with an optional property', { properties: { n: {} }, additionalProperties: false }, undefined],
+  ['open to other properties', { properties: { n: {} }, required: ['n'] }, undefined],
+  [
+    'open further down',
+    { properties: { n: { type: 'array', items: { properties: { m: {} } } } }, required: ['n'], additionalProperties: false },
+    undefined,
+  ],
+])('asks for strict output only by a schema the strict mode takes: %s', (_, schema, strict) => {
+  const { body } = sent({ output_config: { format: { type: 'json_schema', schema } } });
+  const format = body.response_format as { json_schema: JsonObject };
+  expect(format.json_schema.schema).toEqual(schema);
+  expect(format.json_schema.strict).toBe(strict);
+});
+
+it('carries documents of text and search results as text, and what only Anthropic can read not at all', () => {
+  const { body, dropped } = sent({
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'paper' } },
+          { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'inner' }] } },
+          { type: 'search_result', title: 'T', source: 'https://e.x', content: [{ type: 'text', text: 'found' }] },
+          { type: 'container_upload', file_id: 'f' },
+        ],
+      },
+    ],
+  });
+  expect(body.messages).toEqual([{ role: 'user', content: 'paper\ninner\nT\nhttps://e.x\nfound' }]);
+  expect(dropped).toEqual(['messages.container_upload']);
+});
+
+it('passes chat parts inside a Messages call', () => {
+  const part = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } };
+  expect(sent({ messages: [{ role: 'user', content: [part] }] }).body.messages).toEqual([{ role: 'user', content: [part] }]);
+});
+
+describe('what cannot be carried over', () => {
+  it.each([
+    ['messages', { messages: undefined }],
+    ['messages[0]', { messages: [7] }],
+    ['messages[0].role', { messages: [{ role: 'tool', content: 'x' }] }],
+    [
+      'messages[0].content[1].source',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'x' },
+              { type: 'image', source: { type: 'file', file_id: 'f' } },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'messages[0].content[0].source',
+      { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://e.x/a.pdf' } }] }] },
+    ],
+    ['tools[0]', { tools: ['web_search'] }],
+    ['system', { system: 7 }],
+  ])('is refused with the name of the parameter: %s', (param, params) => {
+    let thrown: unknown;
+    try {
+      sent(params);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(GatewayError);
+    expect((thrown as GatewayError).code).toBe('bad_request');
+    expect((thrown as GatewayError).param).toBe(param);
+  });
+});
