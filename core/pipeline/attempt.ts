@@ -125,16 +125,15 @@ class Attempt implements UpstreamHandler {
   onData(chunk: Uint8Array): boolean {
     const stream = this.#stream;
     if (!stream) return this.#keep(chunk);
-    if (!this.#events) return stream.write(chunk);
-    let text: string;
     try {
-      text = this.#events.push(chunk);
+      if (!this.#events) return stream.write(chunk);
+      const text = this.#events.push(chunk);
+      if (!this.#translated) return stream.write(chunk);
+      return text === '' ? true : stream.write(Buffer.from(text));
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
       return true;
     }
-    if (!this.#translated) return stream.write(chunk);
-    return text === '' ? true : stream.write(Buffer.from(text));
   }
 
   onEnd(): void {
@@ -156,12 +155,20 @@ class Attempt implements UpstreamHandler {
     this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, { status: this.#status, headers }, contentLength);
     this.#sink.onDrain(() => this.exchange?.resume());
     try {
-      this.#stream.decide(() => this.exchange?.resume());
+      this.#stream.decide(() => this.#decided());
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
       return;
     }
     if (this.#stream.replacement) this.#replace(this.#stream.replacement);
+  }
+
+  /** An `onResponse` hook that took its time has spoken. */
+  #decided(): void {
+    const { failure, replacement } = this.#stream as ReplyStream;
+    if (failure !== null) this.#fail(toGatewayError(failure));
+    else if (replacement) this.#replace(replacement);
+    else this.exchange?.resume();
   }
 
   #keep(chunk: Uint8Array): boolean {
@@ -183,6 +190,7 @@ class Attempt implements UpstreamHandler {
 
   #endStream(): void {
     const stream = this.#stream as ReplyStream;
+    if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.replacement) return this.#replace(stream.replacement);
     let error: GatewayError | null = null;
     let last: Uint8Array | null = null;

@@ -17,6 +17,7 @@ export class ReplyStream {
   #held: Uint8Array[] | null = null;
   #decided: Promise<void> | null = null;
   #replaced: Reply | null = null;
+  #failure: unknown = null;
 
   constructor(ctx: RequestContext, sink: ReplySink, clock: Clock, head: ResponseHead, contentLength: number | undefined) {
     this.#ctx = ctx;
@@ -29,6 +30,11 @@ export class ReplyStream {
   /** Settles once every `onResponse` hook has spoken; null when there is nothing to wait for. */
   get decided(): Promise<void> | null {
     return this.#decided;
+  }
+
+  /** What a hook threw while the chunks waited for it. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /** A reply a hook put in the place of this one. */
@@ -47,12 +53,7 @@ export class ReplyStream {
         continue;
       }
       this.#held = [];
-      this.#decided = this.#decideLater(outcome, i + 1).finally(() => {
-        const held = this.#held ?? [];
-        this.#held = null;
-        if (!this.#replaced) for (const chunk of held) this.write(chunk);
-        resume();
-      });
+      this.#decided = this.#decideLater(outcome, i + 1).then(resume);
       return;
     }
   }
@@ -63,7 +64,7 @@ export class ReplyStream {
       this.#held.push(chunk);
       return false;
     }
-    if (this.#replaced) return true;
+    if (this.#replaced || this.#failure !== null) return true;
     const passed = this.#ctx.plan.onChunk.length === 0 ? chunk : this.#throughHooks(chunk);
     if (passed === null || passed.length === 0) return true;
     this.start();
@@ -88,11 +89,19 @@ export class ReplyStream {
   }
 
   async #decideLater(first: Promise<Reply | undefined | void>, next: number): Promise<void> {
-    let outcome = await first;
-    const hooks = this.#ctx.plan.onResponse;
-    for (let i = next; !outcome && i < hooks.length; i++) {
-      outcome = await (hooks[i] as NonNullable<(typeof hooks)[number]>)(this.#ctx, this.#head);
+    try {
+      let outcome = await first;
+      const hooks = this.#ctx.plan.onResponse;
+      for (let i = next; !outcome && i < hooks.length; i++) {
+        outcome = await (hooks[i] as NonNullable<(typeof hooks)[number]>)(this.#ctx, this.#head);
+      }
+      const held = this.#held ?? [];
+      this.#held = null;
+      if (outcome) this.#replaced = outcome;
+      else for (const chunk of held) this.write(chunk);
+    } catch (thrown) {
+      this.#held = null;
+      this.#failure = thrown;
     }
-    if (outcome) this.#replaced = outcome;
   }
 }

@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module';
+import { isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Plugin } from './contract/plugin.ts';
+
+/**
+ * Third-party plugins named in the setting PLUGINS: a file (absolute, or relative to the working directory) or an installed
+ * package, whose default export or export `plugin` is a Plugin. Throws an Error that names the entry and what is wrong.
+ */
+export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
+  const plugins: Plugin[] = [];
+  for (const name of names) {
+    let module: { default?: unknown; plugin?: unknown };
+    try {
+      module = await import(locate(name));
+    } catch (thrown) {
+      throw new Error(`PLUGINS: ${name} cannot be loaded: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+    const plugin = module.plugin ?? module.default;
+    const fault = faultOf(plugin);
+    if (fault !== null) throw new Error(`PLUGINS: ${name} ${fault}`);
+    plugins.push(plugin as Plugin);
+  }
+  return plugins;
+}
+
+function locate(name: string): string {
+  if (name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name)) return pathToFileURL(resolve(name)).href;
+  // Packages are looked up from where the service was started, so that they need not be installed inside it.
+  return pathToFileURL(createRequire(resolve('package.json')).resolve(name)).href;
+}
+
+function faultOf(plugin: unknown): string | null {
+  if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
+  const { name, stage, config, onConfig } = plugin as Partial<Plugin>;
+  if (typeof name !== 'string') return 'has no name';
+  if (typeof stage !== 'string') return `(${name}) has no stage`;
+  if (typeof config !== 'object') return `(${name}) has no config schema: give it a valibot schema`;
+  if (typeof onConfig !== 'function') return `(${name}) has no onConfig function`;
+  return null;
+}

@@ -1,0 +1,81 @@
+import { GatewayError } from '../contract/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/http.ts';
+import type { Reply } from '../contract/plugin.ts';
+import type { UpstreamTransport } from '../contract/upstream.ts';
+import { passedHeaders } from './reply-headers.ts';
+
+export interface ForwardOptions {
+  readonly transport: UpstreamTransport;
+  /** `http://127.0.0.1:8788`. */
+  readonly controlPlaneUrl: string;
+  errorReply(error: GatewayError): Reply;
+}
+
+const notForwarded: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+]);
+
+const bodyBytesMax = 1024 * 1024;
+
+/**
+ * Passes an admin request to the control plane as it is, so that one base URL serves both. The peer's address goes along in
+ * `x-forwarded-for`, which no client can set itself.
+ */
+export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
+  return (request, sink) => {
+    const headers: HeaderList = ['x-forwarded-for', request.remoteAddress];
+    const host = request.header('host');
+    if (host !== undefined) headers.push('x-forwarded-host', host);
+    for (let i = 0; i < request.headers.length; i += 2) {
+      const name = request.headers[i] as string;
+      if (!notForwarded.has(name)) headers.push(name, request.headers[i + 1] as string);
+    }
+    const exchange = options.transport.send(
+      {
+        tenant: 'control-plane',
+        origin: options.controlPlaneUrl,
+        path: request.path + (request.query === '' ? '' : `?${request.query}`),
+        method: request.method,
+        headers,
+        body: request.body.length === 0 ? null : request.body,
+        timeouts: { connectMs: 2000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 0 },
+        bodyBytesMax,
+      },
+      {
+        onHead(status, replyHeaders) {
+          const length = findHeader(replyHeaders, 'content-length');
+          sink.onDrain(() => exchange.resume());
+          sink.start(status, passedHeaders(replyHeaders, null), length === undefined ? undefined : Number(length));
+        },
+        onData: (chunk) => sink.write(chunk),
+        onEnd: () => sink.end(),
+        onError(error) {
+          if (sink.started) return sink.destroy();
+          const away = error.source === 'upstream';
+          const reply = options.errorReply(
+            away
+              ? new GatewayError('unavailable', {
+                  message: 'The control plane cannot be reached right now; try again shortly',
+                  retryAfterMs: 1000,
+                })
+              : error,
+          );
+          sink.send(reply.status, reply.headers, reply.body);
+        },
+      },
+    );
+    sink.onAbort(() => exchange.abort());
+  };
+}

@@ -1,0 +1,127 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { Outcome } from '../../../core/contract/context.ts';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../core/contract/plugin.ts';
+import { answer, chatReply, chatStream, createHarness, failWith, type Script } from '../../support/pipeline-harness.ts';
+
+/** A plugin that does one thing in one hook, and counts how often its `onEnd` was called. */
+function probe(name: string, stage: Stage, hooks: Hooks, ends: Outcome[]): Plugin {
+  return definePlugin({
+    name,
+    stage,
+    reads: { response: hooks.onBody ? 'body' : 'chunks' },
+    config: v.optional(v.strictObject({})),
+    onConfig: () => ({
+      ...hooks,
+      onEnd(ctx, outcome) {
+        ends.push(outcome);
+        hooks.onEnd?.(ctx, outcome);
+      },
+    }),
+  }) as Plugin;
+}
+
+const boom = (): never => {
+  throw new Error('boom with secret sk-12345');
+};
+const reject = async (): Promise<never> => {
+  throw new Error('boom later');
+};
+const reply = { status: 203, headers: ['content-type', 'text/plain'], body: 'instead' };
+
+const behaviours: Record<string, Hooks> = {
+  'does nothing': {},
+  'throws in onRequest': { onRequest: boom },
+  'rejects in onRequest': { onRequest: reject },
+  'refuses in onRequest': {
+    onRequest: () => {
+      throw new GatewayError('forbidden');
+    },
+  },
+  'replies in onRequest': { onRequest: () => reply },
+  'throws in onUpstream': { onUpstream: boom },
+  'rejects in onUpstream': { onUpstream: reject },
+  'replies in onUpstream': { onUpstream: () => reply },
+  'throws in onResponse': { onResponse: boom },
+  'rejects in onResponse': { onResponse: reject },
+  'replies in onResponse': { onResponse: () => reply },
+  'replies later in onResponse': { onResponse: async () => reply },
+  'throws in onBody': { onBody: boom },
+  'throws in onChunk': { onChunk: boom },
+  'drops every chunk': { onChunk: () => null },
+  'throws in onError': { onError: boom },
+  'replies in onError': { onError: () => reply },
+  'throws in onEnd': { onEnd: boom },
+};
+
+const upstreams: Record<string, { script: Script; stream: boolean; path?: string }> = {
+  'a plain answer': { script: answer(200, chatReply('hello')), stream: false },
+  'a streamed answer': { script: chatStream(['a', 'b']), stream: true },
+  'an error status': { script: answer(500, { error: { message: 'down' } }), stream: false },
+  'an error status on a streamed call': { script: answer(429, { error: { message: 'slow down' } }), stream: true },
+  'no connection': { script: failWith(new GatewayError('upstream_connect')), stream: false },
+  'a stream cut before its first byte': {
+    script: chatStream(['a'], { cutAfter: 0, error: new GatewayError('upstream_reset') }),
+    stream: true,
+  },
+  'a stream cut in the middle': {
+    script: chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') }),
+    stream: true,
+  },
+  'a stream without an end': { script: chatStream(['a', 'b'], { cutAfter: 1 }), stream: true },
+  'a reply that is no JSON': { script: answer(200, 'not json'), stream: false },
+  'a piped answer': { script: answer(200, 'bytes', ['content-type', 'text/plain']), stream: false, path: '/v1/things' },
+};
+
+describe('onEnd and the record', () => {
+  for (const [behaviour, hooks] of Object.entries(behaviours)) {
+    for (const [upstream, given] of Object.entries(upstreams)) {
+      it(`come exactly once when a plugin ${behaviour} and the provider gives ${upstream}`, async () => {
+        const ends: Outcome[] = [];
+        const bystander: Outcome[] = [];
+        const gateway = createHarness({
+          plugins: [probe('probe', 'limits', hooks, ends), probe('bystander', 'output-guardrails', {}, bystander)],
+        });
+        gateway.script(given.script);
+        const sink = await gateway.send({
+          path: given.path ?? '/v1/chat/completions',
+          headers: { 'x-svc-provider': '@one' },
+          body: { model: 'gpt-5', messages: [], stream: given.stream },
+        });
+        expect(sink.finished).toBe(true);
+        expect(ends).toHaveLength(1);
+        expect(bystander).toHaveLength(1);
+        expect(gateway.records).toHaveLength(1);
+        expect(gateway.records[0]?.outcome).toBe(ends[0]?.kind);
+        expect(sink.text).not.toContain('sk-12345');
+      });
+    }
+  }
+
+  for (const [upstream, given] of Object.entries(upstreams)) {
+    it(`come exactly once when the client leaves before the provider gives ${upstream}`, async () => {
+      const ends: Outcome[] = [];
+      const gateway = createHarness({ plugins: [probe('probe', 'limits', {}, ends)] });
+      gateway.script(given.script);
+      const sink = await gateway.send({
+        path: given.path ?? '/v1/chat/completions',
+        headers: { 'x-svc-provider': '@one' },
+        body: { model: 'gpt-5', messages: [], stream: given.stream },
+        prepare: (leaving) => queueMicrotask(() => leaving.leave()),
+      });
+      expect(sink.aborted).toBe(true);
+      expect(ends).toHaveLength(1);
+      expect(gateway.records).toHaveLength(1);
+      expect(gateway.records[0]).toMatchObject({ outcome: 'aborted', status: 499 });
+    });
+  }
+
+  it('are there for a request that auth refused', async () => {
+    const ends: Outcome[] = [];
+    const gateway = createHarness({ plugins: [probe('probe', 'limits', {}, ends)] });
+    await gateway.send({ headers: { 'x-svc-api-key': 'bad' } });
+    expect(ends).toHaveLength(1);
+    expect(gateway.records[0]).toMatchObject({ outcome: 'refused', status: 401 });
+  });
+});

@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
+
+describe('a plain call', () => {
+  it('reaches the provider of the model slug with its stored credential and comes back untouched', async () => {
+    const gateway = createHarness();
+    const reply = await gateway.send({});
+    expect(reply.status).toBe(200);
+    expect(reply.json).toEqual(chatReply('hello'));
+    const call = gateway.calls[0];
+    expect(call?.origin).toBe('https://api.openai.com');
+    expect(call?.path).toBe('/v1/chat/completions');
+    expect(call?.headers).toContain('Bearer sk-stored');
+    expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toMatchObject({ model: 'gpt-5' });
+  });
+
+  it('sends the very bytes of the client when nothing was changed', async () => {
+    const gateway = createHarness();
+    const body = '{ "model":"gpt-5",  "messages":[{"role":"user","content":"hi"}], "new_field": 1.0 }';
+    await gateway.send({ body, headers: { 'x-svc-provider': '@one' } });
+    expect(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString()).toBe(body);
+  });
+
+  it('names trace, target, attempts and provider on the reply, under the prefix the client used', async () => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ headers: { 'x-other-trace-id': 'trace-7' } });
+    const first = reply.headers.findIndex((name) => name.startsWith('x-svc-') || name.startsWith('x-other-'));
+    expect(first).toBeGreaterThanOrEqual(0);
+    expect(reply.header('x-svc-last-used-option-index') ?? reply.header('x-other-last-used-option-index')).toBe('config');
+    expect(gateway.records[0]?.traceId).toBe('trace-7');
+  });
+
+  it('leaves one record with tokens, target and sizes', async () => {
+    const gateway = createHarness();
+    await gateway.send({});
+    expect(gateway.records).toHaveLength(1);
+    expect(gateway.records[0]).toMatchObject({
+      endpoint: 'chatComplete',
+      status: 200,
+      outcome: 'success',
+      provider: 'openai',
+      providerSlug: 'one',
+      model: 'gpt-5',
+      inputTokens: 3,
+      outputTokens: 2,
+      targetPath: 'config',
+      attempts: [{ provider: 'openai', status: 200, errorCode: null }],
+    });
+  });
+
+  it('never sends the gateway key or its headers upstream', async () => {
+    const gateway = createHarness();
+    await gateway.send({
+      path: '/v1/anything?x=1',
+      headers: {
+        'x-svc-api-key': '',
+        authorization: `Bearer ${gateway.key}`,
+        'x-svc-provider': '@one',
+        'x-keep': 'yes',
+        'x-svc-metadata': '{}',
+      },
+    });
+    // An empty x-svc-api-key is a key that is bad, not a key that is absent.
+    expect(gateway.calls).toHaveLength(0);
+    await gateway.send({
+      path: '/v1/anything?x=1',
+      headers: { 'x-api-key': gateway.key, 'x-svc-provider': '@one', 'x-keep': 'yes' },
+    });
+    const sent = gateway.calls[0]?.headers.join('\n') ?? '';
+    expect(sent).toContain('x-keep');
+    expect(sent).not.toContain('x-svc-');
+  });
+});
+
+describe('a streamed call', () => {
+  it('passes the events on, reads the tokens, and removes the usage event the client did not ask for', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a', 'b']));
+    const reply = await gateway.send({ body: { model: '@one/gpt-5', messages: [], stream: true } });
+    expect(reply.text).toContain('"content":"a"');
+    expect(reply.text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+    expect(reply.text).not.toContain('"usage":{');
+    expect(gateway.records[0]).toMatchObject({ outcome: 'success', stream: true, inputTokens: 3, outputTokens: 2 });
+  });
+
+  it('ends a stream that the provider cut with an error event, and records it as cut', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') }));
+    const reply = await gateway.send({ body: { model: '@one/gpt-5', messages: [], stream: true } });
+    const events = reply.text.trim().split('\n\n');
+    expect(JSON.parse((events.at(-1) as string).slice('data: '.length))).toMatchObject({ error: { code: 'upstream_reset' } });
+    expect(reply.text).not.toContain('[DONE]');
+    expect(gateway.records[0]).toMatchObject({ outcome: 'cut', errorCode: 'upstream_reset' });
+  });
+
+  it('does not take an end without the terminal event for an end', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a', 'b'], { cutAfter: 1, error: null }));
+    const reply = await gateway.send({ body: { model: '@one/gpt-5', messages: [], stream: true } });
+    expect(reply.text).toContain('stream_incomplete');
+    expect(gateway.records[0]).toMatchObject({ outcome: 'cut', errorCode: 'stream_incomplete' });
+  });
+
+  it('asks the next target when the stream is cut before its first byte', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    gateway.script(chatStream(['a'], { cutAfter: 0, error: new GatewayError('upstream_reset') }), chatStream(['from two']));
+    const reply = await gateway.send({
+      headers: { 'x-svc-config': 'pc-two' },
+      body: { model: 'gpt-5', messages: [], stream: true },
+    });
+    expect(reply.status).toBe(200);
+    expect(reply.text).toContain('from two');
+    expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
+  });
+
+  it('aborts the provider when the client leaves, and records what was used so far', async () => {
+    const gateway = createHarness();
+    gateway.script((_call, handler) => {
+      handler.onHead(200, ['content-type', 'text/event-stream']);
+      handler.onData(Buffer.from('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'));
+    });
+    const reply = await gateway.send({
+      body: { model: '@one/gpt-5', messages: [], stream: true },
+      prepare: (sink) => sink.onFirstWrite(() => sink.leave()),
+    });
+    expect(reply.aborted).toBe(true);
+    expect(gateway.aborted).toHaveLength(1);
+    expect(gateway.records).toHaveLength(1);
+    expect(gateway.records[0]).toMatchObject({ outcome: 'aborted', status: 499, errorCode: 'client_closed' });
+  });
+});
+
+describe('fallback and retry', () => {
+  it('asks the next target after an error and says which one answered', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    gateway.script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('two')));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
+    expect(reply.status).toBe(200);
+    expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
+    expect(gateway.records[0]?.attempts).toMatchObject([
+      { providerSlug: 'one', status: 500 },
+      { providerSlug: 'two', status: 200 },
+    ]);
+  });
+
+  it('returns the last error when no target is left', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    gateway.script(answer(500, { error: { message: 'one' } }), answer(503, { error: { message: 'two', type: 'server_error' } }));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
+    expect(reply.status).toBe(503);
+    expect(reply.json).toMatchObject({ error: { message: 'openai error: two', type: 'server_error' }, provider: 'openai' });
+    expect(gateway.records[0]).toMatchObject({ outcome: 'failed', status: 503 });
+  });
+
+  it('stays with a status that is not in on_status_codes', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-f', {
+      strategy: { mode: 'fallback', on_status_codes: [429] },
+      targets: [{ provider: '@one' }, { provider: '@two' }],
+    });
+    gateway.script(answer(500, { error: { message: 'one' } }));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
+    expect(reply.status).toBe(500);
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  it.each([
+    ['upstream_connect', 502],
+    ['upstream_reset', 502],
+    ['request_timeout', 408],
+  ] as const)('turns %s into %i and falls over on it', async (code, status) => {
+    const gateway = createHarness();
+    gateway.script(failWith(new GatewayError(code)));
+    const alone = await gateway.send({});
+    expect(alone.status).toBe(status);
+    gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    gateway.script(failWith(new GatewayError(code)), answer(200, chatReply('two')));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
+    expect(reply.status).toBe(200);
+  });
+
+  it('tries a target again as its retry says, and counts the tries', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-r', { provider: '@one', retry: { attempts: 2 } });
+    gateway.script(answer(503, {}), answer(503, {}), answer(200, chatReply('third')));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
+    expect(reply.status).toBe(200);
+    expect(reply.header('x-svc-retry-attempt-count')).toBe('2');
+    gateway.script(answer(503, {}));
+    const failed = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
+    expect(failed.status).toBe(503);
+    expect(failed.header('x-svc-retry-attempt-count')).toBe('-1');
+  });
+
+  it('walks nested fallbacks in document order', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-n', {
+      strategy: { mode: 'fallback' },
+      targets: [
+        { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] },
+        { provider: '@claude' },
+      ],
+    });
+    gateway.script(answer(500, {}));
+    await gateway.send({
+      headers: { 'x-svc-config': 'pc-n' },
+      body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    });
+    expect(gateway.records[0]?.attempts.map((attempt) => attempt.targetPath)).toEqual([
+      'config.targets[0].targets[0]',
+      'config.targets[0].targets[1]',
+      'config.targets[1]',
+    ]);
+  });
+});
+
+describe('what bad input gets', () => {
+  const chat = { model: '@one/gpt-5', messages: [] };
+  it.each([
+    ['a malformed key', { headers: { 'x-svc-api-key': 'nonsense' } }, 401, 'invalid_api_key'],
+    [
+      'an unknown key',
+      { headers: { 'x-svc-api-key': 'svc_ws_000000000000_0000000000000000000000000000000000000000' } },
+      401,
+      'invalid_api_key',
+    ],
+    ['no key', { headers: { 'x-svc-api-key': 'Bearer' } }, 401, 'invalid_api_key'],
+    ['a config that is no JSON', { headers: { 'x-svc-config': '{nope' }, body: chat }, 400, 'invalid_config'],
+    ['an unknown config slug', { headers: { 'x-svc-config': 'pc-none' }, body: chat }, 400, 'invalid_config'],
+    ['an unknown provider slug', { body: { model: '@nobody/gpt', messages: [] } }, 400, 'invalid_provider'],
+    ['an unknown provider type', { headers: { 'x-svc-provider': 'nobody' }, body: chat }, 400, 'invalid_provider'],
+    ['neither config nor provider', { body: { model: 'gpt', messages: [] } }, 400, 'missing_provider'],
+    [
+      'a custom host of its own with a stored credential',
+      { headers: { 'x-svc-custom-host': 'https://elsewhere.example' }, body: chat },
+      400,
+      'invalid_custom_host',
+    ],
+    [
+      'a custom host that may not be called',
+      { headers: { 'x-svc-custom-host': 'http://10.0.0.1' }, body: chat },
+      400,
+      'invalid_custom_host',
+    ],
+    ['a timeout that is no number', { headers: { 'x-svc-request-timeout': 'soon' }, body: chat }, 400, 'bad_request'],
+    ['metadata that is no object', { headers: { 'x-svc-metadata': '[1]' }, body: chat }, 400, 'bad_request'],
+    ['another content type', { headers: { 'content-type': 'text/plain' }, body: 'x' }, 400, 'bad_request'],
+    ['an unknown path', { path: '/nowhere' }, 404, 'not_found'],
+    ['a method that cannot pass', { method: 'TRACE', path: '/v1/x' }, 405, 'method_not_allowed'],
+  ])('refuses %s and records the refusal', async (_name, request, status, code) => {
+    const gateway = createHarness();
+    const reply = await gateway.send(request as never);
+    expect(reply.status).toBe(status);
+    expect(reply.json).toMatchObject({ error: { code } });
+    expect(gateway.calls).toHaveLength(0);
+    expect(gateway.records).toHaveLength(1);
+    expect(gateway.records[0]).toMatchObject({ outcome: 'refused', status, errorCode: code });
+  });
+
+  it('names the position of a JSON fault', async () => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ body: '{"model": "@one/gpt-5",\n "messages": [}' });
+    expect(reply.status).toBe(400);
+    expect(reply.text).toMatch(/position 38 \(line 2, column 15\)/);
+  });
+
+  it('names the path of every fault in a config', async () => {
+    const gateway = createHarness();
+    const config = JSON.stringify({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@one' }, { provider: '@two', retry: { attempts: 9 }, colour: 1 }],
+    });
+    const reply = await gateway.send({ headers: { 'x-svc-config': config } });
+    expect(reply.text).toContain('targets[1].retry.attempts');
+    expect(reply.text).toContain('targets[1].colour');
+  });
+
+  it('says 401 for an expired key and 403 for one without the scope', async () => {
+    const expired = createHarness({ key: { expiresAt: '2020-01-01T00:00:00Z' } });
+    expect((await expired.send({})).status).toBe(401);
+    const narrow = createHarness({ key: { scopes: ['logs.view'] } });
+    expect((await narrow.send({})).status).toBe(403);
+  });
+
+  it('does not let a config header replace the default of a locked key', async () => {
+    const gateway = createHarness({ key: { defaults: { configSlug: 'pc-own', metadata: {}, allowConfigOverride: false } } });
+    gateway.addConfig('pc-own', { provider: '@one' });
+    const reply = await gateway.send({ headers: { 'x-svc-config': '{"provider":"@two"}' } });
+    expect(reply.json).toMatchObject({ error: { code: 'config_override_blocked' } });
+  });
+
+  it('answers 503 and not 401 when nobody can say whether a key is good', async () => {
+    const gateway = createHarness();
+    const missing = gateway.documents as Map<string, unknown>;
+    missing.get = ((id: string) => {
+      if (id.startsWith('api-key')) return Promise.reject(new GatewayError('unavailable'));
+      return Map.prototype.get.call(missing, id);
+    }) as never;
+    const reply = await gateway.send({});
+    expect(reply.status).toBe(503);
+  });
+});

@@ -1,0 +1,381 @@
+import { randomUUID } from 'node:crypto';
+import { digestSecret, newApiKey } from '../../core/contract/api-key.ts';
+import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/documents.ts';
+import type { GatewayError } from '../../core/contract/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../../core/contract/http.ts';
+import type { JsonObject } from '../../core/contract/json.ts';
+import type { Plugin, Reply, Services } from '../../core/contract/plugin.ts';
+import type { RequestRecord } from '../../core/contract/record.ts';
+import { Secret } from '../../core/contract/secret.ts';
+import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
+import { matchEndpoint } from '../../core/endpoints/index.ts';
+import { compileChain, mergePlugins } from '../../core/pipeline/compile-plan.ts';
+import { PlanStore } from '../../core/pipeline/plan-store.ts';
+import { createResolver } from '../../core/pipeline/resolve-target.ts';
+import { createHandler, type Handle } from '../../core/pipeline/run.ts';
+import { providers } from '../../core/providers/index.ts';
+import { builtInPlugins } from '../../plugins/index.ts';
+
+/** What one scripted provider does with one call; it may keep the handler and go on later. */
+export type Script = (call: UpstreamCall, handler: UpstreamHandler) => void;
+
+export interface Harness {
+  readonly handle: Handle;
+  readonly records: RequestRecord[];
+  readonly logs: { level: string; fields: JsonObject; message: string }[];
+  readonly calls: UpstreamCall[];
+  readonly aborted: UpstreamCall[];
+  readonly key: string;
+  readonly plans: PlanStore;
+  readonly documents: Map<string, unknown>;
+  /** Scripts are used up in order; the last one stays. */
+  script(...scripts: Script[]): void;
+  addConfig(slug: string, config: JsonObject): ConfigDocument;
+  /** Sends one request and waits for the end of its reply. */
+  send(request: Partial<FakeRequest>): Promise<FakeSink>;
+}
+
+export interface FakeRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | JsonObject;
+  /** Called with the sink before the handler runs, to leave early or read slowly. */
+  prepare: (sink: FakeSink) => void;
+}
+
+export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
+export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
+const pepper = new Uint8Array(32).fill(7);
+
+/** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
+export function createHarness(options: { plugins?: Plugin[]; now?: () => number; key?: Partial<ApiKeyDocument> } = {}): Harness {
+  const documents = new Map<string, unknown>();
+  const records: RequestRecord[] = [];
+  const logs: Harness['logs'] = [];
+  const calls: UpstreamCall[] = [];
+  const aborted: UpstreamCall[] = [];
+  const key = newApiKey('ws');
+  const keyDocument: ApiKeyDocument = {
+    id: key.id,
+    keyId: randomUUID(),
+    digest: digestSecret(pepper, key.secret),
+    type: 'workspace-service',
+    organisationId,
+    workspaceId,
+    userId: null,
+    status: 'active',
+    scopes: ['completions.write'],
+    expiresAt: null,
+    defaults: { configSlug: null, metadata: {}, allowConfigOverride: true },
+    ...options.key,
+  };
+  documents.set(`api-key ${key.id}`, keyDocument);
+  documents.set(`workspace ${workspaceId}`, {
+    id: workspaceId,
+    slug: 'ws-main',
+    organisationId,
+    defaultConfigSlug: null,
+    metadata: {},
+  });
+  for (const [slug, provider] of [
+    ['one', 'openai'],
+    ['two', 'openai'],
+    ['claude', 'anthropic'],
+  ] as const) {
+    documents.set(`provider ${workspaceId}/${slug}`, providerDocument(slug, provider));
+  }
+
+  let slots = 0;
+  const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
+  const services: Services = {
+    documents: { get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never },
+    journal: { append: (record) => void records.push(structuredClone(record)) } as Services['journal'],
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    clock: { now: options.now ?? Date.now, elapsed: () => performance.now() },
+    newId: randomUUID,
+    random: () => 0,
+    newSlot: () => slots++,
+    plans: undefined as never,
+    apiKeyPepper: pepper,
+    isProvider: (id) => providers.has(id),
+    checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
+  };
+  const chain = compileChain(mergePlugins(builtInPlugins, options.plugins ?? []), services);
+  const plans = new PlanStore(chain, services, 100);
+  Object.assign(services, { plans });
+
+  let scripts: Script[] = [answer(200, chatReply('hello'))];
+  const transport: UpstreamTransport = {
+    send(call, handler) {
+      calls.push(call);
+      const script = (scripts.length > 1 ? scripts.shift() : scripts[0]) as Script;
+      const gone = { yes: false };
+      const guarded: UpstreamHandler = {
+        onHead: (status, headers) => gone.yes || handler.onHead(status, headers),
+        onData: (chunk) => gone.yes || handler.onData(chunk),
+        onEnd: () => gone.yes || handler.onEnd(),
+        onError: (error) => gone.yes || handler.onError(error),
+      };
+      setImmediate(() => !gone.yes && script(call, guarded));
+      return {
+        resume: () => {},
+        abort: () => {
+          if (!gone.yes) aborted.push(call);
+          gone.yes = true;
+        },
+      };
+    },
+    close: async () => {},
+  };
+  const handle = createHandler({
+    chain,
+    plans,
+    services,
+    prefixes: ['x-svc-', 'x-other-'],
+    jsonBodyBytesMax: 1024 * 1024,
+    match: matchEndpoint,
+    errorReply: (error: GatewayError): Reply => ({
+      status: error.status,
+      headers: ['content-type', 'application/json'],
+      body: JSON.stringify({ error: { message: error.message, code: error.code, param: error.param } }),
+    }),
+    forwardToControlPlane: (_request, sink) => sink.send(299, [], 'control plane'),
+    dispatcher: {
+      transport,
+      services,
+      resolve: createResolver({
+        providers,
+        documents: services.documents,
+        openSecrets: () => ({ api_key: new Secret('sk-stored') }),
+        parseBaseUrl: (url) => {
+          const parsed = new URL(url);
+          return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
+        },
+        now: services.clock.now,
+      }),
+      outgoing: {
+        prefixes: ['x-svc-', 'x-other-'],
+        timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
+        streamedBodyBytesMax: 1024 * 1024,
+        now: services.clock.now,
+        newId: randomUUID,
+      },
+    },
+  });
+
+  return {
+    handle,
+    records,
+    logs,
+    calls,
+    aborted,
+    key: key.text,
+    plans,
+    documents,
+    script: (...next) => {
+      scripts = next;
+    },
+    addConfig(slug, config) {
+      const document: ConfigDocument = { id: randomUUID(), slug, versionId: randomUUID(), organisationId, workspaceId, config };
+      documents.set(`config ${workspaceId}/${slug}`, document);
+      return document;
+    },
+    async send(request) {
+      const sink = new FakeSink();
+      request.prepare?.(sink);
+      handle(fakeRequest(request, key.text), sink);
+      await sink.done;
+      return sink;
+    },
+  };
+}
+
+export function providerDocument(slug: string, provider: string): ProviderDocument {
+  return {
+    id: randomUUID(),
+    slug,
+    organisationId,
+    workspaceId,
+    integrationId: randomUUID(),
+    provider,
+    status: 'active',
+    expiresAt: null,
+    settings: {},
+    customHeaders: {},
+    secrets: null,
+  };
+}
+
+/** A reply sink that keeps what it was given, and can be left by its client at any time. */
+export class FakeSink implements ReplySink {
+  aborted = false;
+  started = false;
+  finished = false;
+  status = 0;
+  headers: HeaderList = [];
+  destroyed = false;
+  readonly chunks: Uint8Array[] = [];
+  readonly done: Promise<void>;
+  #finish: () => void = () => {};
+  #onAbort: (() => void)[] = [];
+  #onWrite: (() => void) | null = null;
+
+  constructor() {
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  /** Calls back at the first byte of the reply. */
+  onFirstWrite(callback: () => void): void {
+    this.#onWrite = callback;
+  }
+
+  leave(): void {
+    if (this.finished) return;
+    this.aborted = true;
+    this.#complete();
+    for (const callback of this.#onAbort.splice(0)) callback();
+  }
+
+  onAbort(callback: () => void): void {
+    if (this.aborted) callback();
+    else this.#onAbort.push(callback);
+  }
+
+  send(status: number, headers: HeaderList, body: Uint8Array | string): void {
+    if (this.finished) return;
+    this.start(status, headers);
+    this.chunks.push(typeof body === 'string' ? Buffer.from(body) : body);
+    this.#complete();
+  }
+
+  start(status: number, headers: HeaderList): void {
+    if (this.finished) return;
+    if (this.started) throw new Error('a second reply was started');
+    this.started = true;
+    this.status = status;
+    this.headers = headers;
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.finished) return false;
+    if (!this.started) throw new Error('written before started');
+    this.chunks.push(chunk);
+    const callback = this.#onWrite;
+    this.#onWrite = null;
+    callback?.();
+    return true;
+  }
+
+  onDrain(): void {}
+
+  end(): void {
+    this.#complete();
+  }
+
+  destroy(): void {
+    if (!this.finished) this.destroyed = true;
+    this.#complete();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.chunks).toString('utf8');
+  }
+
+  get json(): JsonObject {
+    return JSON.parse(this.text) as JsonObject;
+  }
+
+  header(name: string): string | undefined {
+    return findHeader(this.headers, name);
+  }
+
+  #complete(): void {
+    this.finished = true;
+    this.#finish();
+  }
+}
+
+function fakeRequest(request: Partial<FakeRequest>, key: string): InboundRequest {
+  const given = { 'x-svc-api-key': key, 'content-type': 'application/json', ...request.headers };
+  const headers = Object.entries(given).flatMap(([name, value]) => [name.toLowerCase(), value]);
+  const body = request.body ?? { model: '@one/gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const path = request.path ?? '/v1/chat/completions';
+  return {
+    method: request.method ?? 'POST',
+    path: path.split('?')[0] as string,
+    query: path.split('?')[1] ?? '',
+    headers,
+    header: (name) => findHeader(headers, name),
+    remoteAddress: '127.0.0.1',
+    body: {
+      length: bytes.length,
+      bytes: async () => bytes,
+      pipe(to) {
+        setImmediate(() => {
+          to.onData(bytes);
+          to.onEnd();
+        });
+        return { resume: () => {}, discard: () => {} };
+      },
+    },
+  };
+}
+
+export function answer(
+  status: number,
+  body: JsonObject | string,
+  headers: HeaderList = ['content-type', 'application/json'],
+): Script {
+  return (_call, handler) => {
+    handler.onHead(status, [...headers]);
+    handler.onData(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
+    handler.onEnd();
+  };
+}
+
+export function failWith(error: GatewayError): Script {
+  return (_call, handler) => handler.onError(error);
+}
+
+/** A stream of chat chunks; `cutAfter` ends it with `error`, or without a terminal event when that is null. */
+export function chatStream(words: readonly string[], options: { cutAfter?: number; error?: GatewayError | null } = {}): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream']);
+    for (const [index, word] of words.entries()) {
+      if (index === options.cutAfter) return options.error ? handler.onError(options.error) : handler.onEnd();
+      handler.onData(
+        Buffer.from(
+          `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [{ index: 0, delta: { content: word }, finish_reason: null }] })}\n\n`,
+        ),
+      );
+    }
+    handler.onData(
+      Buffer.from(
+        `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`,
+      ),
+    );
+    handler.onData(
+      Buffer.from(
+        `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })}\n\n`,
+      ),
+    );
+    handler.onData(Buffer.from('data: [DONE]\n\n'));
+    handler.onEnd();
+  };
+}
+
+export function chatReply(text: string): JsonObject {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'gpt-5',
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    unknown_field: { survives: true },
+  };
+}
