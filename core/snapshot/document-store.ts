@@ -321,6 +321,7 @@ export class DocumentStore implements DocumentReader {
     if (shelf.kind === 'api-key' && checked.output.id !== id) return 'it is the document of another key';
     const entry = new Entry(id, checked.output, reply.revision, true);
     if (!old) return entry;
+    entry.used = old.used;
     // What worked for the old one must work for the new one before the new one may serve.
     for (const view of old.derived.keys()) {
       if (old.derived[view] === undefined || old.derived[view] instanceof CompileFailure) continue;

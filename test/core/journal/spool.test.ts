@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import * as v from 'valibot';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import { type RequestRecord, requestRecord } from '../../../core/contract/record.ts';
+import { Spool, type SpoolOptions } from '../../../core/journal/spool.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { journalChildPath } from './journal-child.ts';
+
+let root: string;
+let directory: string;
+let time: FakeTime;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'svc-spool-'));
+  directory = join(root, '0');
+  time = newFakeTime();
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const openSpool = (changes: Partial<SpoolOptions> = {}) =>
+  new Spool({ directory, bytesMax: 1e9, clock: time.clock, log: newMemoryLog(), ...changes });
+const files = (of = directory) => readdirSync(of).sort();
+const linesOnDisk = (of = directory) =>
+  files(of).flatMap((name) => readFileSync(join(of, name), 'utf8').split('\n').filter(Boolean));
+const recordsOnDisk = () => linesOnDisk().map((line) => JSON.parse(line) as RequestRecord);
+
+describe('an appended record', () => {
+  it('is on disk when append returns, whole and as it was', () => {
+    const spool = openSpool();
+    const record = sampleRecord({ metadata: { text: 'new\nline, ä€😀, \u2028 and "quotes"' } });
+    spool.append(record);
+    expect(recordsOnDisk()).toEqual([record]);
+    expect(spool.backlog().bytes).toBe(statSync(join(directory, files()[0]!)).size);
+  });
+
+  it('can be read by its owner only', () => {
+    openSpool().append(sampleRecord());
+    expect(statSync(join(directory, files()[0]!)).mode & 0o777).toBe(0o600);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+  });
+
+  it('goes to a new file when the current one is full', () => {
+    const spool = openSpool({ segmentBytesMax: 2500 });
+    const records = Array.from({ length: 7 }, () => sampleRecord());
+    for (const record of records) spool.append(record);
+    expect(files().length).toBeGreaterThan(3);
+    expect(recordsOnDisk().map((record) => record.id)).toEqual(records.map((record) => record.id));
+  });
+
+  it('is cut to size where others made it too long, and still passes the schema', () => {
+    const spool = openSpool();
+    const long = 'x'.repeat(300_000);
+    spool.append(sampleRecord({ rawUsage: { long }, errorMessage: long, path: `/${long}`, metadata: { long }, inputTokens: 7 }));
+    const [record] = recordsOnDisk();
+    expect(linesOnDisk()[0]!.length).toBeLessThan(20_000);
+    expect(v.parse(requestRecord, record)).toMatchObject({ inputTokens: 7, rawUsage: null });
+  });
+});
+
+describe('the bound', () => {
+  it('is kept: requests are refused a little ahead of it, records at it', () => {
+    const spool = openSpool({ bytesMax: 200_000 });
+    while (spool.healthy()) spool.append(sampleRecord());
+    const refusedFrom = spool.counts.appended;
+    expect(() => {
+      for (let i = 0; i < 200; i++) spool.append(sampleRecord());
+    }).toThrow(GatewayError);
+    expect(spool.counts.appended).toBeGreaterThan(refusedFrom);
+    expect(spool.backlog().bytes).toBeLessThanOrEqual(200_000);
+    expect(linesOnDisk()).toHaveLength(spool.counts.appended);
+    expect(spool.counts.lost).toBe(1);
+  });
+
+  it('has room again as soon as records were shipped', () => {
+    const spool = openSpool({ bytesMax: 20_000, segmentBytesMax: 5000 });
+    while (spool.healthy()) spool.append(sampleRecord());
+    const oldest = spool.next()!;
+    spool.confirm(oldest, oldest.bytes);
+    expect(spool.healthy()).toBe(true);
+    expect(files()).not.toContain(oldest.path.split('/').at(-1));
+  });
+});
+
+describe('what is shipped', () => {
+  it('goes from the disk, the file in use included', () => {
+    const spool = openSpool();
+    spool.append(sampleRecord());
+    const segment = spool.next()!;
+    spool.confirm(segment, segment.bytes);
+    expect(spool.next()).toBeNull();
+    expect(linesOnDisk()).toEqual([]);
+    const later = sampleRecord();
+    spool.append(later);
+    expect(recordsOnDisk()).toEqual([later]);
+    expect(spool.backlog().bytes).toBe(statSync(segment.path).size);
+  });
+
+  it('leaves nothing behind at the end', () => {
+    const spool = openSpool();
+    spool.append(sampleRecord());
+    const segment = spool.next()!;
+    spool.confirm(segment, segment.bytes);
+    spool.close();
+    expect(files()).toEqual([]);
+  });
+});
+
+describe('a start', () => {
+  it('takes over what an ended process of the slot left, oldest first, and of slots that are no more', () => {
+    const first = sampleRecord();
+    const second = sampleRecord();
+    openSpool().append(first);
+    time.advance(1);
+    openSpool().append(second);
+    const orphan = join(root, '5');
+    mkdirSync(orphan);
+    writeFileSync(join(orphan, '1700000000000-000000.ndjson'), `${JSON.stringify(sampleRecord())}\n`);
+    const spool = openSpool({ orphans: [orphan] });
+    const paths: string[] = [];
+    for (let next = spool.next(); next; next = spool.next()) {
+      paths.push(next.path);
+      spool.confirm(next, next.bytes);
+    }
+    expect(paths).toHaveLength(3);
+    expect(paths[0]).toContain(orphan);
+    expect(readdirSync(orphan)).toEqual([]);
+  });
+
+  it('never writes into a file of another process', () => {
+    const left = sampleRecord();
+    openSpool().append(left);
+    openSpool().append(sampleRecord());
+    expect(files()).toHaveLength(2);
+  });
+
+  it('leaves files alone that are not its own', () => {
+    mkdirSync(directory, { recursive: true });
+    appendFileSync(join(directory, 'notes.txt'), 'not a segment');
+    expect(openSpool().next()).toBeNull();
+    expect(files()).toContain('notes.txt');
+  });
+});
+
+describe('a process killed with SIGKILL while it appends', () => {
+  it('has lost no record it was told is safe, and written none twice', async () => {
+    for (let round = 0; round < 5; round++) {
+      const child = spawn(process.execPath, [journalChildPath, directory, '1000000', '200000'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const said: string[] = [];
+      child.stdout.on('data', (chunk) => {
+        said.push(String(chunk));
+        if (said.join('').length > 37 * (150 + round * 333)) child.kill('SIGKILL');
+      });
+      await once(child, 'close');
+      expect(child.signalCode).toBe('SIGKILL');
+      // Ids are said in whole lines only as far as the pipe got them.
+      const acknowledged = said.join('').split('\n').slice(0, -1);
+      expect(acknowledged.length).toBeGreaterThan(100);
+      const whole = recordsOnDisk().map((record) => record.id);
+      expect(new Set(whole).size).toBe(whole.length);
+      const onDisk = new Set(whole);
+      expect(acknowledged.filter((id) => !onDisk.has(id))).toEqual([]);
+    }
+  });
+});
+
+describe('a disk that takes only part of a write', () => {
+  it('leaves no torn line and no record that is both refused and kept', async () => {
+    // No file of this process may grow beyond 20 KiB: the write across that line is short, the next one fails.
+    const command = `ulimit -f 20; exec "${process.execPath}" "${journalChildPath}" "${directory}" 400 1000000`;
+    const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [said] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    const lines = said.split('\n').filter(Boolean);
+    const lost = lines.filter((line) => line.startsWith('lost '));
+    const kept = lines.filter((line) => !line.startsWith('lost '));
+    expect(lines).toHaveLength(400);
+    expect(lost.length).toBeGreaterThan(0);
+    expect(recordsOnDisk().map((record) => record.id)).toEqual(kept);
+  });
+});
+
+describe('a disk that fails', () => {
+  it('makes the spool unhealthy until a trial a second later succeeds', () => {
+    const log = newMemoryLog();
+    const spool = openSpool({ log, segmentBytesMax: 1000 });
+    spool.append(sampleRecord());
+    // The directory is gone: the next segment cannot be created. A file in its place keeps it from being made again.
+    rmSync(directory, { recursive: true });
+    writeFileSync(directory, '');
+    expect(() => spool.append(sampleRecord())).toThrow(expect.objectContaining({ code: 'unavailable', status: 503 }));
+    expect(spool.healthy()).toBe(false);
+    time.advance(1001);
+    expect(spool.healthy()).toBe(false);
+    rmSync(directory);
+    expect(spool.healthy()).toBe(false);
+    time.advance(1001);
+    expect(spool.healthy()).toBe(true);
+    const record = sampleRecord();
+    spool.append(record);
+    expect(recordsOnDisk()).toEqual([record]);
+    expect(log.lines.map((line) => line.level)).toEqual(['error', 'info']);
+  });
+});

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { newApiKey } from '../../../core/contract/api-key.ts';
+import { Secret } from '../../../core/contract/secret.ts';
+import { createLog } from '../../../core/telemetry/log.ts';
+
+function newLog() {
+  let out = '';
+  const destination = { write: (line: string) => void (out += line) };
+  const log = createLog({ level: 'info', name: 'gateway', slot: 3, headerPrefixes: ['x-svc-', 'x-other-'], destination });
+  return { log, out: () => out };
+}
+
+it('writes one JSON object per line with level, time, name, slot and message', () => {
+  const { log, out } = newLog();
+  log.info({ port: 8787 }, 'listening');
+  log.debug({}, 'not at this level');
+  expect(out().endsWith('\n')).toBe(true);
+  expect(JSON.parse(out())).toMatchObject({ name: 'gateway', slot: 3, port: 8787, msg: 'listening' });
+  expect(Date.parse(JSON.parse(out()).time)).not.toBeNaN();
+});
+
+it('prints no planted secret, whatever it is called, however deep it lies and wherever it stands in a text', () => {
+  const { log, out } = newLog();
+  const key = newApiKey('ws');
+  const planted = 'planted-0123456789';
+  log.error(
+    {
+      authorization: planted,
+      headers: { 'x-api-key': planted, 'x-svc-api-key': planted, 'x-other-api-key': planted, cookie: planted },
+      provider: { settings: { api_key: planted, nested: { secret: planted } } },
+      apiKey: new Secret(planted),
+      wrapped: new Secret(planted),
+      credentials: { anything: planted },
+      list: [`Bearer ${planted}`],
+      ours: `key ${key.text} was refused`,
+      theirs: `Incorrect API key provided: sk-proj-${planted}`,
+      url: `postgres://svc:${planted}@localhost/db`,
+    },
+    `sent with Authorization: Bearer ${planted}`,
+  );
+  expect(out()).not.toContain(planted);
+  expect(out()).not.toContain(key.secret);
+  // The public part of our own keys says which one it was.
+  expect(out()).toContain(`svc_ws_${key.id}_***`);
+});
+
+it('leaves ordinary words and fields as they are', () => {
+  const { log, out } = newLog();
+  log.info(
+    { path: '/v1/chat/completions', note: 'skipping-the-long-task pk hfree asia', model: 'gpt-4o-mini', status: 200 },
+    'key rotated',
+  );
+  expect(JSON.parse(out())).toMatchObject({
+    path: '/v1/chat/completions',
+    note: 'skipping-the-long-task pk hfree asia',
+    model: 'gpt-4o-mini',
+    status: 200,
+    msg: 'key rotated',
+  });
+});
+
+it('escapes control characters, so that no text can forge a line or steer a terminal', () => {
+  const { log, out } = newLog();
+  const evil = 'a\n{"level":50}\r\u001b[2J\u009b31m\u007f\u2028\u202e\u2066z';
+  log.warn({ evil }, evil);
+  expect(out().slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/);
+  expect(JSON.parse(out())).toMatchObject({ evil, msg: evil });
+});
+
+it('loses no line when the process ends', async () => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('log-child.ts', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = (await text(child.stdout)).trim().split('\n');
+  expect(lines).toHaveLength(2000);
+  expect(JSON.parse(lines.at(-1)!)).toMatchObject({ number: 1999 });
+});

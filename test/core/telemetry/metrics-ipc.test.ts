@@ -1,0 +1,70 @@
+import cluster, { type Worker } from 'node:cluster';
+import { EventEmitter, once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { createMetrics } from '../../../core/telemetry/metrics.ts';
+import { aggregateMetrics, answerMetricsRequests, createMetricsPeer } from '../../../core/telemetry/metrics-ipc.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+
+let workers: Worker[] = [];
+
+/** Gateway processes that have each counted `slot + 1` requests and scrape when told to. */
+async function fork(count: number): Promise<Worker[]> {
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('metrics-child.ts', import.meta.url)), execArgv: [] });
+  workers = Array.from({ length: count }, (_, slot) => cluster.fork({ SLOT: String(slot) }));
+  await Promise.all(workers.map((worker) => once(worker, 'message')));
+  for (const worker of workers) answerMetricsRequests(worker, () => workers);
+  return workers;
+}
+
+afterEach(async () => {
+  const running = workers.filter((worker) => !worker.isDead());
+  const gone = running.map((worker) => once(worker, 'exit'));
+  for (const worker of running) worker.process.kill('SIGKILL');
+  await Promise.all(gone);
+  workers = [];
+});
+
+const totals = (text: string) => text.split('\n').filter((line) => line.startsWith('svc_requests_total'));
+
+it('one scrape of any process shows all of them', async () => {
+  const [first, second] = (await fork(2)) as [Worker, Worker];
+  for (const worker of [first, second]) {
+    worker.send({ type: 'test.scrape' });
+    const { text } = await scrapeOf(worker);
+    expect(totals(text).map((line) => line.replace(/.*process="(\d)"} /, '$1: '))).toEqual(['0: 1', '1: 2']);
+    expect(text.match(/# TYPE svc_requests_total counter/g)).toHaveLength(1);
+    expect(text).toContain(
+      'svc_request_duration_seconds_bucket{endpoint="chatComplete",provider="openai",le="+Inf",process="1"} 2',
+    );
+  }
+});
+
+it('a process that was killed is left out', async () => {
+  const [first, second] = (await fork(2)) as [Worker, Worker];
+  const gone = once(second, 'exit');
+  second.process.kill('SIGKILL');
+  await gone;
+  first.send({ type: 'test.scrape' });
+  const { text } = await scrapeOf(first);
+  expect(totals(text)).toHaveLength(1);
+});
+
+it('a process without a primary shows its own numbers', async () => {
+  const metrics = createMetrics(0);
+  metrics.observe(sampleRecord());
+  const peer = createMetricsPeer(new EventEmitter(), metrics);
+  expect(totals(await peer.gather())).toHaveLength(1);
+  peer.close();
+});
+
+it('no process at all is no failure', async () => {
+  expect(await aggregateMetrics([])).toBe('\n');
+});
+
+async function scrapeOf(worker: Worker): Promise<{ text: string }> {
+  for (;;) {
+    const [message] = (await once(worker, 'message')) as [{ type: string; text: string }];
+    if (message.type === 'test.scraped') return message;
+  }
+}
