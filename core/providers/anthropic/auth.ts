@@ -1,23 +1,41 @@
-import type { HeaderList } from '../../contract/http.ts';
-import type { Credentials, ProviderSettings } from '../../contract/provider.ts';
+import { findHeader, type HeaderList } from '../../contract/http.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
 
-/** The API version this adapter's shapes were checked against, sent when the settings name none. */
+/** The API version this adapter's shapes were checked against, sent when neither settings nor client name one. */
 export const defaultVersion = '2023-06-01';
 
+/** What the provider wants to see in `anthropic-beta` beside an OAuth access token. */
+const oauthBeta = 'oauth-2025-04-20';
+
 /**
- * Headers of every call: `x-api-key`, or `authorization: Bearer` for an OAuth access token (it begins `sk-ant-oat`), plus
- * version and beta features.
+ * Headers that the stored provider alone decides: `x-api-key`, or `authorization: Bearer` for an OAuth access token (it begins
+ * `sk-ant-oat`), and version and beta features where its settings name them. The client's own stand in for those it does not.
  */
 export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
-  const headers: HeaderList = ['anthropic-version', textOr(settings.anthropic_version, defaultVersion)];
-  const beta = textOr(settings.anthropic_beta, '');
-  if (beta !== '') headers.push('anthropic-beta', beta);
+  const headers: HeaderList = [];
+  for (const name of ['anthropic-version', 'anthropic-beta']) {
+    const value = settings[name.replace('-', '_')];
+    if (typeof value === 'string' && value !== '') headers.push(name, value);
+  }
   const key = credentials.api_key?.reveal() ?? '';
-  if (key.startsWith('sk-ant-oat')) headers.push('authorization', `Bearer ${key}`);
+  if (isOauthToken(key)) headers.push('authorization', `Bearer ${key}`);
   else if (key !== '') headers.push('x-api-key', key);
   return headers;
 }
 
-function textOr(value: unknown, other: string): string {
-  return typeof value === 'string' && value !== '' ? value : other;
+/** What a call still lacks once the client's headers are in: the default version, and the feature an OAuth token needs. */
+export function completeHeaders(call: OutgoingCall, _settings: ProviderSettings, credentials: Credentials): void {
+  const { headers } = call;
+  if (findHeader(headers, 'anthropic-version') === undefined) headers.push('anthropic-version', defaultVersion);
+  if (!isOauthToken(credentials.api_key?.reveal() ?? '')) return;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] !== 'anthropic-beta') continue;
+    if (!headers[i + 1]?.includes('oauth-')) headers[i + 1] += `,${oauthBeta}`;
+    return;
+  }
+  headers.push('anthropic-beta', oauthBeta);
+}
+
+function isOauthToken(key: string): boolean {
+  return key.startsWith('sk-ant-oat');
 }

@@ -100,7 +100,8 @@ export function chatStream(call: OperationCall): StreamTranslator {
         case 'message_stop':
           return stop();
         case 'error':
-          return [inBandError(data)];
+          // Before the first byte another target can still answer, so nothing may be sent then.
+          return id === null ? [] : [inBandError(data)];
         default:
           return [];
       }

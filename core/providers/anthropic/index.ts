@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
-import { authHeaders } from './auth.ts';
+import { authHeaders, completeHeaders } from './auth.ts';
 import { chatComplete } from './chat-completions.ts';
 import { complete } from './completions.ts';
 import { faultOf } from './errors.ts';
@@ -12,6 +12,7 @@ export const anthropic: ProviderAdapter = {
   settings,
   baseUrl: () => 'https://api.anthropic.com/v1',
   headers: authHeaders,
+  sign: completeHeaders,
   forwards: ['anthropic-beta', 'anthropic-version'],
   // Clients of this provider carry `/v1` in their paths, so a base URL that ends in `/v1` doubles it.
   proxyPath: (path) => path.replace(/^(\/v1)+(?=\/)/, ''),

@@ -54,7 +54,8 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     if (data.error) {
       over = true;
-      return [messagesEvent(errorOf(data.error))];
+      // Before the first byte another target can still answer, so nothing may be sent then.
+      return started ? [messagesEvent(errorOf(data.error))] : [];
     }
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
     if (!isObject(choice) || (choice.index !== undefined && choice.index !== 0)) return [];

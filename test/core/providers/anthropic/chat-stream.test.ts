@@ -35,6 +35,10 @@ describe.each([
     expect(events.some((event) => event.data === '[DONE]')).toBe(false);
   });
 
+  it('sends nothing for an error before the first byte, so that another target can still answer', () => {
+    expect(translated(operation, [overloaded], call())).toEqual([]);
+  });
+
   it('hands the error to the record with the status it stands for', () => {
     const reader = operation.streamReader();
     for (const event of [...opening, overloaded]) reader.push(event);

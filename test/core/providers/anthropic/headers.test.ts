@@ -1,26 +1,52 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
+import type { HeaderList } from '../../../../core/contract/http.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
 import { Secret } from '../../../../core/contract/secret.ts';
 import { anthropic } from '../../../../core/providers/anthropic/index.ts';
 
+/** The headers of a call as it leaves: the provider's, then the client's, then what `sign` adds. */
+function leaving(settings: JsonObject, key: string, fromClient: HeaderList = []): Record<string, string> {
+  const credentials = { api_key: new Secret(key) };
+  const own = anthropic.headers(v.parse(anthropic.settings, settings), credentials);
+  const call = { method: 'POST', origin: '', path: '/messages', headers: [...own, ...fromClient], body: null };
+  anthropic.sign?.(call, settings, credentials);
+  expect(new Set(call.headers.filter((_, i) => i % 2 === 0)).size).toBe(call.headers.length / 2);
+  return Object.fromEntries(Array.from({ length: call.headers.length / 2 }, (_, i) => call.headers.slice(2 * i, 2 * i + 2)));
+}
+
 it('sends an API key as x-api-key, with the version it was written for', () => {
-  expect(anthropic.headers({}, { api_key: new Secret('sk-ant-api03-x') })).toEqual([
-    'anthropic-version',
-    '2023-06-01',
-    'x-api-key',
-    'sk-ant-api03-x',
-  ]);
+  expect(leaving({}, 'sk-ant-api03-x')).toEqual({ 'x-api-key': 'sk-ant-api03-x', 'anthropic-version': '2023-06-01' });
 });
 
-it('sends an OAuth token as a bearer', () => {
-  const headers = anthropic.headers({}, { api_key: new Secret('sk-ant-oat01-x') });
-  expect(headers).toContain('Bearer sk-ant-oat01-x');
-  expect(headers).not.toContain('x-api-key');
+it('sends an OAuth token as a bearer, with the beta feature that allows it', () => {
+  const bearer = { authorization: 'Bearer sk-ant-oat01-x', 'anthropic-version': '2023-06-01' };
+  expect(leaving({}, 'sk-ant-oat01-x')).toEqual({ ...bearer, 'anthropic-beta': 'oauth-2025-04-20' });
+  expect(leaving({}, 'sk-ant-oat01-x', ['anthropic-beta', 'a-1'])).toEqual({
+    ...bearer,
+    'anthropic-beta': 'a-1,oauth-2025-04-20',
+  });
+  expect(leaving({}, 'sk-ant-oat01-x', ['x-note', 'anthropic-beta', 'x-last', '1'])).toEqual({
+    ...bearer,
+    'x-note': 'anthropic-beta',
+    'x-last': '1',
+    'anthropic-beta': 'oauth-2025-04-20',
+  });
+  expect(leaving({}, 'sk-ant-oat01-x', ['anthropic-beta', 'oauth-2025-04-20,a-1'])['anthropic-beta']).toBe(
+    'oauth-2025-04-20,a-1',
+  );
 });
 
 it('sends the version and the beta features of the settings', () => {
-  const settings = v.parse(anthropic.settings, { anthropic_version: '2026-10-21', anthropic_beta: 'a-1,b-2' });
-  expect(anthropic.headers(settings, {})).toEqual(['anthropic-version', '2026-10-21', 'anthropic-beta', 'a-1,b-2']);
+  expect(leaving({ anthropic_version: '2026-10-21', anthropic_beta: 'a-1,b-2' }, 'k')).toEqual({
+    'anthropic-version': '2026-10-21',
+    'anthropic-beta': 'a-1,b-2',
+    'x-api-key': 'k',
+  });
+});
+
+it('lets the version of the client stand where the settings name none', () => {
+  expect(leaving({}, 'k', ['anthropic-version', '2024-01-01'])['anthropic-version']).toBe('2024-01-01');
 });
 
 it('refuses settings that would smuggle in a header', () => {

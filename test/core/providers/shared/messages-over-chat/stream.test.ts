@@ -66,6 +66,7 @@ describe('the end of a stream', () => {
       data: { type: 'error', error: { type: 'api_error', message: 'out of capacity' } },
     });
     expect(types(events)).not.toContain('message_stop');
+    expect(translated(operation, [error, done], call())).toEqual([]);
   });
 
   it('frames an answer of nothing', () => {
