@@ -1,0 +1,140 @@
+/**
+ * Full load while gateway processes are killed with SIGKILL at random. Ends with 1 when anything was lost that was not in flight on a
+ * killed process: see README.md.
+ *
+ *     node bench/kill-under-load.ts [--seconds 30] [--processes 2] [--connections 64] [--kill-every-ms 1000]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
+import { until } from '../test/support/until.ts';
+import { type CallFailure, ClosedLoop } from './load/closed-loop.ts';
+import { connectionsOf } from './load/connections-of.ts';
+import { end, startServer } from './processes.ts';
+import { chatBody } from './scenarios.ts';
+import { countByTraceId, untilShipped } from './stored-records.ts';
+
+interface Kill {
+  readonly atMs: number;
+  /** Connections the killed process held: each had at most one call in flight. */
+  readonly connections: number;
+  /** Until as many gateway processes as before were alive. */
+  readonly replacedMs: number;
+}
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '30' },
+    processes: { type: 'string', default: '2' },
+    connections: { type: 'string', default: '64' },
+    'kill-every-ms': { type: 'string', default: '1000' },
+  },
+});
+const processes = Number(values.processes);
+const faults: string[] = [];
+const dataDir = mkdtempSync(join(tmpdir(), 'svc-kill-'));
+const upstream = await startServer([], new URL('./fake-upstream.ts', import.meta.url), []);
+let gateway: RunningGateway | null = null;
+try {
+  gateway = await startGateway({ dataDir, env: { GATEWAY_PROCESSES: String(processes) } });
+  const running = gateway;
+  const provider = await running.admin.createUpstream('bench', `http://127.0.0.1:${upstream.port}/v1`);
+  const config = await running.admin.createConfig({ provider });
+  await until(() => running.pidsOf('gateway').length === processes, { what: `${processes} gateway processes` });
+  const loop = new ClosedLoop({
+    name: 'kill',
+    connections: Number(values.connections),
+    callsPerConnection: 200,
+    target: {
+      url: `${running.baseUrl}/chat/completions`,
+      headers: { 'content-type': 'application/json', 'x-svc-api-key': running.workspaceKey, 'x-svc-config': config },
+      body: chatBody('bench-r1024', false, 1024),
+    },
+  });
+  const startedAtMs = performance.now();
+  loop.start();
+  const kills = await killAtRandom(running, Number(values.seconds) * 1000, Number(values['kill-every-ms']));
+  await loop.stop();
+  const seconds = (performance.now() - startedAtMs) / 1000;
+
+  judgeFailures(loop.failures, kills);
+  await judgeRecords(running, loop);
+  const allowed = kills.reduce((sum, kill) => sum + kill.connections, 0);
+  say(`${loop.answered.length} replies in ${seconds.toFixed(1)} s (${Math.round(loop.answered.length / seconds)}/s)`);
+  say(`${kills.length} kills, replaced after ${kills.map((kill) => Math.round(kill.replacedMs)).join(', ')} ms`);
+  say(
+    `${loop.failures.length} calls failed; the killed processes held ${allowed} connections; ${loop.notSent} calls were sent again`,
+  );
+} catch (error) {
+  faults.push(error instanceof Error ? error.message : String(error));
+} finally {
+  await gateway?.kill();
+  await end(upstream.child);
+  rmSync(dataDir, { recursive: true, force: true });
+}
+for (const fault of faults) say(`FAULT ${fault}`);
+process.exit(faults.length === 0 ? 0 : 1);
+
+async function killAtRandom(running: RunningGateway, forMs: number, everyMs: number): Promise<Kill[]> {
+  const kills: Kill[] = [];
+  const endMs = performance.now() + forMs;
+  // A first stretch without a kill, so that every process has connections.
+  await pause(Math.min(everyMs, forMs / 3));
+  while (performance.now() < endMs - everyMs / 2) {
+    const pids = running.pidsOf('gateway');
+    const victim = pids[Math.floor(Math.random() * pids.length)] as number;
+    const connections = connectionsOf(victim, running.port);
+    const atMs = performance.now();
+    process.kill(victim, 'SIGKILL');
+    const replaced = await until(
+      () => {
+        const now = running.pidsOf('gateway');
+        return !now.includes(victim) && now.length >= processes ? performance.now() - atMs : null;
+      },
+      { what: 'a process in place of the killed one' },
+    );
+    kills.push({ atMs, connections, replacedMs: replaced });
+    await pause(Math.max(0, Math.min(everyMs * (0.5 + Math.random()), endMs - performance.now())));
+  }
+  return kills;
+}
+
+/** Only calls in flight on a killed process may fail, each by its connection going, and no more than it had connections. */
+function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[]): void {
+  for (const failure of failures.filter((one) => one.kind !== 'cut').slice(0, 3)) {
+    faults.push(`a call failed that was cut by no kill: ${failure.kind} ${failure.detail}`);
+  }
+  const cuts = failures.filter((one) => one.kind === 'cut');
+  const before = cuts.filter((cut) => cut.atMs < (kills[0]?.atMs ?? Number.POSITIVE_INFINITY));
+  if (before.length > 0) faults.push(`${before.length} calls were cut before the first kill`);
+  kills.forEach((kill, index) => {
+    const nextMs = kills[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
+    const mine = cuts.filter((cut) => cut.atMs >= kill.atMs && cut.atMs < nextMs).length;
+    if (mine > kill.connections)
+      faults.push(`${mine} calls were cut by a kill of a process with ${kill.connections} connections`);
+    if (kill.replacedMs > 1000) faults.push(`a killed process was replaced only after ${Math.round(kill.replacedMs)} ms`);
+  });
+}
+
+/** Every reply that was received has exactly one record, and no call has two. */
+async function judgeRecords(running: RunningGateway, loop: ClosedLoop): Promise<void> {
+  await untilShipped(dataDir, 300_000);
+  await running.stop();
+  const stored = await countByTraceId(dataDir, 'kill-');
+  const missing = loop.answered.filter((traceId) => !stored.has(traceId));
+  const double = [...stored].filter(([, count]) => count > 1);
+  if (missing.length > 0)
+    faults.push(`${missing.length} of ${loop.answered.length} replies have no record, such as ${missing[0]}`);
+  if (double.length > 0) faults.push(`${double.length} calls have more than one record, such as ${double[0]?.[0]}`);
+  const extra = stored.size - loop.answered.length;
+  if (extra > loop.failures.length)
+    faults.push(`${extra} records beyond the replies, with only ${loop.failures.length} failed calls`);
+  say(`${stored.size} records stored for ${loop.answered.length} replies and ${loop.failures.length} failed calls`);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
