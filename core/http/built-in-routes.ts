@@ -1,0 +1,53 @@
+import type { InboundRequest, ReplySink } from '../contract/http.ts';
+
+/** What the edge answers itself, without a key and without the chain. */
+export interface BuiltIns {
+  /** Shown by the health route. */
+  readonly version: string;
+  /** False while requests cannot be served yet or any more. */
+  ready(): boolean;
+  /** Prometheus text (version 0.0.4); null = the route does not exist. */
+  readonly metrics: (() => Promise<string>) | null;
+}
+
+/** Answers the request if it is for one of the edge's own routes. `failed` is told when the metrics cannot be collected. */
+export function answerBuiltIn(
+  builtIns: BuiltIns,
+  request: InboundRequest,
+  sink: ReplySink,
+  failed: (error: unknown) => void,
+): boolean {
+  // Every other path of the API is longer: most requests are told apart by this number alone.
+  if (request.path.length > longestPath || (request.method !== 'GET' && request.method !== 'HEAD')) return false;
+  switch (request.path) {
+    case '/':
+      sink.send(200, text, 'The AI gateway is running. Send requests to /v1.\n');
+      return true;
+    case '/health':
+    case '/v1/health':
+      sink.send(200, json, JSON.stringify({ status: 'success', message: 'Server is healthy', version: builtIns.version }));
+      return true;
+    case '/ready':
+    case '/v1/ready':
+      if (builtIns.ready()) sink.send(200, json, JSON.stringify({ status: 'success', message: 'Ready' }));
+      else sink.send(503, [...json, 'retry-after', '1'], JSON.stringify({ status: 'failure', message: 'Not ready' }));
+      return true;
+    case '/metrics':
+      if (builtIns.metrics === null) return false;
+      builtIns.metrics().then(
+        (page) => sink.send(200, metricsText, page),
+        (error) => {
+          failed(error);
+          sink.send(500, text, 'The metrics cannot be read\n');
+        },
+      );
+      return true;
+    default:
+      return false;
+  }
+}
+
+const longestPath = '/v1/health'.length;
+const text = ['content-type', 'text/plain;charset=UTF-8'];
+const json = ['content-type', 'application/json;charset=UTF-8'];
+const metricsText = ['content-type', 'text/plain; version=0.0.4; charset=utf-8'];

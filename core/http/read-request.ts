@@ -1,0 +1,201 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { type ErrorCode, GatewayError } from '../contract/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type RequestBody } from '../contract/http.ts';
+import { remoteAddressOf } from './remote-address.ts';
+import { emptyBody } from './request-body.ts';
+
+/** What the guard looks for, prepared once from the settings. */
+export interface RequestRules {
+  /** Header name → `kind` for the few names the guard cares about. */
+  readonly kinds: ReadonlyMap<string, number>;
+  /** Per `kind` the serial number of the last request that had it: tells a repeat without being cleared for each request. */
+  readonly lastSeen: Uint32Array;
+}
+
+/** Bytes of path and query together; more is 414. */
+export const targetBytesMax = 8192;
+
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** Kinds; credential and routing names get the numbers after these. */
+const host = 0;
+const contentLength = 1;
+const transferEncoding = 2;
+
+/** Prepares the guard. `prefixes` are the gateway header prefixes in use, aliases included (`x-svc-`). */
+export function compileRequestRules(prefixes: readonly string[]): RequestRules {
+  const single = ['authorization', 'x-api-key', 'api-key'];
+  for (const prefix of prefixes) {
+    for (const name of ['api-key', 'config', 'provider', 'virtual-key']) single.push(prefix + name);
+  }
+  const kinds = new Map<string, number>([
+    ['host', host],
+    ['content-length', contentLength],
+    ['transfer-encoding', transferEncoding],
+  ]);
+  for (const name of single) if (!kinds.has(name)) kinds.set(name, kinds.size);
+  return { kinds, lastSeen: new Uint32Array(kinds.size) };
+}
+
+/** One parsed request. `fault` says why it must be refused; the other fields are filled as far as they could be read. */
+export class ParsedRequest implements InboundRequest {
+  method = '';
+  path = '';
+  query = '';
+  readonly headers: HeaderList = [];
+  remoteAddress = '';
+  body: RequestBody = emptyBody;
+  /** As `RequestBody.length`. */
+  bodyLength = 0;
+  fault: GatewayError | null = null;
+
+  header(name: string): string | undefined {
+    return findHeader(this.headers, name);
+  }
+}
+
+/**
+ * Copies everything out of the addon's request, which dies when its callback returns, and applies the framing guard: both
+ * cores of the addon accept shapes that another server in front may frame differently (repeated content-length, two
+ * transfer-encodings, no host), and those are refused here before anything reads the request. RFC 9112 sections 3.2, 5, 6.3.
+ *
+ * What never gets here because the addon answers it itself: a broken request line (505), header names or line ends that
+ * break the grammar and content-length with transfer-encoding (400, or silence until its idle timeout, by core), more than
+ * 98 headers or a block over the cap (431).
+ */
+export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResponse): ParsedRequest {
+  const request = new ParsedRequest();
+  request.method = req.getCaseSensitiveMethod();
+  request.path = req.getUrl();
+  request.query = req.getQuery() ?? '';
+  request.remoteAddress = remoteAddressOf(res.getRemoteAddress());
+  reading.begin(rules, req, request);
+  req.forEach(readHeader);
+  reading.end();
+  if (request.fault === null) checkStart(request);
+  if (request.fault === null) checkFraming(request);
+  return request;
+}
+
+/** State of the one request being read: `forEach` is synchronous, so a single callback serves all requests. */
+const reading = {
+  serial: 0,
+  rules: null as RequestRules | null,
+  req: null as HttpRequest | null,
+  request: null as ParsedRequest | null,
+  hasHost: false,
+  length: -1,
+  chunked: false,
+
+  begin(rules: RequestRules, req: HttpRequest, request: ParsedRequest): void {
+    this.serial = (this.serial + 1) >>> 0;
+    this.rules = rules;
+    this.req = req;
+    this.request = request;
+    this.hasHost = false;
+    this.length = -1;
+    this.chunked = false;
+  },
+
+  end(): void {
+    this.req = null;
+    this.request = null;
+  },
+};
+
+function readHeader(name: string, value: string): void {
+  const request = reading.request as ParsedRequest;
+  const exact = checkCharacters(request, name, value);
+  request.headers.push(name, exact);
+  const rules = reading.rules as RequestRules;
+  const kind = rules.kinds.get(name);
+  if (kind === undefined) return;
+  if (rules.lastSeen[kind] === reading.serial) refuse(request, 'bad_request', `The ${name} header is repeated`, name);
+  rules.lastSeen[kind] = reading.serial;
+  if (kind === host) reading.hasHost = value !== '';
+  else if (kind === contentLength) reading.length = readLength(request, value);
+  else if (kind === transferEncoding) {
+    reading.chunked = true;
+    if (value !== 'chunked') refuse(request, 'bad_request', 'The transfer-encoding header must be exactly "chunked"', name);
+  }
+}
+
+/**
+ * Refuses control characters, and gives the value as latin1: the addon's `forEach` decodes it as UTF-8. Bytes above 0x7f at
+ * either end of a value are already gone here: both cores trim them like spaces.
+ */
+function checkCharacters(request: ParsedRequest, name: string, value: string): string {
+  let ascii = true;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (code < 0x20 || code === 0x7f) {
+      refuse(request, 'bad_request', 'A header value has a control character', name);
+      return value;
+    }
+    if (code > 0x7f) ascii = false;
+  }
+  for (let i = 0; i < name.length; i++) {
+    if (!isTokenCode(name.charCodeAt(i))) refuse(request, 'bad_request', 'A header name has a character that is not allowed', '');
+  }
+  if (ascii) return value;
+  // `getHeader` gives the bytes as latin1, but only of the first header of a name.
+  if (findHeader(request.headers, name) === undefined) return (reading.req as HttpRequest).getHeader(name);
+  if (value.includes('\ufffd')) refuse(request, 'bad_request', 'A repeated header value is not valid UTF-8', name);
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+function isTokenCode(code: number): boolean {
+  if (code >= 0x61 && code <= 0x7a) return true;
+  if (code === 0x2d || (code >= 0x30 && code <= 0x39)) return true;
+  return code > 0x20 && code < 0x7f && !'"(),/:;<=>?@[\\]{}'.includes(String.fromCharCode(code));
+}
+
+function readLength(request: ParsedRequest, value: string): number {
+  let length = 0;
+  for (let i = 0; i < value.length; i++) {
+    const digit = value.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) length = Number.NaN;
+    else length = length * 10 + digit;
+  }
+  if (value !== '' && Number.isSafeInteger(length)) return length;
+  refuse(request, 'bad_request', 'The content-length header must be digits', 'content-length');
+  return 0;
+}
+
+function checkStart(request: ParsedRequest): void {
+  if (!methods.has(request.method)) return refuse(request, 'bad_request', 'The method is not known here', 'method');
+  // The bytes in front of and behind `?`; the mark itself is counted only when something follows it.
+  const bytes = request.path.length + (request.query === '' ? 0 : request.query.length + 1);
+  if (bytes > targetBytesMax) return refuse(request, 'uri_too_long', `The request target is longer than ${targetBytesMax} bytes`);
+  if (request.path.charCodeAt(0) !== 0x2f || !isTarget(request.path) || !isTarget(request.query)) {
+    refuse(request, 'bad_request', 'The request target has a character that is not allowed', 'target');
+  }
+}
+
+function isTarget(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0x21 || code > 0x7e || code === 0x23 || code === 0x5c) return false;
+  }
+  return true;
+}
+
+function checkFraming(request: ParsedRequest): void {
+  if (!reading.hasHost) return refuse(request, 'bad_request', 'The host header is missing or empty', 'host');
+  if (reading.chunked) {
+    request.bodyLength = -1;
+    if (reading.length !== -1) {
+      refuse(request, 'bad_request', 'The request has both content-length and transfer-encoding', 'transfer-encoding');
+    }
+    return;
+  }
+  if (reading.length !== -1) {
+    request.bodyLength = reading.length;
+    return;
+  }
+  if (request.method === 'POST' || request.method === 'PUT' || request.method === 'PATCH') refuse(request, 'length_required');
+}
+
+/** The first fault is the one that is told. */
+function refuse(request: ParsedRequest, code: ErrorCode, message?: string, param?: string): void {
+  request.fault ??= new GatewayError(code, { ...(message ? { message } : {}), ...(param ? { param } : {}) });
+}

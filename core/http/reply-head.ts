@@ -1,0 +1,130 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import type { HeaderList } from '../contract/http.ts';
+
+/** Headers that frame the message or belong to one connection, and those the addon writes itself. */
+const notCarried: ReadonlySet<string> = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'upgrade',
+  'date',
+  'uwebsockets',
+]);
+
+/** What the addon adds on its own: Date, its name, the framing header, blank line; rounded up. */
+const addedBytes = 200;
+/** Bytes of headers in one cork, see the write rule in write-reply.ts. */
+const corkBytesMax = 12_000;
+
+/** A status line and headers, checked and ready to be written. */
+export interface ReplyHead {
+  readonly status: string;
+  /** Flat list; a value with bytes above 0x7f is held as bytes, since the addon would write text as UTF-8. */
+  readonly headers: (string | Buffer)[];
+  /** At most this much on the wire. */
+  bytes: number;
+}
+
+/**
+ * Prepares a head. Dropped are framing and connection headers (the edge frames the reply anew) and every header whose name is
+ * not a token or whose value has a control character: a reply of a provider must not be able to inject a header.
+ */
+export function prepareHead(status: number, headers: HeaderList, more: HeaderList | null): ReplyHead {
+  const head: ReplyHead = { status: statusLine(status), headers: [], bytes: addedBytes };
+  addAll(head, headers);
+  if (more !== null) addAll(head, more);
+  return head;
+}
+
+/** Adds a header that the edge itself writes; unchecked. */
+export function addToHead(head: ReplyHead, name: string, value: string): void {
+  head.headers.push(name, value);
+  head.bytes += name.length + value.length + 4;
+}
+
+/** Writes the status line and the headers. Call inside a cork. */
+export function writeHead(res: HttpResponse, head: ReplyHead): void {
+  res.writeStatus(head.status);
+  const { headers } = head;
+  for (let i = 0; i < headers.length; i += 2) res.writeHeader(headers[i] as string, headers[i + 1] as string | Buffer);
+}
+
+/**
+ * A head that leaves no room for anything else in one cork: a few headers per cork, and a header too long for one without a
+ * cork, which costs more system calls (and a warning of the addon on stderr) but loses nothing. Returns true.
+ */
+export function writeLargeHead(res: HttpResponse, head: ReplyHead): true {
+  const { headers } = head;
+  let at = 0;
+  res.cork(() => res.writeStatus(head.status));
+  while (at < headers.length) {
+    const from = at;
+    let bytes = 0;
+    while (at < headers.length) {
+      const size = (headers[at] as string).length + (headers[at + 1] as string | Buffer).length + 4;
+      if (bytes + size > corkBytesMax) break;
+      bytes += size;
+      at += 2;
+    }
+    if (at === from) {
+      res.writeHeader(headers[at] as string, headers[at + 1] as string | Buffer);
+      at += 2;
+      continue;
+    }
+    res.cork(() => {
+      for (let i = from; i < at; i += 2) res.writeHeader(headers[i] as string, headers[i + 1] as string | Buffer);
+    });
+  }
+  return true;
+}
+
+function addAll(head: ReplyHead, headers: HeaderList): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (notCarried.has(name) || !isToken(name)) continue;
+    const value = wireValue(headers[i + 1] as string);
+    if (value === null) continue;
+    head.headers.push(name, value);
+    head.bytes += name.length + value.length + 4;
+  }
+}
+
+/** The value as it must be handed to the addon, or null when it must not be sent. */
+function wireValue(value: string): string | Buffer | null {
+  let ascii = true;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if ((code < 0x20 && code !== 0x09) || code === 0x7f) return null;
+    if (code <= 0x7e) continue;
+    ascii = false;
+    // Not latin1: cutting it to a byte could make a line end of it.
+    if (code > 0xff) return Buffer.from(value, 'utf8');
+  }
+  return ascii ? value : Buffer.from(value, 'latin1');
+}
+
+function isToken(name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    const code = name.charCodeAt(i);
+    if ((code >= 0x61 && code <= 0x7a) || code === 0x2d || (code >= 0x30 && code <= 0x39)) continue;
+    if (code <= 0x20 || code >= 0x7f || '"(),/:;<=>?@[\\]{}'.includes(name[i] as string)) return false;
+  }
+  return name !== '';
+}
+
+const statusLines = new Map<number, string>();
+
+function statusLine(status: number): string {
+  const known = statusLines.get(status);
+  if (known !== undefined) return known;
+  if (!Number.isInteger(status) || status < 200 || status > 999) return statusLine(500);
+  const line = `${status} ${ownStatusTexts[status] ?? STATUS_CODES[status] ?? 'Unknown'}`;
+  statusLines.set(status, line);
+  return line;
+}
+
+/** Guardrail replies: 246 lets the reply through, 446 does not. */
+const ownStatusTexts: Record<number, string> = { 246: 'Hooks failed', 446: 'Hooks failed', 499: 'Client Closed Request' };

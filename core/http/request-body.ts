@@ -1,0 +1,258 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { BodyConsumer, BodyControl, RequestBody } from '../contract/http.ts';
+
+/** Bytes kept for a reader that has not asked yet, or has paused, before the socket is told to wait. */
+const heldBytesMax = 256 * 1024;
+/** First size of the buffer a body is collected in: a client that only announces much gets no memory for it. */
+const firstBufferBytes = 256 * 1024;
+const noBytes = new Uint8Array(0);
+
+/** The connection a body arrives on. Both do nothing once the exchange is over. */
+export interface BodySource {
+  pauseBody(): void;
+  resumeBody(): void;
+}
+
+/**
+ * A request body on its way in. It is attached to the socket before anyone asks for it; what arrives early is held, and past
+ * 256 KiB the client is made to wait. Chunks of the addon are only valid inside its callback, so each is copied exactly once:
+ * into the one buffer of `bytes()`, or as the consumer's own chunk.
+ */
+export class UwsRequestBody implements RequestBody {
+  readonly length: number;
+  /** True once the last byte is here, read or not. */
+  complete = false;
+  /** Bytes that arrived so far. */
+  receivedBytes = 0;
+  private readonly source: BodySource;
+  private held: Uint8Array[] = [];
+  private heldBytes = 0;
+  private paused = false;
+  private failure: GatewayError | null = null;
+  private discarded = false;
+  private collector: Collector | null = null;
+  private consumer: Pipe | null = null;
+
+  constructor(length: number, source: BodySource) {
+    this.length = length;
+    this.source = source;
+  }
+
+  bytes(maxBytes: number): Promise<Uint8Array> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(tooLarge(maxBytes)));
+    if (this.complete && this.held.length <= 1) return Promise.resolve(this.takeHeld()[0] ?? noBytes);
+    return new Promise((resolve, reject) => {
+      const collector = new Collector(this.length, maxBytes, resolve, reject);
+      for (const chunk of this.takeHeld()) collector.add(chunk, false);
+      if (this.complete) return collector.end();
+      this.collector = collector;
+      this.unpause();
+    });
+  }
+
+  pipe(to: BodyConsumer, maxBytes: number): BodyControl {
+    const pipe = new Pipe(to, maxBytes);
+    this.consumer = pipe;
+    if (this.length > maxBytes) this.fail(tooLarge(maxBytes));
+    // Not at once: the consumer has not got its control yet.
+    process.nextTick(() => {
+      pipe.begun = true;
+      if (this.failure !== null) pipe.fail(this.failure);
+      else this.pump();
+    });
+    return {
+      resume: () => {
+        pipe.waiting = false;
+        if (pipe.begun) this.pump();
+      },
+      discard: () => this.discard(),
+    };
+  }
+
+  /** A chunk from the socket; `chunk` is invalid afterwards. */
+  receive(chunk: ArrayBuffer, last: boolean): void {
+    this.receivedBytes += chunk.byteLength;
+    if (last) this.complete = true;
+    if (this.failure !== null || this.discarded) return;
+    if (this.collector !== null) return this.collect(this.collector, chunk, last);
+    if (this.consumer !== null && this.receivedBytes > this.consumer.bytesMax) {
+      this.fail(tooLarge(this.consumer.bytesMax));
+      return;
+    }
+    if (chunk.byteLength > 0) {
+      this.held.push(copyOf(chunk));
+      this.heldBytes += chunk.byteLength;
+    }
+    if (this.consumer?.begun) this.pump();
+    // Said again on every chunk: a short write of the reply makes the addon read on although it was told to pause.
+    if (!this.complete && (this.heldBytes > heldBytesMax || this.consumer?.waiting)) this.pause();
+  }
+
+  /** The client has left: whoever reads gets `client_closed`. */
+  abort(): void {
+    if (!this.complete || this.held.length > 0) this.fail(new GatewayError('client_closed'));
+  }
+
+  /** Nobody will read what is still to come. */
+  discard(): void {
+    this.discarded = true;
+    this.collector = null;
+    this.consumer?.stop();
+    this.takeHeld();
+    this.unpause();
+  }
+
+  private collect(collector: Collector, chunk: ArrayBuffer, last: boolean): void {
+    if (this.receivedBytes > collector.bytesMax) {
+      this.fail(tooLarge(collector.bytesMax));
+      return;
+    }
+    collector.add(new Uint8Array(chunk), true);
+    if (last) {
+      this.collector = null;
+      collector.end();
+    }
+  }
+
+  /** Hands held chunks to the consumer until it asks to wait. */
+  private pump(): void {
+    const pipe = this.consumer;
+    if (pipe === null) return;
+    while (this.held.length > 0 && !pipe.waiting && !pipe.over) {
+      const chunk = this.held.shift() as Uint8Array;
+      this.heldBytes -= chunk.length;
+      pipe.data(chunk);
+    }
+    if (pipe.over || pipe.waiting) return;
+    if (this.complete) pipe.end();
+    else this.unpause();
+  }
+
+  private fail(error: GatewayError): GatewayError {
+    if (this.failure !== null) return this.failure;
+    this.failure = error;
+    this.takeHeld();
+    this.collector?.reject(error);
+    this.collector = null;
+    if (this.consumer?.begun) this.consumer.fail(error);
+    return error;
+  }
+
+  private takeHeld(): Uint8Array[] {
+    const held = this.held;
+    this.held = [];
+    this.heldBytes = 0;
+    return held;
+  }
+
+  private pause(): void {
+    this.paused = true;
+    this.source.pauseBody();
+  }
+
+  private unpause(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.source.resumeBody();
+  }
+}
+
+/** The body of a request that has none. */
+export const emptyBody: RequestBody = {
+  length: 0,
+  bytes: () => Promise.resolve(noBytes),
+  pipe(to) {
+    process.nextTick(() => to.onEnd());
+    return { resume: () => {}, discard: () => {} };
+  },
+};
+
+/** Puts a body together in one buffer: of the declared length, or doubling. */
+class Collector {
+  readonly bytesMax: number;
+  readonly reject: (error: Error) => void;
+  private readonly length: number;
+  private readonly resolve: (bytes: Uint8Array) => void;
+  private buffer: Uint8Array = noBytes;
+  private used = 0;
+
+  constructor(length: number, bytesMax: number, resolve: (bytes: Uint8Array) => void, reject: (error: Error) => void) {
+    this.length = length;
+    this.bytesMax = bytesMax;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  /** `borrowed`: the bytes are valid in this call only. */
+  add(chunk: Uint8Array, borrowed: boolean): void {
+    if (chunk.length === 0) return;
+    if (this.used === 0 && chunk.length === this.length && !borrowed) {
+      this.buffer = chunk;
+      this.used = chunk.length;
+      return;
+    }
+    const need = this.used + chunk.length;
+    if (need > this.buffer.length) this.grow(need);
+    this.buffer.set(chunk, this.used);
+    this.used = need;
+  }
+
+  end(): void {
+    this.resolve(this.used === this.buffer.length ? this.buffer : this.buffer.subarray(0, this.used));
+  }
+
+  private grow(need: number): void {
+    const limit = this.length > 0 ? this.length : this.bytesMax;
+    const first = this.length > 0 ? firstBufferBytes : need;
+    const wanted = this.buffer.length === 0 ? first : this.buffer.length * 2;
+    const grown = Buffer.allocUnsafe(Math.max(need, Math.min(wanted, limit)));
+    grown.set(this.buffer.subarray(0, this.used));
+    this.buffer = grown;
+  }
+}
+
+/** A consumer and where it stands. */
+class Pipe {
+  readonly bytesMax: number;
+  begun = false;
+  waiting = false;
+  over = false;
+  private readonly to: BodyConsumer;
+
+  constructor(to: BodyConsumer, bytesMax: number) {
+    this.to = to;
+    this.bytesMax = bytesMax;
+  }
+
+  data(chunk: Uint8Array): void {
+    if (!this.to.onData(chunk)) this.waiting = true;
+  }
+
+  end(): void {
+    this.over = true;
+    this.to.onEnd();
+  }
+
+  fail(error: GatewayError): void {
+    if (this.over) return;
+    this.over = true;
+    this.to.onError(error);
+  }
+
+  stop(): void {
+    this.over = true;
+  }
+}
+
+function copyOf(chunk: ArrayBuffer): Uint8Array {
+  const copy = Buffer.allocUnsafe(chunk.byteLength);
+  copy.set(new Uint8Array(chunk));
+  return copy;
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  const megabytes = maxBytes / (1024 * 1024);
+  const limit = megabytes >= 1 ? `${Math.floor(megabytes)}MB` : `${maxBytes} bytes`;
+  return new GatewayError('body_too_large', { message: `Payload size exceeds the limit of ${limit}` });
+}

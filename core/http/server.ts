@@ -1,0 +1,221 @@
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { Settings } from '../../config/settings.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/http.ts';
+import { answerBuiltIn, type BuiltIns } from './built-in-routes.ts';
+import { compileCors } from './cors.ts';
+import { loadUws, type UwsName } from './load-uws.ts';
+import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
+import { UwsRequestBody } from './request-body.ts';
+import { TurnClock } from './turn-clock.ts';
+import { errorReply } from './write-error.ts';
+import { UwsReplySink } from './write-reply.ts';
+
+export interface HttpServerOptions {
+  readonly settings: Pick<
+    Settings,
+    | 'uwsBinary'
+    | 'headerBytesMax'
+    | 'headerPrefix'
+    | 'headerPrefixAliases'
+    | 'requestsInFlightMax'
+    | 'corsOrigins'
+    | 'tlsCert'
+    | 'tlsKey'
+  >;
+  /** Takes over every request that passed the guard. What it throws at once becomes a 500. */
+  handle(request: InboundRequest, sink: ReplySink): void;
+  /** Told of every request the edge refused itself, so that it can be recorded. The reply is already on its way. */
+  refused?(error: GatewayError, request: InboundRequest): void;
+  readonly builtIns: BuiltIns;
+  /** Faults of our own code; `where` is a short text for the log. */
+  failed(where: string, error: unknown): void;
+  /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
+  readonly bodyTimeoutMs?: number;
+}
+
+export interface HttpServer {
+  /** Which addon was loaded. */
+  readonly uwsName: UwsName;
+  /** Open client connections. */
+  readonly connections: number;
+  /** Requests whose reply is not complete. */
+  readonly openRequests: number;
+  /**
+   * Binds and resolves with the port (0 = any free one). Several processes may share a port (SO_REUSEPORT). Rejects when
+   * somebody else has it or the address is not ours.
+   */
+  listen(host: string, port: number): Promise<number>;
+  /** Accepts no further connections. Safe to call twice. */
+  stopListening(): void;
+  /**
+   * Stops listening and answers new requests on open connections with 503 `draining`. Resolves true once the last open request
+   * is done, false when `timeoutMs` passed first.
+   */
+  drain(timeoutMs: number): Promise<boolean>;
+  /** Closes everything at once; replies in flight are cut. Safe to call twice. */
+  close(): void;
+}
+
+const bodyTimeoutMsDefault = 600_000;
+const sweepMs = 1_000;
+
+/**
+ * The HTTP edge: parses and guards requests, answers its own routes, hands the rest to `handle`.
+ *
+ * Deadlines: the addon closes a connection that sends no complete head for 10 to 12 s, one that uploads slower than 16 KB/s
+ * over 10 s, an idle keep-alive connection after 10 to 12 s, and one whose reader takes nothing for as long; all are fixed in
+ * the addon. The total time of a body is watched here.
+ */
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const { settings } = options;
+  const { uws, name } = await loadUws(settings.uwsBinary, settings.headerBytesMax);
+  const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases]);
+  const cors = compileCors(settings.corsOrigins);
+  const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
+  /** Replies whose request body is still arriving → when that must be over. */
+  const receiving = new Map<UwsReplySink, number>();
+  let listening: us_listen_socket | null = null;
+  let connections = 0;
+  let openRequests = 0;
+  let idle: (() => void) | null = null;
+  let closed = false;
+
+  const edge = {
+    clock: new TurnClock(),
+    draining: false,
+    replyOver(sink: UwsReplySink): void {
+      openRequests--;
+      if (sink.body !== null) receiving.delete(sink);
+      if (openRequests === 0) idle?.();
+    },
+    callbackFailed(error: unknown): void {
+      options.failed('reply callback', error);
+    },
+  };
+
+  function onRequest(res: HttpResponse, req: HttpRequest): void {
+    const request = readRequest(rules, req, res);
+    const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
+    openRequests++;
+    res.onAborted(() => sink.abort());
+    if (request.bodyLength !== 0) receiveBody(request, sink, res);
+    if (cors !== null) sink.extraHeaders = cors.replyHeaders(request);
+    try {
+      answer(request, sink);
+    } catch (error) {
+      options.failed('request handler', error);
+      if (sink.started) sink.destroy();
+      else refuse(new GatewayError('internal', { cause: error }), request, sink);
+    }
+  }
+
+  function answer(request: ParsedRequest, sink: UwsReplySink): void {
+    if (edge.draining) return refuse(new GatewayError('draining'), request, sink);
+    if (request.fault !== null) return refuse(request.fault, request, sink);
+    const preflight = cors?.preflight(request);
+    if (preflight) return sink.send(204, preflight, '');
+    if (answerBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;
+    if (openRequests > settings.requestsInFlightMax) return refuse(new GatewayError('overloaded'), request, sink);
+    options.handle(request, sink);
+  }
+
+  function receiveBody(request: ParsedRequest, sink: UwsReplySink, res: HttpResponse): void {
+    const body = new UwsRequestBody(request.bodyLength, sink);
+    request.body = body;
+    sink.body = body;
+    sink.closeAfter = request.bodyLength === -1;
+    receiving.set(sink, performance.now() + bodyTimeoutMs);
+    res.onData((chunk, last) => {
+      sink.enterCallback();
+      if (last) receiving.delete(sink);
+      try {
+        body.receive(chunk, last);
+      } catch (error) {
+        options.failed('request body consumer', error);
+        sink.destroy();
+      }
+    });
+  }
+
+  /** A refused request's framing is not trusted: its connection is closed. */
+  function refuse(error: GatewayError, request: ParsedRequest, sink: UwsReplySink): void {
+    sink.closeAfter = true;
+    const reply = errorReply(error, request.path.endsWith('/messages') ? 'messages' : 'chat');
+    sink.send(reply.status, reply.headers, reply.body);
+    options.refused?.(error, request);
+  }
+
+  /** Cuts uploads that take too long. The map is in order of arrival. */
+  function sweep(): void {
+    const now = performance.now();
+    for (const [sink, deadline] of receiving) {
+      if (deadline > now) return;
+      receiving.delete(sink);
+      sink.expire();
+    }
+  }
+
+  const app = openApp();
+  app.any('/*', onRequest);
+  app.filter(countConnection);
+  const sweeper = setInterval(sweep, Math.min(sweepMs, bodyTimeoutMs));
+  sweeper.unref();
+
+  function countConnection(_res: HttpResponse, change: number): void {
+    connections += change;
+  }
+
+  function openApp(): TemplatedApp {
+    if (settings.tlsCert === null || settings.tlsKey === null) return uws.App();
+    return uws.SSLApp({ cert_file_name: settings.tlsCert, key_file_name: settings.tlsKey });
+  }
+
+  function stopListening(): void {
+    if (listening === null) return;
+    uws.us_listen_socket_close(listening);
+    listening = null;
+  }
+
+  return {
+    uwsName: name,
+    get connections() {
+      return connections;
+    },
+    get openRequests() {
+      return openRequests;
+    },
+    listen(host, port) {
+      return new Promise((resolve, reject) => {
+        app.listen(host, port, (socket) => {
+          if (socket === false) {
+            reject(new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`));
+            return;
+          }
+          listening = socket;
+          resolve(uws.us_socket_local_port(socket));
+        });
+      });
+    },
+    stopListening,
+    drain(timeoutMs) {
+      stopListening();
+      edge.draining = true;
+      if (openRequests === 0) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => resolve(false), timeoutMs);
+        idle = () => {
+          clearTimeout(timer);
+          resolve(true);
+        };
+      });
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      stopListening();
+      clearInterval(sweeper);
+      app.close();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** Chunks waiting to be written, in order. Holds the caller's chunks; nothing is copied unless small ones are put together. */
+export class WriteQueue {
+  bytes = 0;
+  private chunks: Uint8Array[] = [];
+
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    this.chunks.push(chunk);
+    this.bytes += chunk.length;
+  }
+
+  /** The next bytes, at most `room` of them: a view of the first chunk, or several small chunks as one. */
+  next(room: number): Uint8Array {
+    const first = this.chunks[0] as Uint8Array;
+    if (first.length >= room) return first.subarray(0, room);
+    if (this.chunks.length === 1) return first;
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    for (const chunk of this.chunks) {
+      const part = chunk.subarray(0, room - bytes);
+      parts.push(part);
+      bytes += part.length;
+      if (bytes === room) break;
+    }
+    return Buffer.concat(parts, bytes);
+  }
+
+  /** Removes this many bytes from the front. */
+  take(bytes: number): void {
+    this.bytes -= bytes;
+    let left = bytes;
+    while (left > 0) {
+      const first = this.chunks[0] as Uint8Array;
+      if (first.length > left) {
+        this.chunks[0] = first.subarray(left);
+        return;
+      }
+      left -= first.length;
+      this.chunks.shift();
+    }
+  }
+
+  clear(): void {
+    this.chunks = [];
+    this.bytes = 0;
+  }
+}

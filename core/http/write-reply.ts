@@ -1,0 +1,325 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import type { HeaderList, ReplySink } from '../contract/http.ts';
+import { addToHead, prepareHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
+import type { BodySource, UwsRequestBody } from './request-body.ts';
+import type { Flushable, TurnClock } from './turn-clock.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/**
+ * Bytes of one cork, head included. Both cores of the addon lose bytes when a corked write is larger than their 16 KB cork
+ * buffer and the socket takes only a part of it; one write of at most 15,000 bytes per cork is safe, and this leaves room
+ * for the chunk framing.
+ */
+const corkBytesMax = 14_000;
+/** A head longer than this is written ahead of the body, in corks of its own. */
+const headBytesMax = 12_000;
+/** Before the first flush a caller may write this much without being told to wait. */
+const queuedBytesMax = 64 * 1024;
+const nothing = (): void => {};
+
+/** What all replies of a server share. */
+export interface ReplyEdge {
+  readonly clock: TurnClock;
+  /** While true, replies ask the client to close the connection. */
+  readonly draining: boolean;
+  /** Called once per sink: the reply is complete, cut or aborted. */
+  replyOver(sink: UwsReplySink): void;
+  /** A callback of the caller threw; its reply is cut. */
+  callbackFailed(error: unknown): void;
+}
+
+/**
+ * The one way to an addon response. `res` is null from the moment the response must not be touched, so every access asks.
+ *
+ * Framing: `tryEnd` for a known length, with the next offset from `getWriteOffset()`; chunks without one. The head leaves
+ * with the first byte of the body: the addon cannot send it alone. Nothing is written in the turn of the request's own
+ * callbacks, see TurnClock.
+ *
+ * Closing after the reply: when the whole reply fits one cork and the upload is over, the addon sends FIN and closes. In all
+ * other cases it has no way to close behind the last byte, so the reply says `connection: close`, reading stops before the
+ * last byte is written (nothing that follows is ever parsed), and the addon's idle timeout (10 to 12 s) closes what the
+ * client has not closed by then.
+ */
+export class UwsReplySink implements ReplySink, BodySource, Flushable {
+  aborted = false;
+  started = false;
+  finished = false;
+  /** Status handed over; 0 before that. */
+  status = 0;
+  /** Set by the server when the request has a body. */
+  body: UwsRequestBody | null = null;
+  /** Close the connection after the reply: after a refusal, and when the request's framing was chunked. */
+  closeAfter = false;
+  /** Headers of the edge for every reply to this request (CORS). */
+  extraHeaders: HeaderList | null = null;
+
+  private res: HttpResponse | null;
+  private readonly edge: ReplyEdge;
+  private readonly isHead: boolean;
+  private turn: number;
+  private deferred = false;
+  private head: ReplyHead | null = null;
+  private headWritten = false;
+  private bodyless = false;
+  /** Length of the body in bytes; -1 = chunked. */
+  private total = -1;
+  /** Bytes the caller gave. */
+  private given = 0;
+  private readonly queue = new WriteQueue();
+  /** The socket is full: wait for the addon's writable event. */
+  private blocked = false;
+  private closing = false;
+  private ending = false;
+  private cutting = false;
+  private owesDrain = false;
+  private drained: (() => void) | null = null;
+  private abortCallbacks: (() => void)[] | null = null;
+
+  constructor(edge: ReplyEdge, res: HttpResponse, isHead: boolean) {
+    this.edge = edge;
+    this.res = res;
+    this.isHead = isHead;
+    this.turn = edge.clock.mark();
+  }
+
+  onAbort(callback: () => void): void {
+    if (this.aborted) this.call(callback);
+    else if (this.abortCallbacks === null) this.abortCallbacks = [callback];
+    else this.abortCallbacks.push(callback);
+  }
+
+  onDrain(callback: () => void): void {
+    this.drained = callback;
+  }
+
+  send(status: number, headers: HeaderList, body: Uint8Array | string): void {
+    if (this.started) return;
+    const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
+    this.start(status, headers, bytes.length);
+    this.given = bytes.length;
+    if (!this.bodyless) this.queue.push(bytes);
+    this.end();
+  }
+
+  start(status: number, headers: HeaderList, contentLength?: number): void {
+    if (this.started || this.res === null) return;
+    this.started = true;
+    this.status = status;
+    this.total = contentLength ?? -1;
+    this.bodyless = this.isHead || status === 204 || status === 304;
+    this.head = prepareHead(status, headers, this.extraHeaders);
+    // The addon writes the length with the body; a reply to HEAD tells it without one.
+    if (this.isHead && this.total >= 0) addToHead(this.head, 'content-length', String(this.total));
+  }
+
+  write(chunk: Uint8Array): boolean {
+    if (this.res === null || !this.started || this.ending) return true;
+    this.given += chunk.length;
+    if (this.bodyless) return true;
+    if (this.total >= 0 && this.given > this.total) {
+      this.destroy();
+      return true;
+    }
+    this.queue.push(chunk);
+    this.flushOrDefer();
+    const goOn = this.deferred ? this.queue.bytes < queuedBytesMax : this.queue.bytes === 0 && !this.blocked;
+    if (!goOn) this.owesDrain = true;
+    return goOn;
+  }
+
+  end(): void {
+    if (this.res === null || !this.started || this.ending) return;
+    if (!this.bodyless && this.given < this.total) return this.destroy();
+    this.ending = true;
+    this.flushOrDefer();
+  }
+
+  destroy(): void {
+    if (this.res === null) return;
+    if (this.turn === this.edge.clock.now) {
+      this.cutting = true;
+      this.flushOrDefer();
+      return;
+    }
+    const res = this.res;
+    this.over();
+    res.close();
+  }
+
+  /** Writes what is queued until the socket is full. */
+  flush(): void {
+    this.deferred = false;
+    if (this.cutting) return this.destroy();
+    if (this.res === null || !this.started || this.blocked) return;
+    if (!this.headWritten) this.begin(this.res);
+    else this.writeOn(this.res);
+  }
+
+  /** From the addon: the client has left, or its connection was closed under the reply. */
+  abort(): void {
+    if (this.finished) return;
+    this.aborted = true;
+    const callbacks = this.abortCallbacks;
+    this.over();
+    for (const callback of callbacks ?? []) this.call(callback);
+  }
+
+  /** The upload takes too long: closes the connection, which ends the exchange as if the client had left. */
+  expire(): void {
+    this.res?.close();
+  }
+
+  /** Called first in every other addon callback of this exchange. */
+  enterCallback(): void {
+    this.turn = this.edge.clock.mark();
+  }
+
+  pauseBody(): void {
+    this.res?.pause();
+  }
+
+  resumeBody(): void {
+    this.res?.resume();
+  }
+
+  private flushOrDefer(): void {
+    if (this.turn !== this.edge.clock.now) return this.flush();
+    if (this.deferred) return;
+    this.deferred = true;
+    this.edge.clock.defer(this);
+  }
+
+  /** Writes the head with as much of the body as fits its cork. */
+  private begin(res: HttpResponse): void {
+    const head = this.head as ReplyHead;
+    if (!this.ending && (this.bodyless || this.queue.bytes === 0)) return;
+    // An upload that is not over when the reply begins is not read to its end either.
+    const uploadOver = this.body === null || this.body.complete;
+    this.closing = this.closeAfter || this.edge.draining || !uploadOver;
+    if (this.ending && this.total < 0) this.total = this.given;
+    const whole = this.given === this.total && !this.bodyless && this.queue.bytes + head.bytes <= corkBytesMax;
+    if (whole && !(this.closing && !uploadOver)) {
+      const body = this.queue.bytes === 0 ? '' : this.queue.next(corkBytesMax);
+      this.headWritten = true;
+      res.cork(() => {
+        writeHead(res, head);
+        res.end(body, this.closing);
+      });
+      return this.over();
+    }
+    if (this.closing) addToHead(head, 'connection', 'close');
+    if (head.bytes > headBytesMax) this.headWritten = writeLargeHead(res, head);
+    if (!this.bodyless) res.onWritable(() => this.writable());
+    this.writeOn(res);
+  }
+
+  private writeOn(res: HttpResponse): void {
+    while (this.queue.bytes > 0) {
+      const goOn = this.total >= 0 ? this.writeKnown(res) : this.writeChunk(res);
+      if (this.res === null) return;
+      if (!goOn) {
+        this.blocked = true;
+        return;
+      }
+    }
+    if (this.ending) this.writeEnd(res);
+    else if (this.owesDrain) this.tellDrained();
+  }
+
+  /** False when the socket is full; `res` is null when the reply is complete. */
+  private writeKnown(res: HttpResponse): boolean {
+    const piece = this.queue.next(this.room());
+    const before = this.headWritten ? res.getWriteOffset() : 0;
+    const isLast = before + piece.length === this.total;
+    let ok = false;
+    let done = false;
+    this.cork(res, () => {
+      if (isLast && this.closing) res.pause();
+      [ok, done] = res.tryEnd(piece, this.total);
+    });
+    if (done) {
+      this.over();
+      return true;
+    }
+    this.queue.take(res.getWriteOffset() - before);
+    return ok;
+  }
+
+  private writeChunk(res: HttpResponse): boolean {
+    const piece = this.queue.next(this.room());
+    if (this.ending && piece.length === this.queue.bytes) {
+      res.cork(() => {
+        if (this.closing) res.pause();
+        res.end(piece);
+      });
+      this.over();
+      return true;
+    }
+    let ok = false;
+    this.cork(res, () => {
+      ok = res.write(piece);
+    });
+    this.queue.take(piece.length);
+    return ok;
+  }
+
+  private writeEnd(res: HttpResponse): void {
+    this.cork(res, () => {
+      if (this.closing) res.pause();
+      if (this.bodyless) res.endWithoutBody();
+      else res.end();
+    });
+    this.over();
+  }
+
+  /** One cork; the first one holds the head too. */
+  private cork(res: HttpResponse, write: () => void): void {
+    if (this.headWritten) {
+      res.cork(write);
+      return;
+    }
+    this.headWritten = true;
+    res.cork(() => {
+      writeHead(res, this.head as ReplyHead);
+      write();
+    });
+  }
+
+  private room(): number {
+    return this.headWritten ? corkBytesMax : corkBytesMax - (this.head as ReplyHead).bytes;
+  }
+
+  /** From the addon: the socket takes bytes again. */
+  private writable(): boolean {
+    if (this.res === null) return true;
+    this.blocked = false;
+    // With a writable handler in place the addon does not empty its own buffer any more; leaving a cork does.
+    if (this.queue.bytes === 0 && !this.ending) this.res.cork(nothing);
+    this.flush();
+    return true;
+  }
+
+  private tellDrained(): void {
+    this.owesDrain = false;
+    if (this.drained !== null) this.call(this.drained);
+  }
+
+  private over(): void {
+    this.res = null;
+    this.finished = true;
+    this.queue.clear();
+    this.drained = null;
+    this.abortCallbacks = null;
+    this.edge.replyOver(this);
+    this.body?.abort();
+  }
+
+  private call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.edge.callbackFailed(error);
+      this.destroy();
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { openRawClient, type RawClient } from '../../support/raw-client.ts';
+
+const post = (headers: string, body = ''): string => `POST /v1/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n${body}`;
+const get = (headers: string): string => `GET /v1/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+const start = (line: string): string => `${line}\r\nHost: a\r\n\r\n`;
+
+/** What is refused by our guard, with the parameter its reply names. */
+const refusedByUs: [what: string, bytes: string, status: number, param: string | null][] = [
+  ['content-length twice, equal', post('Content-Length: 3\r\nContent-Length: 3\r\n', 'abc'), 400, 'content-length'],
+  ['content-length twice, different', post('Content-Length: 3\r\nContent-Length: 4\r\n', 'abc'), 400, 'content-length'],
+  ['content-length empty', post('Content-Length:\r\n'), 400, 'content-length'],
+  [
+    'transfer-encoding twice',
+    post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
+    400,
+    'transfer-encoding',
+  ],
+  ['transfer-encoding of two codings', post('Transfer-Encoding: chunked, identity\r\n', '0\r\n\r\n'), 400, 'transfer-encoding'],
+  ['transfer-encoding gzip, chunked', post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n'), 400, 'transfer-encoding'],
+  ['transfer-encoding identity', post('Transfer-Encoding: identity\r\n', '0\r\n\r\n'), 400, 'transfer-encoding'],
+  ['transfer-encoding in capitals', post('Transfer-Encoding: CHUNKED\r\n', '0\r\n\r\n'), 400, 'transfer-encoding'],
+  ['an empty host', 'GET /v1/x HTTP/1.1\r\nHost:\r\n\r\n', 400, 'host'],
+  ['a DEL in a value', get('X-A: a\x7fb\r\n'), 400, 'x-a'],
+  ['a tab in a value', get('X-A: a\tb\r\n'), 400, 'x-a'],
+  ['an unknown method', start('FOO /v1/x HTTP/1.1'), 400, 'method'],
+  ['TRACE', start('TRACE /v1/x HTTP/1.1'), 400, 'method'],
+  ['a method in small letters', start('get /v1/x HTTP/1.1'), 400, 'method'],
+  ['a # in the target', start('GET /v1/x#y HTTP/1.1'), 400, 'target'],
+  ['a backslash in the target', start('GET /v1\\x HTTP/1.1'), 400, 'target'],
+  ['a backslash in the query', start('GET /v1/x?a=\\ HTTP/1.1'), 400, 'target'],
+  ['a byte above 0x7e in the target', start('GET /v1/\xe9 HTTP/1.1'), 400, 'target'],
+  ['a byte above 0x7e in the query', start('GET /v1/x?\xff HTTP/1.1'), 400, 'target'],
+  ['POST without a length', post(''), 411, null],
+  ['PUT without a length', start('PUT /v1/x HTTP/1.1'), 411, null],
+  ['PATCH without a length', start('PATCH /v1/x HTTP/1.1'), 411, null],
+  ['a target over 8 KiB', start(`GET /${'a'.repeat(8192)} HTTP/1.1`), 414, null],
+  ['a query over 8 KiB', start(`GET /?${'a'.repeat(8192)} HTTP/1.1`), 414, null],
+  ...[
+    'authorization',
+    'x-api-key',
+    'api-key',
+    'x-svc-api-key',
+    'x-svc-config',
+    'x-svc-provider',
+    'x-svc-virtual-key',
+    'x-other-api-key',
+    'x-other-config',
+  ].map((name): [string, string, number, string] => [`${name} twice`, get(`${name}: a\r\nb: c\r\n${name}: a\r\n`), 400, name]),
+];
+
+/** What the addon refuses itself: its own reply, or silence until its idle timeout, by build. */
+const refusedByAddon: [what: string, bytes: string, uwsjs: number | 'silence', uwsPack: number | 'silence' | 'guard'][] = [
+  ['content-length with a sign', post('Content-Length: +3\r\n', 'abc'), 400, 400],
+  ['content-length in hex', post('Content-Length: 0x3\r\n', 'abc'), 400, 400],
+  ['content-length with transfer-encoding', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), 400, 400],
+  ['no host', 'GET /v1/x HTTP/1.1\r\n\r\n', 400, 'silence'],
+  ['host twice', get('Host: a\r\n'), 400, 'guard'],
+  ['a NUL in a value', get('X-A: a\0b\r\n'), 400, 'silence'],
+  ['a control character in a value', get('X-A: a\x01b\r\n'), 400, 'silence'],
+  ['a folded header', get('X-A: a\r\n b\r\n'), 400, 'silence'],
+  ['a space before the colon', get('X-A : a\r\n'), 400, 'silence'],
+  ['a tab in the target', start('GET /v1/\tx HTTP/1.1'), 505, 505],
+  ['an absolute target', start('GET http://a/v1/x HTTP/1.1'), 505, 505],
+  ['99 headers', get('a: b\r\n'.repeat(98)), 431, 431],
+  ['a header block over 64 KiB', get(`a: ${'b'.repeat(66_000)}\r\n`), 431, 431],
+];
+
+describe.each(uwsBinaries)('framing guard on %s', (binary) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge(binary);
+  });
+  afterAll(() => edge.close());
+  beforeEach(() => {
+    edge.handled.length = 0;
+    edge.refused.length = 0;
+  });
+
+  it.each(refusedByUs)('refuses %s, records it and closes the connection', async (_what, bytes, status, param) => {
+    const client = await openRawClient(edge.port);
+    client.send(bytes);
+    const reply = await client.reply();
+    expect(reply.status).toBe(status);
+    expect(reply.headers.connection).toBe('close');
+    const body = JSON.parse(reply.body.toString());
+    expect(body).toMatchObject({ status: 'failure', error: { type: 'invalid_request_error', param } });
+    expect(body.message).toBe(body.error.message);
+    expect((await client.closed()).length).toBe(0);
+    expect(edge.handled).toEqual([]);
+    expect(edge.refused.map((refusal) => refusal.error.status)).toEqual([status]);
+    expect(edge.refused[0]?.request.remoteAddress).toBe('127.0.0.1');
+  });
+
+  it('lets nothing through that the addon refuses itself', async () => {
+    const outcomes = await Promise.all(
+      refusedByAddon.map(async ([what, bytes]) => {
+        const client = await openRawClient(edge.port);
+        client.send(bytes);
+        const received = (await client.closed()).toString('latin1');
+        return [what, received === '' ? 'silence' : Number(received.slice(9, 12))];
+      }),
+    );
+    const expected = refusedByAddon.map(([what, , uwsjs, uwsPack]) => {
+      const outcome = binary === 'uwsjs' ? uwsjs : uwsPack;
+      return [what, outcome === 'guard' ? 400 : outcome];
+    });
+    expect(outcomes).toEqual(expected);
+    expect(edge.handled).toEqual([]);
+  });
+
+  it('serves neither a refused request nor what was smuggled behind it', async () => {
+    const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
+    const shapes = [
+      post(`Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n`, smuggled),
+      post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', `0\r\n\r\n${smuggled}`),
+      post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${smuggled}`),
+      post('', smuggled),
+      start('FOO /v1/x HTTP/1.1') + smuggled,
+    ];
+    for (const bytes of shapes) {
+      const client = await openRawClient(edge.port);
+      client.send(bytes);
+      const received = (await client.closed()).toString('latin1');
+      expect(received.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(1);
+      expect(received).not.toContain(' 200 ');
+    }
+    expect(edge.handled).toEqual([]);
+  });
+
+  it('does not read a second request that follows a refusal on the same connection', async () => {
+    const client = await openRawClient(edge.port);
+    client.send(post(''));
+    await client.reply();
+    client.send(get(''));
+    expect((await client.closed()).length).toBe(0);
+    expect(edge.handled).toEqual([]);
+  });
+
+  it('accepts everything at its limits', async () => {
+    const target = `/${'a'.repeat(8000)}?${'q'.repeat(190)}`;
+    const client = await openRawClient(edge.port);
+    client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(97)}\r\n`);
+    expect((await client.reply()).status).toBe(200);
+    client.send(get(`a: ${'b'.repeat(65_000)}\r\n`));
+    expect((await client.reply()).status).toBe(200);
+    client.send(start('GET /v1/!$&\'()*+,;=:@%20~[]{}|^`"<>?a=/?b HTTP/1.1'));
+    expect((await client.reply()).status).toBe(200);
+    client.destroy();
+    expect(edge.handled.map((request) => request.path.length)).toEqual([8001, 5, 31]);
+    expect(edge.handled[0]?.headers.length).toBe(98 * 2);
+    expect(edge.handled[2]?.query).toBe('a=/?b');
+  });
+
+  it('tells the Anthropic format on its routes', async () => {
+    const client = await openRawClient(edge.port);
+    client.send('POST /v1/messages HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(JSON.parse((await client.reply()).body.toString())).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', code: 'length_required' },
+    });
+  });
+});
+
+describe.each(uwsBinaries)('request reading on %s', (binary) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge(binary, (request, sink) => {
+      request.body.bytes(100).then((body) => sink.send(200, ['x-got', request.method], body));
+    });
+  });
+  afterAll(() => edge.close());
+  beforeEach(() => {
+    edge.handled.length = 0;
+  });
+
+  it('keeps path, query and header bytes as they came', async () => {
+    const client = await openRawClient(edge.port);
+    client.send(
+      'GET /v1//a/../b%2fc/%E9?x=%41&y=+ HTTP/1.1\r\nHost: Example:80\r\nX-One:  a  b \r\nx-ONE: c\r\nX-Name: caf\xe9 \xc3\xa9!\r\n\r\n',
+    );
+    await client.reply();
+    client.destroy();
+    const [request] = edge.handled;
+    expect(request).toMatchObject({ method: 'GET', path: '/v1//a/../b%2fc/%E9', query: 'x=%41&y=+' });
+    expect(request?.headers).toEqual(['host', 'Example:80', 'x-one', 'a  b', 'x-one', 'c', 'x-name', 'caf\xe9 \xc3\xa9!']);
+    expect(request?.header('x-one')).toBe('a  b');
+    expect(request?.header('x-two')).toBeUndefined();
+    expect(request?.body.length).toBe(0);
+  });
+
+  it('reads a repeated value above ASCII as its bytes', async () => {
+    const client = await openRawClient(edge.port);
+    client.send(get('X-A: one\r\nX-A: z\xc3\xa9!\r\n'));
+    await client.reply();
+    client.destroy();
+    expect(edge.handled[0]?.headers.slice(2)).toEqual(['x-a', 'one', 'x-a', 'z\xc3\xa9!']);
+  });
+
+  it('drops bytes above ASCII at the ends of a value: a fault of both cores, which trim them like spaces', async () => {
+    const client = await openRawClient(edge.port);
+    client.send(get('X-A: \xc3\xa9a\xc3\xa9b\xc3\xa9\r\n'));
+    await client.reply();
+    client.destroy();
+    expect(edge.handled[0]?.header('x-a')).toBe('a\xc3\xa9b');
+  });
+
+  it('reads a request that arrives one byte at a time', async (context) => {
+    const client = await openRawClient(edge.port);
+    await sendByteByByte(client, post('Content-Length: 5\r\nX-A: b\r\n', 'hello'));
+    if (binary === 'uws-pack') {
+      expect((await client.closed()).toString('latin1')).toMatch(/^HTTP\/1\.1 505 /);
+      context.annotate('uws-pack answers 505 when the request line arrives in pieces: a fault of that core');
+      return;
+    }
+    expect((await client.reply()).body.toString()).toBe('hello');
+    client.destroy();
+    expect(edge.handled[0]?.headers).toEqual(['host', 'a', 'content-length', '5', 'x-a', 'b']);
+  });
+
+  it('reads headers and body that arrive one byte at a time', async () => {
+    const client = await openRawClient(edge.port);
+    client.send('POST /v1/x HTTP/1.1\r\nH');
+    await sendByteByByte(client, 'ost: a\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n');
+    expect((await client.reply()).body.toString()).toBe('hello');
+    expect(edge.handled[0]?.headers).toEqual(['host', 'a', 'transfer-encoding', 'chunked', 'x-a', 'b']);
+    client.destroy();
+  });
+});
+
+/** Gives the server, which runs on this same event loop, the turns it needs to read each byte by itself. */
+async function sendByteByByte(client: RawClient, bytes: string): Promise<void> {
+  for (const byte of Buffer.from(bytes, 'latin1')) {
+    if (client.isClosed) return;
+    client.send(Buffer.of(byte));
+    for (let turn = 0; turn < 3; turn++) await nextTurn();
+  }
+}

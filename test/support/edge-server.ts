@@ -1,0 +1,54 @@
+import type { GatewayError } from '../../core/contract/errors.ts';
+import type { InboundRequest, ReplySink } from '../../core/contract/http.ts';
+import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../core/http/server.ts';
+
+/** The addon builds every edge test runs against. */
+export const uwsBinaries = ['uwsjs', 'uws-pack'] as const;
+
+export interface Edge {
+  readonly server: HttpServer;
+  readonly port: number;
+  /** Every request that reached `handle`. */
+  readonly handled: InboundRequest[];
+  /** Every refusal the edge reported. */
+  readonly refused: { readonly error: GatewayError; readonly request: InboundRequest }[];
+  /** Every fault the edge reported. */
+  readonly failed: unknown[];
+  close(): void;
+}
+
+export type Handle = (request: InboundRequest, sink: ReplySink) => void;
+
+/** A listening edge without a chain behind it: `handle` answers. */
+export async function startEdge(
+  uwsBinary: (typeof uwsBinaries)[number],
+  handle: Handle = (_request, sink) => sink.send(200, ['content-type', 'text/plain'], 'ok'),
+  more: Partial<Omit<HttpServerOptions, 'settings' | 'handle'>> & { settings?: Partial<HttpServerOptions['settings']> } = {},
+): Promise<Edge> {
+  const handled: Edge['handled'] = [];
+  const refused: Edge['refused'] = [];
+  const failed: Edge['failed'] = [];
+  const server = await createHttpServer({
+    builtIns: { version: '1.2.3', ready: () => true, metrics: null },
+    failed: (_where, error) => failed.push(error),
+    refused: (error, request) => refused.push({ error, request }),
+    ...more,
+    handle(request, sink) {
+      handled.push(request);
+      handle(request, sink);
+    },
+    settings: {
+      uwsBinary,
+      headerBytesMax: 65_536,
+      headerPrefix: 'x-svc-',
+      headerPrefixAliases: ['x-other-'],
+      requestsInFlightMax: 10_000,
+      corsOrigins: [],
+      tlsCert: null,
+      tlsKey: null,
+      ...more.settings,
+    },
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  return { server, port, handled, refused, failed, close: () => server.close() };
+}

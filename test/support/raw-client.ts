@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+export interface RawReply {
+  readonly status: number;
+  readonly statusText: string;
+  /** Lower-case names; repeated headers joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** One TCP (or TLS) connection that sends exactly the bytes it is told to and parses replies strictly. */
+export interface RawClient {
+  readonly socket: Socket;
+  /** Everything received and not yet taken by `reply`. */
+  readonly received: Buffer;
+  /** True once the peer has closed, in whatever way. */
+  readonly isClosed: boolean;
+  send(bytes: string | Uint8Array): void;
+  /** The next whole reply; rejects when the connection closes before it is complete or its framing is broken. */
+  reply(options?: { readonly toHead?: boolean }): Promise<RawReply>;
+  /** Resolves when at least this many untaken bytes are here. */
+  receive(bytes: number): Promise<Buffer>;
+  /** Resolves when the peer has closed, with everything untaken. */
+  closed(): Promise<Buffer>;
+  destroy(): void;
+}
+
+/** Text is sent as latin1, so a test can write any byte. */
+export async function openRawClient(
+  port: number,
+  options: { readonly tls?: boolean; readonly host?: string } = {},
+): Promise<RawClient> {
+  const host = options.host ?? '127.0.0.1';
+  const socket = options.tls ? connectTls({ port, host, rejectUnauthorized: false }) : connect(port, host);
+  await new Promise<void>((resolve, reject) => {
+    socket.once(options.tls ? 'secureConnect' : 'connect', () => resolve());
+    socket.once('error', reject);
+  });
+  socket.setNoDelay(true);
+  let chunks: Buffer[] = [];
+  let isClosed = false;
+  let wake = (): void => {};
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    wake();
+  });
+  socket.on('error', () => {});
+  const onClosed = (): void => {
+    isClosed = true;
+    wake();
+  };
+  socket.on('end', onClosed);
+  socket.on('close', onClosed);
+
+  function take(): Buffer {
+    const all = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    chunks = [all];
+    return all;
+  }
+
+  /** Calls `ready` with what is here until it gives a value. */
+  async function until<T>(what: string, ready: (received: Buffer) => T | null): Promise<T> {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const value = ready(take());
+      if (value !== null) return value;
+      if (isClosed) throw new Error(`The connection closed before ${what}; received: ${take().toString('latin1').slice(0, 500)}`);
+      await changed;
+    }
+  }
+
+  return {
+    socket,
+    get received() {
+      return take();
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    send: (bytes) => void socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
+    reply: ({ toHead = false } = {}) =>
+      until('a whole reply', (received) => {
+        const parsed = parseReply(received, toHead);
+        if (parsed === null) return null;
+        chunks = [received.subarray(parsed.bytes)];
+        return parsed.reply;
+      }),
+    receive: (bytes) => until(`${bytes} bytes`, (received) => (received.length >= bytes ? received : null)),
+    closed: () => until('it closed', (received) => (isClosed ? received : null)),
+    destroy: () => void socket.destroy(),
+  };
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Null while incomplete; throws on anything RFC 9112 does not allow in a reply of ours. */
+export function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd === -1) return null;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const match = /^HTTP\/1\.1 (\d{3}) (.*)$/.exec(statusLine);
+  if (!match) throw new Error(`Not a status line: ${statusLine}`);
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): (.*)$/.exec(line);
+    if (!header) throw new Error(`Not a header: ${line}`);
+    const name = (header[1] as string).toLowerCase();
+    if (name in headers && (name === 'content-length' || name === 'transfer-encoding')) throw new Error(`Repeated: ${name}`);
+    headers[name] = name in headers ? `${headers[name]}, ${header[2]}` : (header[2] as string);
+  }
+  if ('content-length' in headers && 'transfer-encoding' in headers) throw new Error('Both content-length and transfer-encoding');
+  const status = Number(match[1]);
+  const from = headEnd + 4;
+  const done = (body: Buffer, end: number) => ({ reply: { status, statusText: match[2] as string, headers, body }, bytes: end });
+  if (toHead || status === 204 || status === 304) return done(Buffer.alloc(0), from);
+  if (headers['transfer-encoding'] === 'chunked') return parseChunks(bytes, from, done);
+  const length = Number(headers['content-length']);
+  if (!Number.isInteger(length)) throw new Error(`A reply without framing: ${statusLine}`);
+  if (bytes.length < from + length) return null;
+  return done(bytes.subarray(from, from + length), from + length);
+}
+
+function parseChunks<T>(bytes: Buffer, from: number, done: (body: Buffer, end: number) => T): T | null {
+  const parts: Buffer[] = [];
+  let at = from;
+  for (;;) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd === -1) return null;
+    const text = bytes.toString('latin1', at, lineEnd);
+    if (!/^[0-9a-fA-F]+$/.test(text)) throw new Error(`Not a chunk size: ${JSON.stringify(text)}`);
+    const size = Number.parseInt(text, 16);
+    const end = lineEnd + 2 + size;
+    if (bytes.length < end + 2) return null;
+    if (bytes.toString('latin1', end, end + 2) !== '\r\n') throw new Error('A chunk does not end where it says');
+    if (size === 0) return done(Buffer.concat(parts), end + 2);
+    parts.push(bytes.subarray(lineEnd + 2, end));
+    at = end + 2;
+  }
+}
