@@ -1,4 +1,5 @@
 import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { withContentAsText, withThinkingParts } from './thinking.ts';
 
 /** OpenAI parameters that Mistral answers with 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
 const refused = [
@@ -26,5 +27,8 @@ export const mistralAi = openAiCompatible({
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
+    request: withThinkingParts,
+    reply: withContentAsText,
   },
+  chatExtras: ['reasoning_content'],
 });

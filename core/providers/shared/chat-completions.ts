@@ -16,9 +16,13 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
       let body = withUsageInStream(params, quirks);
       body = withRenames(body, quirks, call);
       body = withoutRefused(body, quirks, call);
-      return quirks.developerAsSystem ? withSystemRole(body, call) : body;
+      body = quirks.developerAsSystem ? withSystemRole(body, call) : body;
+      return quirks.request ? quirks.request(body) : body;
     },
-    fromProvider: (reply, call) => (quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(reply) : reply),
+    fromProvider: (reply, call) => {
+      const body = quirks.reply ? quirks.reply(reply) : reply;
+      return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(body) : body;
+    },
     translateStream: (call) => chatStream(quirks, call),
     usage: usageOfReply,
     streamReader: () => chatStreamReader(id),

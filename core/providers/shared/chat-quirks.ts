@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../contract/json.ts';
+
 /** How a provider's chat and text completions differ from OpenAI's. Everything absent = no difference. */
 export interface ChatQuirks {
   /** Parameters under another name there: OpenAI's name → the provider's. */
@@ -13,4 +15,8 @@ export interface ChatQuirks {
   readonly streamUsage?: 'on-request' | 'always';
   /** True when its finish reasons are its own words, so that strict callers need them mapped. */
   readonly ownFinishReasons?: boolean;
+  /** What else has to change in a request; must return the same object when nothing does. */
+  readonly request?: (params: JsonObject) => JsonObject;
+  /** What else has to change in a reply or one chunk of it; must return the same object when nothing does. */
+  readonly reply?: (reply: JsonObject) => JsonObject;
 }

@@ -12,14 +12,15 @@ import { asksForUsage } from './chat-request.ts';
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
   const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
   const mapsReasons = quirks.ownFinishReasons === true && call.strict;
-  if (!hidesUsage && !mapsReasons) return null;
+  const { reply } = quirks;
+  if (!hidesUsage && !mapsReasons && !reply) return null;
   return {
     push(event) {
       const { data } = event;
       if (!isObject(data)) return [event];
       if (hidesUsage && isUsageChunk(data)) return [];
-      if (!mapsReasons) return [event];
-      const mapped = withMappedFinishReasons(data);
+      const shaped = reply ? reply(data) : data;
+      const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;
       return mapped === data ? [event] : [{ event: event.event, data: mapped }];
     },
     end: () => [],

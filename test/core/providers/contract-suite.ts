@@ -39,8 +39,9 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 
   describe(`provider ${adapter.id}`, () => {
     describe('as a folder', () => {
+      const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', adapter.id, 'README.md'), 'utf8');
+
       it('explains itself in a dated README', () => {
-        const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', adapter.id, 'README.md'), 'utf8');
         expect(readme).toContain(`\`${adapter.id}\``);
         expect(readme).toMatch(/20\d\d-\d\d-\d\d/);
       });

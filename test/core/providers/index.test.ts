@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import type { Operation } from '../../../core/contract/provider.ts';
 import { providers } from '../../../core/providers/index.ts';
@@ -24,6 +25,22 @@ describe('the list of providers', () => {
       [...providers.values()].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
     );
     expect(withMessages).toEqual(withChat);
+  });
+});
+
+describe('example configs in the READMEs', () => {
+  const examples = [...providers.keys()].flatMap((id) => {
+    const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', id, 'README.md'), 'utf8');
+    const example = /## Example config\s+```json\n([\s\S]*?)```/.exec(readme)?.[1];
+    return example === undefined ? [] : [[id, example] as const];
+  });
+
+  it('are there', () => {
+    expect(examples.length).toBeGreaterThanOrEqual(11);
+  });
+
+  it.each(examples)('of %s is accepted', (id, example) => {
+    expect(parseGatewayConfig(JSON.parse(example))).toMatchObject({ config: { provider: id } });
   });
 });
 

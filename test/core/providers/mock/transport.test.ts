@@ -152,7 +152,8 @@ describe('faults on demand', () => {
 
 describe('timing and flow', () => {
   it('waits before the head and between events', () => {
-    const { clock, recording } = play({ model: 'echo;delay=200;cadence=50', messages: hello, stream: true });
+    const timeouts = { connectMs: 0, firstByteMs: 9_000, idleMs: 9_000, totalMs: 9_000 };
+    const { clock, recording } = play({ model: 'echo;delay=200;cadence=50', messages: hello, stream: true }, { timeouts });
     clock.advance(199);
     expect(recording.status).toBe(null);
     clock.advance(1);
