@@ -119,6 +119,8 @@ export interface PlanSource {
 /** Takes the record of each request; returns once it is safe from a crash of this process. */
 export interface Journal {
   append(record: RequestRecord): void;
+  /** False: the next record may find no place, so requests that must be counted are refused. */
+  healthy(): boolean;
 }
 
 export interface Clock {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/http.ts';
 import type { Reply } from '../contract/plugin.ts';
-import type { UpstreamTransport } from '../contract/upstream.ts';
+import { internalTenant, type UpstreamTransport } from '../contract/upstream.ts';
 import { passedHeaders } from './reply-headers.ts';
 
 export interface ForwardOptions {
@@ -44,7 +44,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
     }
     const exchange = options.transport.send(
       {
-        tenant: 'control-plane',
+        tenant: internalTenant,
         origin: options.controlPlaneUrl,
         path: request.path + (request.query === '' ? '' : `?${request.query}`),
         method: request.method,

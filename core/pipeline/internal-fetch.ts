@@ -1,6 +1,6 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { InternalFetch } from '../contract/internal-api.ts';
-import type { UpstreamTransport } from '../contract/upstream.ts';
+import { internalTenant, type UpstreamTransport } from '../contract/upstream.ts';
 
 const replyBytesMax = 64 * 1024 * 1024;
 
@@ -16,7 +16,7 @@ export function createInternalFetch(transport: UpstreamTransport, controlPlaneUr
       let size = 0;
       const exchange = transport.send(
         {
-          tenant: 'internal',
+          tenant: internalTenant,
           origin: controlPlaneUrl,
           path,
           method,

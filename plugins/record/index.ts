@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
 import { definePlugin } from '../../core/contract/plugin.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 
@@ -9,7 +10,14 @@ export const record = definePlugin({
   stage: 'record',
   config: v.optional(v.strictObject({})),
   onConfig(_config, _scope, services) {
-    return { onEnd: (ctx, outcome) => services.journal.append(toRecord(ctx, outcome, services.clock.elapsed())) };
+    const { journal, clock } = services;
+    return {
+      onRequest() {
+        // What cannot be counted is not served: a full disk must not turn into free calls.
+        if (!journal.healthy()) throw new GatewayError('unavailable', { retryAfterMs: 5000, detail: 'the record spool is full' });
+      },
+      onEnd: (ctx, outcome) => journal.append(toRecord(ctx, outcome, clock.elapsed())),
+    };
   },
 });
 

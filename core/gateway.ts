@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '../config/settings.ts';
+import { version } from '../config/version.ts';
+import { builtInPlugins } from '../plugins/index.ts';
+import { toRecord } from '../plugins/record/index.ts';
+import { RequestContext } from './contract/context.ts';
+import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
+import { GatewayError } from './contract/errors.ts';
+import type { InboundRequest } from './contract/http.ts';
+import { isObject } from './contract/json.ts';
+import { checkOutboundUrl, parseTrustedHosts } from './contract/outbound-url.ts';
+import type { Journal, Services } from './contract/plugin.ts';
+import type { Credentials } from './contract/provider.ts';
+import { deriveKey, Secret, unseal } from './contract/secret.ts';
+import type { UpstreamTransport } from './contract/upstream.ts';
+import { matchEndpoint } from './endpoints/index.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
+import { errorReply } from './http/write-error.ts';
+import { startJournal } from './journal/start-journal.ts';
+import { loadPlugins } from './load-plugins.ts';
+import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
+import { createForward } from './pipeline/forward-to-control-plane.ts';
+import { readGatewayHeaders } from './pipeline/gateway-headers.ts';
+import { createInternalFetch } from './pipeline/internal-fetch.ts';
+import { PlanStore } from './pipeline/plan-store.ts';
+import { createResolver } from './pipeline/resolve-target.ts';
+import { createHandler } from './pipeline/run.ts';
+import { traceIdOf } from './pipeline/trace-id.ts';
+import { providers } from './providers/index.ts';
+import { mockOrigin } from './providers/mock/index.ts';
+import { mockTransport } from './providers/mock/transport.ts';
+import { createIpcBus } from './snapshot/ipc-bus.ts';
+import { createNatsBus } from './snapshot/nats-bus.ts';
+import { startSnapshot } from './snapshot/start-snapshot.ts';
+import type { ProcessLog } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { createMetricsPeer } from './telemetry/metrics-ipc.ts';
+import { createTransport } from './upstream/transport.ts';
+
+export interface Gateway {
+  readonly port: number;
+  /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
+  close(): Promise<void>;
+}
+
+const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+
+/** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
+const lastShipmentMs = 3000;
+
+/** The composition root of the data plane: every part is made here, once, and handed what it needs. */
+export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
+  const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
+  const trusted = parseTrustedHosts(settings.trustedCustomHosts);
+  const transport: UpstreamTransport = mockTransport(
+    createTransport({
+      trusted,
+      internalOrigins: [settings.controlPlaneUrl],
+      onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
+    }),
+  );
+  const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
+  const bus =
+    settings.natsUrl === null ? createIpcBus(process) : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
+  const metrics = createMetrics(slot);
+  const peer = createMetricsPeer(process, metrics);
+  const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
+  const journal: Journal = {
+    append(record) {
+      spool.append(record);
+      metrics.observe(record);
+    },
+    healthy: () => spool.healthy(),
+  };
+  const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+
+  let slots = 0;
+  const services: Services = {
+    documents: snapshot.documents,
+    journal,
+    log,
+    clock,
+    newId: () => randomUUID(),
+    random: Math.random,
+    newSlot: () => slots++,
+    // Set below: plugins are compiled with their services, and plans from the plugins.
+    plans: undefined as unknown as PlanStore,
+    apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
+    isProvider: (id) => providers.has(id),
+    checkCustomHost(url) {
+      const check = checkOutboundUrl(url, { trusted });
+      return check.ok ? null : check.reason;
+    },
+  };
+  const chain = compileChain(mergePlugins(builtInPlugins, await loadPlugins(settings.plugins)), services);
+  const plans = new PlanStore(chain, services, settings.documentCacheEntries);
+  Object.assign(services, { plans });
+
+  const resolve = createResolver({
+    providers,
+    documents: snapshot.documents,
+    openSecrets: secretOpener(settings.clusterKey),
+    parseBaseUrl(url) {
+      if (url === mockOrigin) return { origin: mockOrigin, path: '' };
+      const check = checkOutboundUrl(url, { trusted });
+      if (!check.ok)
+        throw new GatewayError('invalid_custom_host', {
+          message: `Invalid custom host: it ${check.reason}`,
+          param: 'custom_host',
+        });
+      return { origin: check.url.origin, path: check.url.basePath };
+    },
+    now: clock.now,
+  });
+  const handle = createHandler({
+    chain,
+    plans,
+    services,
+    prefixes,
+    jsonBodyBytesMax: settings.jsonBodyBytesMax,
+    match: matchEndpoint,
+    errorReply,
+    forwardToControlPlane: createForward({ transport, controlPlaneUrl: settings.controlPlaneUrl, errorReply }),
+    dispatcher: {
+      transport,
+      resolve,
+      services,
+      outgoing: {
+        prefixes,
+        timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
+        streamedBodyBytesMax: settings.streamedBodyBytesMax,
+        now: clock.now,
+        newId: services.newId,
+      },
+    },
+  });
+
+  let draining = false;
+  const server: HttpServer = await createHttpServer({
+    settings,
+    handle,
+    refused: (error, request) => journal.append(refusal(error, request)),
+    builtIns: {
+      version,
+      ready: () => !draining && snapshot.ready(),
+      metrics: settings.metrics ? () => peer.gather() : null,
+    },
+    failed: (where, error) =>
+      log.error(
+        { where, reason: error instanceof Error ? (error.stack ?? error.message) : String(error) },
+        'the HTTP edge failed',
+      ),
+  });
+  metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
+  metrics.gauge('connections', 'Open client connections', () => server.connections);
+  const port = await server.listen(settings.host, settings.port);
+  log.info({ port, binary: server.uwsName }, 'the gateway listens');
+
+  return {
+    port,
+    async close() {
+      draining = true;
+      const all = await server.drain(settings.drainTimeoutMs);
+      if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
+      server.close();
+      plans.close();
+      await spool.close(lastShipmentMs);
+      await snapshot.close();
+      peer.close();
+      await transport.close();
+    },
+  };
+
+  /** The record of a request that never reached the pipeline. */
+  function refusal(error: GatewayError, request: InboundRequest) {
+    const { values, prefix } = readGatewayHeaders(request.headers, prefixes);
+    const id = randomUUID();
+    const ctx = new RequestContext({
+      id,
+      receivedAtMs: clock.now(),
+      request,
+      gatewayHeaders: values,
+      headerPrefix: prefix,
+      endpoint: null,
+      plan: plans.base,
+      traceId: traceIdOf(values, request, id),
+    });
+    ctx.startedAtMs = clock.elapsed();
+    return toRecord(ctx, { kind: 'refused', status: error.status, error }, ctx.startedAtMs);
+  }
+}
+
+/** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
+function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return (document) => {
+    if (document.secrets === null) return {};
+    const opened: unknown = JSON.parse(unseal(key, document.secrets, `provider/${document.id}`).toString('utf8'));
+    const credentials: Record<string, Secret> = {};
+    for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
+      if (typeof value === 'string') credentials[name] = new Secret(value);
+    }
+    return credentials;
+  };
+}

@@ -1,0 +1,65 @@
+import { loadSettings, SettingsError } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { exitCodes } from './contract/process-messages.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+import { createLog } from './telemetry/log.ts';
+
+/** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
+async function main(): Promise<void> {
+  const settings = readSettings();
+  const slot = Number(process.env.SLOT ?? '0');
+  const log = createLog({
+    level: settings.logLevel,
+    name: 'gateway',
+    slot,
+    headerPrefixes: [settings.headerPrefix, ...settings.headerPrefixAliases],
+  });
+  let gateway: Gateway | null = null;
+  let stopping = false;
+  const exit = (code: number): void => {
+    log.flush();
+    process.exit(code);
+  };
+  const stop = (): void => {
+    // A second signal means now.
+    if (stopping) exit(1);
+    stopping = true;
+    void (gateway?.close() ?? Promise.resolve()).then(
+      () => exit(0),
+      () => exit(1),
+    );
+  };
+  process.on('SIGTERM', stop);
+  // A terminal's ^C reaches the whole process group; under a supervisor that one alone decides who stops when.
+  process.on('SIGINT', () => process.send ?? stop());
+  if (process.send) process.on('disconnect', () => exit(1));
+  process.on('unhandledRejection', (reason) => {
+    log.error(
+      { reason: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason) },
+      'a promise was rejected and nobody looked',
+    );
+  });
+
+  try {
+    gateway = await startGateway(settings, slot, log);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
+    process.stderr.write(`${message}\n`);
+    exit(exitCodes.configuration);
+    return;
+  }
+  process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
+}
+
+function readSettings(): Settings {
+  try {
+    return loadSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.faults.join('\n')}\n`);
+    process.exit(exitCodes.configuration);
+  }
+}
+
+await main();
