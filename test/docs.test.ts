@@ -1,0 +1,39 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { version } from '../config/version.ts';
+import { errorsMarkdown, settingsMarkdown, tableBelow } from './support/doc-tables.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'DECISIONS.md', 'CHANGELOG.md'];
+
+describe('documents', () => {
+  it('README lists exactly the settings there are, with their defaults and meanings', () => {
+    expect(tableBelow(read('README.md'), 'Settings')).toBe(settingsMarkdown());
+  });
+
+  it('ARCHITECTURE lists exactly the error codes there are', () => {
+    expect(tableBelow(read('ARCHITECTURE.md'), 'Errors')).toBe(errorsMarkdown());
+  });
+
+  it('README names the two commands that must work on a fresh machine', () => {
+    expect(read('README.md')).toContain("npx -y -p node@22 -c 'npm ci && npm start'");
+    expect(read('README.md')).toContain("npx -y -p node@22 -c 'npm cit'");
+  });
+
+  it('CHANGELOG has an entry for the version of the package', () => {
+    expect(read('CHANGELOG.md')).toMatch(new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b`, 'm'));
+  });
+
+  it.each(documents)('%s links only to files that are there', (name) => {
+    const targets = [...read(name).matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map((match) => match[1] as string);
+    expect(targets.filter((target) => !existsSync(join(root, dirname(name), target)))).toEqual([]);
+  });
+
+  it.each(documents)('%s names only npm scripts that are there', (name) => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const named = [...read(name).matchAll(/npm run ([a-z:]+)/g)].map((match) => match[1] as string);
+    expect(named.filter((script) => !(script in scripts))).toEqual([]);
+  });
+});

@@ -1,0 +1,36 @@
+import { type Setting, settingsTable } from '../../config/settings-table.ts';
+import { errorTable } from '../../core/contract/errors.ts';
+
+/** The settings as README shows them. */
+export function settingsMarkdown(): string {
+  const rows = (Object.values(settingsTable) as Setting<unknown>[]).map((row) => {
+    const shown = row.defaultShown ?? (row.default === null ? 'unset' : `\`${row.default}\``);
+    return `| \`${row.name}\` | ${shown} | ${row.meaning} |`;
+  });
+  return ['| Name | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** The errors as ARCHITECTURE shows them. */
+export function errorsMarkdown(): string {
+  const rows = Object.entries(errorTable).map(
+    ([code, row]) =>
+      `| \`${code}\` | ${row.status} | ${row.source} | ${row.retryable ? 'yes' : 'no'} | \`${row.type}\` | ${row.public} |`,
+  );
+  return [
+    '| Code | Status | Whose fault | Try again | `error.type` | What the caller reads |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+/** The first Markdown table below the heading with this text; empty when there is none. */
+export function tableBelow(document: string, heading: string): string {
+  const lines = document.split('\n');
+  const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
+  const section = lines.slice(start + 1, start === -1 ? 0 : undefined);
+  const first = section.findIndex((line) => line.startsWith('|') || /^#+ /.test(line));
+  if (first === -1) return '';
+  const rest = section.slice(first);
+  const end = rest.findIndex((line) => !line.startsWith('|'));
+  return rest.slice(0, end === -1 ? undefined : end).join('\n');
+}
