@@ -170,6 +170,19 @@ describe('messages', () => {
     expect(adapted).toEqual(['messages.tool_calls']);
   });
 
+  it('keeps the results of each round of tool calls behind their own calls', () => {
+    const round = (id: string) => [
+      { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'a', arguments: '{}' } }] },
+      { role: 'tool', tool_call_id: id, content: id },
+    ];
+    const { body } = sent({ model: 'claude-opus-4-5', messages: [...hello, ...round('t1'), ...round('t2')] });
+    expect((body.messages as JsonObject[]).slice(2).map((turn) => [turn.role, turn.content])).toEqual([
+      ['user', [{ type: 'tool_result', tool_use_id: 't1', content: 't1' }]],
+      ['assistant', [{ type: 'tool_use', id: 't2', name: 'a', input: {} }]],
+      ['user', [{ type: 'tool_result', tool_use_id: 't2', content: 't2' }]],
+    ]);
+  });
+
   it('leaves out turns the provider would refuse as empty', () => {
     const { body, adapted } = sent({
       model: 'claude-opus-4-5',
