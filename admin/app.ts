@@ -11,6 +11,10 @@ import { adminRoutes } from './resources/index.ts';
 export function createApp(services: AdminServices): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'success', message: 'Server is healthy' }));
+  app.get('/ready', async (c) => {
+    await services.database.em().execute('select 1');
+    return c.json({ status: 'success', message: 'The control plane is ready' });
+  });
   app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
   for (const route of adminRoutes) {
     const serve = serveRoute(route, services);

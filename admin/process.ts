@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { ChangeNotice } from '../core/contract/documents.ts';
 import { BootstrapFault } from './bootstrap/first-start.ts';
+import { isDatabaseAway } from './db/is-database-away.ts';
 import { createLog } from './log.ts';
 import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
 
@@ -28,13 +30,21 @@ export async function runProcess(): Promise<void> {
   if (process.send) process.on('disconnect', stop);
 
   const publish = (notice: ChangeNotice) => void process.send?.({ type: 'svc.changes', notice }, undefined, {}, () => {});
-  try {
-    plane = await startControlPlane(settings, { log, publish });
-  } catch (error) {
-    const fault = faultOf(error);
-    log.error({ cause: error instanceof Error ? error.message : String(error) }, 'the control plane cannot start');
-    if (fault !== null) process.stderr.write(`${fault}\n`);
-    process.exit(fault === null ? 1 : exitConfiguration);
+  while (plane === null) {
+    try {
+      plane = await startControlPlane(settings, { log, publish });
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      if (isDatabaseAway(error) && settings.databaseUrl !== null) {
+        log.warn({ cause }, 'the database is away; trying again');
+        await sleep(200 + Math.random() * 800);
+        continue;
+      }
+      log.error({ cause }, 'the control plane cannot start');
+      const fault = faultOf(error);
+      if (fault !== null) process.stderr.write(`${fault}\n`);
+      process.exit(fault === null ? 1 : exitConfiguration);
+    }
   }
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
   process.send?.({ type: 'ready', role: 'control-plane', port: plane.port });

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
@@ -8,6 +9,7 @@ import { createApp } from './app.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { openDatabase } from './db/open-database.ts';
 import type { AdminServices } from './http/route.ts';
+import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createVault } from './secrets/vault.ts';
 
@@ -21,6 +23,8 @@ export interface ControlPlane {
   readonly port: number;
   /** Keys made by a first start; null on every later one. */
   readonly firstKeys: FirstKeys | null;
+  /** For programs that look after the installation, and for tests. */
+  readonly services: AdminServices;
   /** Stops accepting, lets running requests finish, publishes what is committed, closes the database. */
   close(): Promise<void>;
 }
@@ -33,28 +37,30 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const database = await openDatabase(settings, deps.log);
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
+  const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper });
-    const relay = startRelay(database, deps.publish ?? (() => {}), deps.log);
+    const publish = (notice: ChangeNotice) => {
+      deps.publish?.(notice);
+      nats?.publish(notice);
+    };
+    const relay = startRelay(database, publish, deps.log);
     const services: AdminServices = { settings, log: deps.log, database, vault, apiKeyPepper, wakeRelay: () => relay.wake() };
-    const server = createAdaptorServer({ fetch: createApp(services).fetch });
+    const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {
-      await new Promise((resolve) => {
-        server.close(resolve);
-        if ('closeIdleConnections' in server) server.closeIdleConnections();
-      });
+      await closeServer(server);
       await relay.close();
+      await nats?.close();
       await database.close();
     };
-    return { port, firstKeys, close };
+    return { port, firstKeys, services, close };
   } catch (error) {
+    await nats?.close();
     await database.close();
     throw error;
   }
 }
-
-type Server = ReturnType<typeof createAdaptorServer>;
 
 function listen(server: Server, settings: Settings): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -63,5 +69,21 @@ function listen(server: Server, settings: Settings): Promise<number> {
     server.listen({ host: settings.host, port: settings.controlPlanePort, exclusive: true }, () => {
       resolve((server.address() as AddressInfo).port);
     });
+  });
+}
+
+/** How long running requests may still take once the server is told to stop. */
+const finishMs = 5_000;
+
+/** Lets running requests finish; connections that are kept alive close as they fall idle. */
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), finishMs);
+    server.on('request', (_, reply) => reply.once('close', () => setImmediate(() => server.closeIdleConnections())));
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
   });
 }

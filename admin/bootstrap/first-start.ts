@@ -1,18 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/api-key.ts';
-import { scopesByType } from '../access/scopes.ts';
+import type { ApiKeyKind } from '../../core/contract/api-key.ts';
 import { newId } from '../db/new-id.ts';
-import type { Database, EntityManager } from '../db/open-database.ts';
-import { type Change, writeChange } from '../db/write-change.ts';
-import { type ApiKeyType, apiKeys } from '../resources/api-keys/entity.ts';
-import { integrationWorkspaces } from '../resources/integrations/entity.ts';
-import { createIntegration } from '../resources/integrations/service.ts';
+import type { Database } from '../db/open-database.ts';
+import { writeChange } from '../db/write-change.ts';
 import { organisations } from '../resources/organisations/entity.ts';
-import { createProvider } from '../resources/providers/service.ts';
-import { workspaces } from '../resources/workspaces/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { createOrganisation, type FirstItems, isKeyOfKind } from './create-organisation.ts';
 
 /** What a first start made, as it stands in `first-keys.json`. */
 export interface FirstKeys {
@@ -60,15 +55,8 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
     await writeChange(em, audit, null, async (change) => {
       await change.tx.execute('select pg_advisory_xact_lock(?)', [bootstrapLock]);
       if ((await change.tx.count(organisations)) > 0) throw new AlreadyDone();
-      const workspaceId = await createTenant(change, stores.vault, organisationId);
-      const admin = given.admin ?? newApiKey('admin').text;
-      const workspace = given.workspace ?? newApiKey('ws').text;
-      addKey(change.tx, stores.apiKeyPepper, { organisationId, workspaceId: null }, 'organisation-service', admin);
-      addKey(change.tx, stores.apiKeyPepper, { organisationId, workspaceId }, 'workspace-service', workspace);
-      for (const text of [admin, workspace]) change.emit({ kind: 'api-key', id: parseApiKey(text)?.id ?? '', op: 'upsert' });
-      change.about(organisationId);
-      keys = toFirstKeys(settings, admin, workspace, workspaceId);
-      await change.tx.flush();
+      const sent = { id: organisationId, name: 'Default organisation', adminKey: given.admin, workspaceKey: given.workspace };
+      keys = toFirstKeys(settings, await createOrganisation(change, stores.vault, stores.apiKeyPepper, sent));
       await writeKeys(settings.dataDir, keys);
     });
   } catch (error) {
@@ -83,86 +71,16 @@ const bootstrapLock = 4_715_002;
 
 class AlreadyDone extends Error {}
 
-async function createTenant(change: Change, vault: Vault, organisationId: string): Promise<string> {
-  const { tx } = change;
-  const now = new Date();
-  const times = { createdAt: now, lastUpdatedAt: now };
-  tx.create(organisations, { id: organisationId, name: 'Default organisation', ...times });
-  await tx.flush();
-  await vault.addDataKey(tx, organisationId);
-  const workspaceId = newId();
-  tx.create(workspaces, {
-    id: workspaceId,
-    organisationId,
-    slug: 'ws-default',
-    name: 'Default workspace',
-    description: null,
-    icon: null,
-    isDefault: true,
-    metadata: {},
-    status: 'active',
-    ...times,
-  });
-  await tx.flush();
-  change.emit({ kind: 'workspace', id: workspaceId, op: 'upsert' });
-  const mock = await createIntegration(change, vault, {
-    organisationId,
-    workspaceId: null,
-    name: 'Mock',
-    slug: 'mock',
-    aiProviderId: 'mock',
-    key: null,
-    description: 'Built in: answers without a provider account',
-    configurations: {},
-  });
-  tx.create(integrationWorkspaces, { integrationId: mock.id, workspaceId, organisationId, enabled: true, ...times });
-  await createProvider(change, { organisationId, workspaceId }, { name: 'Mock', slug: 'mock', integrationId: mock.id });
-  return workspaceId;
-}
-
-function addKey(
-  tx: EntityManager,
-  pepper: Uint8Array,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
-  type: ApiKeyType,
-  text: string,
-): void {
-  const key = parseApiKey(text);
-  if (!key) throw new Error('the bootstrap key is not in the key format');
-  const now = new Date();
-  tx.create(apiKeys, {
-    ...tenant,
-    id: newId(),
-    userId: null,
-    type,
-    name: type === 'organisation-service' ? 'First admin key' : 'First workspace key',
-    description: null,
-    publicId: key.id,
-    digest: digestSecret(pepper, key.secret),
-    lastCharacters: text.slice(-4),
-    previousDigest: null,
-    previousExpiresAt: null,
-    scopes: [...scopesByType[type]],
-    defaultConfigId: null,
-    defaultMetadata: {},
-    allowConfigOverride: true,
-    creationMode: 'auto',
-    expiresAt: null,
-    createdAt: now,
-    lastUpdatedAt: now,
-  });
-}
-
-function toFirstKeys(settings: Settings, admin: string, workspace: string, workspaceId: string): FirstKeys {
+function toFirstKeys(settings: Settings, made: FirstItems): FirstKeys {
   const anyHost = settings.host === '0.0.0.0' || settings.host === '::';
   const host = anyHost ? '127.0.0.1' : settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const scheme = settings.tlsCert ? 'https' : 'http';
   return {
     base_url: `${scheme}://${host}:${settings.port}/v1`,
     control_plane_url: settings.controlPlaneUrl,
-    admin_key: admin,
-    workspace_key: workspace,
-    workspace_id: workspaceId,
+    admin_key: made.adminKey,
+    workspace_key: made.workspaceKey,
+    workspace_id: made.workspaceId,
   };
 }
 
@@ -173,6 +91,6 @@ async function writeKeys(directory: string, keys: FirstKeys): Promise<void> {
 
 function checkGiven(setting: string, text: string | null, kind: ApiKeyKind): string | null {
   if (text === null) return null;
-  if (parseApiKey(text)?.kind === kind) return text;
+  if (isKeyOfKind(text, kind)) return text;
   throw new BootstrapFault(`${setting}: a key of the form svc_${kind}_… is expected; \`npm run new:key\` prints one`);
 }

@@ -53,11 +53,21 @@ export function startRelay(database: Database, publish: (notice: ChangeNotice) =
 
 const batchSize = 1_000;
 
+/** How many of the newest changes stay to be asked for. */
+const keptChanges = 100_000;
+const pruneEvery = 1_000;
+
 async function publishSome(database: Database, publish: (notice: ChangeNotice) => void): Promise<number> {
   const em = database.em();
   const rows = await em.find(outbox, { publishedAt: null }, { orderBy: { revision: 'asc' }, limit: batchSize });
   for (const { revision, kind, documentId, op } of rows) publish({ revision, kind, id: documentId, op });
+  const first = rows[0];
   const last = rows.at(-1);
-  if (last) await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
+  if (!first || !last) return 0;
+  await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
+  // Now and then old rows go: a gateway that was away for longer reads everything again.
+  if (Math.floor(last.revision / pruneEvery) > Math.floor((first.revision - 1) / pruneEvery)) {
+    await em.nativeDelete(outbox, { revision: { $lte: last.revision - keptChanges } });
+  }
   return rows.length;
 }

@@ -1,0 +1,129 @@
+import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/api-key.ts';
+import { scopesByType } from '../access/scopes.ts';
+import { newId } from '../db/new-id.ts';
+import type { Change } from '../db/write-change.ts';
+import { type ApiKeyType, apiKeys } from '../resources/api-keys/entity.ts';
+import { integrationWorkspaces } from '../resources/integrations/entity.ts';
+import { createIntegration } from '../resources/integrations/service.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { createProvider } from '../resources/providers/service.ts';
+import { workspaces } from '../resources/workspaces/entity.ts';
+import type { Vault } from '../secrets/vault.ts';
+
+export interface NewOrganisation {
+  readonly id: string;
+  readonly name: string;
+  /** Texts of its first keys; null makes one. */
+  readonly adminKey: string | null;
+  readonly workspaceKey: string | null;
+}
+
+export interface FirstItems {
+  readonly adminKey: string;
+  readonly workspaceKey: string;
+  readonly workspaceId: string;
+}
+
+/**
+ * An organisation that works at once: a data key, a default workspace, an admin key with every scope, a workspace key, and the
+ * built-in `mock` provider. Nothing else.
+ */
+export async function createOrganisation(
+  change: Change,
+  vault: Vault,
+  pepper: Uint8Array,
+  sent: NewOrganisation,
+): Promise<FirstItems> {
+  const { tx } = change;
+  const now = new Date();
+  tx.create(organisations, { id: sent.id, name: sent.name, createdAt: now, lastUpdatedAt: now });
+  await tx.flush();
+  await vault.addDataKey(tx, sent.id);
+  const workspaceId = await addWorkspace(change, sent.id);
+  await addMock(change, vault, sent.id, workspaceId);
+  const adminKey = sent.adminKey ?? newApiKey('admin').text;
+  const workspaceKey = sent.workspaceKey ?? newApiKey('ws').text;
+  const organisationId = sent.id;
+  addKey(change, pepper, { organisationId, workspaceId: null }, 'organisation-service', adminKey);
+  addKey(change, pepper, { organisationId, workspaceId }, 'workspace-service', workspaceKey);
+  await tx.flush();
+  change.about(sent.id);
+  return { adminKey, workspaceKey, workspaceId };
+}
+
+/** Whether a text is a key of this kind in the key format. */
+export function isKeyOfKind(text: string, kind: ApiKeyKind): boolean {
+  return parseApiKey(text)?.kind === kind;
+}
+
+async function addWorkspace(change: Change, organisationId: string): Promise<string> {
+  const now = new Date();
+  const id = newId();
+  change.tx.create(workspaces, {
+    id,
+    organisationId,
+    slug: 'ws-default',
+    name: 'Default workspace',
+    description: null,
+    icon: null,
+    isDefault: true,
+    metadata: {},
+    status: 'active',
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await change.tx.flush();
+  change.emit({ kind: 'workspace', id, op: 'upsert' });
+  return id;
+}
+
+async function addMock(change: Change, vault: Vault, organisationId: string, workspaceId: string): Promise<void> {
+  const now = new Date();
+  const mock = await createIntegration(change, vault, {
+    organisationId,
+    workspaceId: null,
+    name: 'Mock',
+    slug: 'mock',
+    aiProviderId: 'mock',
+    key: null,
+    description: 'Built in: answers without a provider account',
+    configurations: {},
+  });
+  const share = { integrationId: mock.id, workspaceId, organisationId, enabled: true, createdAt: now, lastUpdatedAt: now };
+  change.tx.create(integrationWorkspaces, share);
+  await createProvider(change, { organisationId, workspaceId }, { name: 'Mock', slug: 'mock', integrationId: mock.id });
+}
+
+function addKey(
+  change: Change,
+  pepper: Uint8Array,
+  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+  type: ApiKeyType,
+  text: string,
+): void {
+  const key = parseApiKey(text);
+  if (!key) throw new Error('the bootstrap key is not in the key format');
+  const now = new Date();
+  change.tx.create(apiKeys, {
+    ...tenant,
+    id: newId(),
+    userId: null,
+    type,
+    name: type === 'organisation-service' ? 'First admin key' : 'First workspace key',
+    description: null,
+    publicId: key.id,
+    digest: digestSecret(pepper, key.secret),
+    lastCharacters: text.slice(-4),
+    previousDigest: null,
+    previousExpiresAt: null,
+    scopes: [...scopesByType[type]],
+    defaultConfigId: null,
+    defaultMetadata: {},
+    allowConfigOverride: true,
+    creationMode: 'auto',
+    expiresAt: null,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  change.emit({ kind: 'api-key', id: key.id, op: 'upsert' });
+}

@@ -1,0 +1,60 @@
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { tenantQuery } from '../../http/schemas.ts';
+import { integrationWorkspaces } from './entity.ts';
+import { workspacesBody } from './schema.ts';
+import { findOwnIntegration } from './service.ts';
+import { shareIntegration } from './share.ts';
+
+/** Who may use an organisation's integration (control-plane reference §3.3, `/workspaces`). */
+export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/integrations/:slug/workspaces',
+    scopes: ['organisation_integrations.read'],
+    tenant: 'organisation',
+    resource: 'integrations',
+    action: 'list-workspaces',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const integration = await findOwnIntegration(call.em, call, call.params.slug ?? '');
+      const rows = await call.em.find(
+        integrationWorkspaces,
+        { integrationId: integration.id },
+        { orderBy: { createdAt: 'asc' } },
+      );
+      return {
+        object: 'list',
+        total: rows.length,
+        workspaces: rows.map((row) => ({
+          id: row.workspaceId,
+          enabled: row.enabled,
+          usage_limits: null,
+          rate_limits: null,
+          status: row.enabled ? 'active' : 'archived',
+          created_at: row.createdAt.toISOString(),
+          last_updated_at: row.lastUpdatedAt.toISOString(),
+          last_reset_at: null,
+        })),
+        global_workspace_access: { enabled: integration.globalWorkspaceAccess, usage_limits: null, rate_limits: null },
+      };
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/integrations/:slug/workspaces',
+    scopes: ['organisation_integrations.update'],
+    tenant: 'organisation',
+    resource: 'integrations',
+    action: 'update-workspaces',
+    query: tenantQuery,
+    body: workspacesBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        await shareIntegration(change, integration, call.body);
+      });
+      return {};
+    },
+  }),
+];

@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { isUuid } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { invalid, notFound } from '../../http/errors.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageEntries, pageOf, tenantEntries } from '../../http/schemas.ts';
+import { organisations } from '../organisations/entity.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { requestRecords, type StoredRecord } from './entity.ts';
+import { type LogNames, toLog } from './to-log.ts';
+
+const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
+const traceId = v.pipe(v.string(), v.minLength(1), v.maxLength(255, 'at most 255 characters'));
+
+const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, trace_id: v.optional(traceId) });
+
+const readQuery = v.strictObject({
+  ...tenantEntries,
+  path_format: v.optional(v.picklist(['v1', 'v2'], 'v1 or v2 is expected')),
+  created_at: v.optional(v.string()),
+});
+
+/** What requests left behind (control-plane reference §3.23). */
+export const logRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/logs',
+    scopes: ['logs.list', ...readScopes],
+    tenant: 'either',
+    resource: 'logs',
+    action: 'list',
+    query: listQuery,
+    body: null,
+    async handle(call) {
+      const { em, query } = call;
+      const where = { ...tenantOf(call), ...(query.trace_id === undefined ? {} : { traceId: query.trace_id }) };
+      const [rows, total] = await em.findAndCount(requestRecords, where, {
+        ...pageOf(query),
+        orderBy: { createdAt: 'desc', id: 'asc' },
+      });
+      const data: unknown[] = [];
+      for (const row of rows) data.push(toLog(row, await namesOf(em, row), call.services.settings));
+      return { object: 'list', total, data };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/logs/:id',
+    scopes: readScopes,
+    tenant: 'either',
+    resource: 'logs',
+    action: 'read',
+    query: readQuery,
+    body: null,
+    async handle(call) {
+      const id = call.params.id ?? '';
+      if (id.length > 255) throw invalid('id: at most 255 characters');
+      const row = await findRecord(call.em, tenantOf(call), id);
+      if (!row) throw notFound('Log');
+      return toLog(row, await namesOf(call.em, row), call.services.settings);
+    },
+  }),
+];
+
+interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId?: string;
+}
+
+function tenantOf(call: { readonly organisationId: string; readonly workspaceId: string | null }): Tenant {
+  return { organisationId: call.organisationId, ...(call.workspaceId === null ? {} : { workspaceId: call.workspaceId }) };
+}
+
+/** The record of this id, else the newest one of the trace of this id. */
+async function findRecord(em: EntityManager, tenant: Tenant, id: string): Promise<StoredRecord | null> {
+  const byId = isUuid(id) ? await em.findOne(requestRecords, { ...tenant, id }) : null;
+  if (byId) return byId;
+  return em.findOne(requestRecords, { ...tenant, traceId: id }, { orderBy: { createdAt: 'desc' } });
+}
+
+/** Rows the unit of work has already read are not read again. */
+async function namesOf(em: EntityManager, row: StoredRecord): Promise<LogNames> {
+  const organisation = row.organisationId ? await em.findOne(organisations, row.organisationId) : null;
+  const workspace = row.workspaceId ? await em.findOne(workspaces, row.workspaceId) : null;
+  return { organisationName: organisation?.name ?? null, workspaceSlug: workspace?.slug ?? null };
+}

@@ -1,0 +1,88 @@
+import type { Settings } from '../../../config/settings.ts';
+import type { StoredRecord } from './entity.ts';
+
+/** Names that a record itself does not carry. */
+export interface LogNames {
+  readonly organisationName: string | null;
+  readonly workspaceSlug: string | null;
+}
+
+/**
+ * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
+ * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error` and `attempts` are ours.
+ */
+export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Settings, 'headerPrefix' | 'host' | 'port'>) {
+  const { record } = row;
+  const url = `http://${settings.host}:${settings.port}${record.path}`;
+  const inputTokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens;
+  const createdAt = row.createdAt.toISOString();
+  const gatewayHeaders = {
+    [`${settings.headerPrefix}trace-id`]: record.traceId,
+    ...(record.configSlug === null ? {} : { [`${settings.headerPrefix}config`]: record.configSlug }),
+  };
+  return {
+    _id: row.id,
+    request: { url, method: record.method, headers: {}, body: null, svcHeaders: gatewayHeaders },
+    response: {
+      status: record.status,
+      headers: {},
+      body: null,
+      responseTime: Math.round(record.durationMs),
+      lastUsedOptionJsonPath: record.targetPath ?? 'config',
+    },
+    organisation_id: row.organisationId ?? null,
+    created_at: createdAt,
+    outcome: record.outcome,
+    error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
+    attempts: record.attempts,
+    metrics: {
+      id: row.id,
+      organisation_id: row.organisationId ?? null,
+      organisation_name: names.organisationName,
+      workspace_slug: names.workspaceSlug,
+      created_at: createdAt,
+      is_success: record.outcome === 'success',
+      ai_org: record.provider,
+      ai_model: record.model,
+      req_units: inputTokens,
+      res_units: record.outputTokens,
+      total_units: inputTokens + record.outputTokens,
+      cost: row.costMicroUsd === null || row.costMicroUsd === undefined ? null : row.costMicroUsd / 10_000,
+      cost_currency: 'USD',
+      request_url: url,
+      request_method: record.method,
+      response_status_code: record.status,
+      response_time: Math.round(record.durationMs),
+      is_proxy_call: record.endpoint === 'proxy',
+      cache_status: record.cacheStatus,
+      cache_type: null,
+      stream_mode: record.stream ? 1 : 0,
+      retry_success_count: record.retryAttemptCount,
+      trace_id: record.traceId,
+      internal_trace_id: row.id,
+      span_id: record.spanId,
+      span_name: record.spanName,
+      parent_span_id: record.parentSpanId,
+      mode: record.endpoint,
+      virtual_key: record.providerSlug,
+      config: record.configSlug,
+      config_id: record.configSlug,
+      config_version_id: record.configVersionId,
+      last_used_option_index: lastIndexOf(record.targetPath),
+      prompt_id: null,
+      prompt_slug: null,
+      prompt_version_id: null,
+      api_key_id: record.apiKeyId,
+      user_id: record.userId,
+      source: null,
+      'metadata.key': Object.keys(record.metadata),
+      'metadata.value': Object.values(record.metadata),
+    },
+  };
+}
+
+/** 1 for `config.targets[0].targets[1]`; 0 when there was nothing to choose from. */
+function lastIndexOf(path: string | null): number {
+  const match = /\[(\d+)\][^[]*$/.exec(path ?? '');
+  return match ? Number(match[1]) : 0;
+}
