@@ -39,6 +39,12 @@ export function reasoningText(from: JsonObject): string {
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
+/** What a message or delta says: its content, as text or as a list of parts, or its refusal. */
+export function spokenText(from: JsonObject): string {
+  const parts = Array.isArray(from.content) ? from.content.filter(isObject).map((part) => part.text) : [from.content];
+  return [...parts, from.refusal].filter((part) => typeof part === 'string').join('');
+}
+
 /** Blocks with their signatures where the provider hands them out, else the bare text, which cannot be signed. */
 function thinkingBlocks(message: JsonObject): JsonObject[] {
   const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
@@ -49,8 +55,7 @@ function thinkingBlocks(message: JsonObject): JsonObject[] {
 }
 
 function textBlocks(message: JsonObject): JsonObject[] {
-  const parts = Array.isArray(message.content) ? message.content.filter(isObject).map((part) => part.text) : [message.content];
-  const text = [...parts, message.refusal].filter((part) => typeof part === 'string').join('');
+  const text = spokenText(message);
   return text === '' ? [] : [{ type: 'text', text }];
 }
 

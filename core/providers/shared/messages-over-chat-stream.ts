@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
 import { emptyUsage } from '../../contract/usage.ts';
 import { type BlockSequence, blockSequence } from './messages-block-sequence.ts';
-import { messagesUsage, reasoningText } from './messages-over-chat-reply.ts';
+import { messagesUsage, reasoningText, spokenText } from './messages-over-chat-reply.ts';
 import { stopReasonOf } from './messages-stop-reason.ts';
 
 /**
@@ -82,7 +82,7 @@ function deltaEvents(delta: JsonObject, blocks: BlockSequence): JsonObject[] {
   const nativeBlocks = Array.isArray(delta.content_blocks) ? delta.content_blocks.filter(isObject) : [];
   for (const { delta: piece } of nativeBlocks) if (isObject(piece)) events.push(...thoughtEvents(piece, blocks));
   if (nativeBlocks.length === 0) events.push(...blocks.thinking(reasoningText(delta)));
-  for (const text of [delta.content, delta.refusal]) if (typeof text === 'string') events.push(...blocks.text(text));
+  events.push(...blocks.text(spokenText(delta)));
   for (const toolCall of Array.isArray(delta.tool_calls) ? delta.tool_calls.filter(isObject) : []) {
     events.push(...blocks.tool(toolCall));
   }

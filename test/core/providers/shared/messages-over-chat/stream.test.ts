@@ -155,6 +155,12 @@ describe('thoughts', () => {
   });
 });
 
+it('reads text that comes as a list of parts', () => {
+  const parts = (text: string) => chunk({ content: [{ type: 'text', text }] });
+  const events = translated(operation, [parts('Hel'), parts('lo'), chunk({}, 'stop'), done], call());
+  expect(answersOfEvents('messages', events)[0]?.text).toBe('Hello');
+});
+
 describe('stop reasons', () => {
   it.each([
     ['stop', 'end_turn'],
