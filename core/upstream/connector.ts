@@ -1,5 +1,6 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import { GatewayError } from '../contract/errors.ts';
 import { checkAddress, checkHost, type TrustedHosts } from '../contract/outbound-url.ts';
@@ -12,7 +13,7 @@ export interface ConnectorOptions {
   /** Default: the system's resolver. */
   readonly resolve?: Resolve;
   /** Certificates trusted beside the public ones, PEM. */
-  readonly ca?: string | readonly string[];
+  readonly ca?: readonly string[];
   /** Opens the socket; default undici's connector. */
   readonly dial?: typeof buildConnector;
 }
@@ -46,7 +47,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
     // The deadline of the call covers connecting too; an attempt never outlives its call.
     timeout: 0,
     lookup: guardedLookup(options.resolve ?? resolveWithSystem, judge),
-    ...(options.ca === undefined ? {} : { ca: [...options.ca] }),
+    ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] }),
   }) as (options: buildConnector.Options, callback: buildConnector.Callback) => Socket;
   return (connectOptions, callback) => {
     const reason = internal ? null : checkHost(hostname, port, options.trusted);

@@ -80,10 +80,10 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   return {
     send(call, handler) {
       const refused = refusalOf(call, closing !== null);
-      if (refused !== null) return refuse(handler, refused);
+      if (refused !== null) return refuse(handler, refused, onFault);
       const key = `${call.tenant} ${call.origin}`;
       const pool = pools.get(key) ?? openPool(key, call);
-      if (pool instanceof GatewayError) return refuse(handler, pool);
+      if (pool instanceof GatewayError) return refuse(handler, pool, onFault);
       running++;
       const exchange = new Exchange(call, handler, pool, services);
       exchange.start();
@@ -106,10 +106,15 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
 }
 
 /** An exchange that never began. The handler hears of it once the caller holds its handle. */
-function refuse(handler: UpstreamHandler, error: GatewayError): UpstreamExchange {
+function refuse(handler: UpstreamHandler, error: GatewayError, onFault: (fault: unknown) => void): UpstreamExchange {
   let aborted = false;
   queueMicrotask(() => {
-    if (!aborted) handler.onError(error);
+    if (aborted) return;
+    try {
+      handler.onError(error);
+    } catch (fault) {
+      onFault(fault);
+    }
   });
   return {
     resume: () => {},

@@ -10,7 +10,7 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   const detail = `${code ?? 'no code'}: ${error instanceof Error ? error.message : String(error)}`;
   if (code === null || ourFaults.has(code)) return new GatewayError('internal', { detail, cause: error });
   if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
-  if (isInvalidReply(code, error)) return new GatewayError('upstream_invalid', { detail, cause: error });
+  if (isInvalidReply(code, error as Error, phase)) return new GatewayError('upstream_invalid', { detail, cause: error });
   if (phase === 'head') return new GatewayError('upstream_reset', { detail, cause: error });
   return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
 }
@@ -21,23 +21,30 @@ export function isClosedSocket(error: unknown): boolean {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-/** The reply ended in a reset although no framing said how long it should be. */
+/**
+ * The reply ended in a reset although no framing said how long it should be. (A reset that arrives together with the last bytes
+ * is reported by libuv as a plain end: no one can tell that one.)
+ */
 export function cutByReset(): GatewayError {
   return new GatewayError('upstream_reset', { message: cutShort, detail: 'reset while reading a reply without a length' });
 }
 
-function isInvalidReply(code: string, error: unknown): boolean {
+function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
   // The end came in the middle of a well-formed reply: cut, not garbage.
-  if (code === 'HPE_INVALID_EOF_STATE') return false;
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
-  return code === 'UND_ERR_SOCKET' && (error as Error).message.startsWith('bad ');
+  if (code === parserFault) return !error.message.includes('Invalid EOF state');
+  // undici names every fault in a head that had a length by its length; of a body it means that bytes are missing.
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return phase === 'head';
+  return code === 'UND_ERR_HEADERS_OVERFLOW' || (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad '));
 }
 
 function codeOf(error: unknown): string | null {
-  const code = (error as { code?: unknown } | null)?.code;
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  // undici's parser errors have a name but, as of 7.30, no code.
+  if (name === 'HTTPParserError') return parserFault;
   return typeof code === 'string' ? code : null;
 }
 
+const parserFault = 'HPE';
 const cutShort = 'The provider closed the connection before its reply was complete';
 
 /** undici refused what we handed it, or broke a promise to itself. */

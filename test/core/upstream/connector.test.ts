@@ -1,0 +1,255 @@
+import type { LookupAddress } from 'node:dns';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { buildConnector } from 'undici';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import { internalTenant, type UpstreamTransport } from '../../../core/contract/upstream.ts';
+import type { Resolve } from '../../../core/upstream/connector.ts';
+import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
+import { freePort } from '../../support/free-port.ts';
+import { send } from './outgoing-call.ts';
+import { answers, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+
+const ok = answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+const refused = { code: 'invalid_custom_host', status: 400, message: 'Invalid custom host', param: null, errors: null };
+
+let upstream: RawUpstream;
+const transports: UpstreamTransport[] = [];
+const transportWith = (options: Partial<TransportOptions>) => {
+  const transport = createTransport({ trusted: [], ...options });
+  transports.push(transport);
+  return transport;
+};
+/** A resolver that gives one answer after the other, the last one for ever, and counts. */
+const answering = (...answerList: (readonly string[])[]) => {
+  const asked: string[] = [];
+  const resolve: Resolve = (hostname, callback) => {
+    const given = answerList[Math.min(asked.length, answerList.length - 1)] as readonly string[];
+    asked.push(hostname);
+    const addresses: LookupAddress[] = given.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    setImmediate(() => callback(null, addresses));
+  };
+  return { resolve, asked };
+};
+
+beforeEach(async () => {
+  upstream = await startRawUpstream(ok);
+});
+
+afterEach(async () => {
+  await Promise.all(transports.splice(0).map((transport) => transport.close()));
+  await upstream.close();
+});
+
+describe('literals', () => {
+  it('of private addresses are refused without a connection, in every spelling a URL takes', async () => {
+    const transport = transportWith({});
+    const { port } = upstream;
+    for (const host of [
+      '127.0.0.1',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '127.1',
+      '[::ffff:127.0.0.1]',
+      '[::1]',
+      '0.0.0.0',
+      '[::]',
+      '169.254.169.254',
+    ]) {
+      expect(await send(transport, { origin: `http://${host}:${port}` }).error).toMatchObject(refused);
+    }
+    expect(upstream.connections).toHaveLength(0);
+  });
+
+  it('that are trusted are connected to, on the trusted port only', async () => {
+    const transport = transportWith({ trusted: parseTrustedHosts([`127.0.0.1:${upstream.port}`]) });
+    expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
+    const elsewhere = await startRawUpstream(ok);
+    expect(await send(transport, { origin: elsewhere.origin }).error).toMatchObject(refused);
+    expect(elsewhere.connections).toHaveLength(0);
+    await elsewhere.close();
+  });
+
+  it('are refused with the same words whether anything listens there or not', async () => {
+    const transport = transportWith({});
+    const open = await send(transport, { origin: upstream.origin }).error;
+    const closed = await send(transport, { origin: `http://127.0.0.1:${await freePort()}` }).error;
+    const far = await send(transport, { origin: 'http://10.255.255.1:8080' }).error;
+    const shown = ({ code, status, message, retryable }: typeof open) => [code, status, message, retryable];
+    expect(shown(closed)).toEqual(shown(open));
+    expect(shown(far)).toEqual(shown(open));
+  });
+});
+
+describe('names', () => {
+  it.each([
+    ['a private address', ['10.0.0.1']],
+    ['this machine', ['127.0.0.1']],
+    ['this machine by IPv6', ['::1']],
+    ['a mapped private address', ['::ffff:192.168.0.1']],
+    ['a metadata service', ['169.254.169.254']],
+    ['one public and one private address', ['8.8.8.8', '10.0.0.1']],
+    ['one private and one public address', ['fd00::1', '2606:4700::1111']],
+    ['no address at all, but text', ['localhost']],
+  ])('that resolve to %s are refused without a connection', async (_what, addresses) => {
+    const { resolve } = answering(addresses);
+    const dialled: string[] = [];
+    const transport = transportWith({ resolve, dial: spyingOn(dialled) });
+    expect(await send(transport, { origin: `http://fine.example.com:${upstream.port}` }).error).toMatchObject(refused);
+    expect([dialled, upstream.connections.length]).toEqual([[], 0]);
+  });
+
+  it('that no resolver should be asked for are refused without asking', async () => {
+    const { resolve, asked } = answering(['8.8.8.8']);
+    const transport = transportWith({ resolve });
+    for (const name of ['localhost', 'db.internal', 'metadata.google.internal', 'intranet', 'example.com.', 'printer.local']) {
+      expect(await send(transport, { origin: `http://${name}` }).error).toMatchObject(refused);
+    }
+    for (const port of [22, 25, 6379, 5432, 9200]) {
+      expect(await send(transport, { origin: `http://example.com:${port}` }).error).toMatchObject(refused);
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('are resolved once per connection, which goes to that answer whatever the next one is', async () => {
+    const trusted = parseTrustedHosts([`127.0.0.1:${upstream.port}`]);
+    const { resolve, asked } = answering(['127.0.0.1'], ['127.0.0.2']);
+    const transport = transportWith({ resolve, trusted });
+    const origin = `http://rebind.example.com:${upstream.port}`;
+    expect((await send(transport, { origin }).body).toString()).toBe('ok');
+    // The open connection serves on without a second look-up.
+    expect((await send(transport, { origin }).body).toString()).toBe('ok');
+    expect(asked).toEqual(['rebind.example.com']);
+    expect(upstream.connections[0]?.received).toContain(`host: rebind.example.com:${upstream.port}\r\n`);
+    // The next connection asks again, and is judged again.
+    upstream.connections[0]?.socket.end();
+    await upstream.connections[0]?.closed;
+    expect(await send(transport, { origin }).error).toMatchObject(refused);
+    expect([asked.length, upstream.connections.length]).toEqual([2, 1]);
+  });
+
+  it('that are trusted may be private, but never a metadata service', async () => {
+    const trusted = parseTrustedHosts(['ollama']);
+    const { resolve } = answering(['127.0.0.1'], ['169.254.169.254']);
+    const transport = transportWith({ resolve, trusted });
+    const origin = `http://ollama:${upstream.port}`;
+    const first = send(transport, { origin });
+    expect((await first.body).toString()).toBe('ok');
+    expect(await send(transport, { tenant: 'other', origin }).error).toMatchObject(refused);
+  });
+
+  it('try the next address when one does not answer', async () => {
+    const trusted = parseTrustedHosts(['127.0.0.0/8']);
+    const { resolve } = answering(['127.0.0.2', '127.0.0.1']);
+    const transport = transportWith({ resolve, trusted });
+    expect((await send(transport, { origin: `http://two.example.com:${upstream.port}` }).body).toString()).toBe('ok');
+  });
+});
+
+describe('the peer', () => {
+  it('of an open socket is judged before the first byte: a connection that went elsewhere is dropped silent', async () => {
+    const { resolve } = answering(['8.8.8.8']);
+    // Whatever was asked for, this socket goes to the local server: as a broken resolver, proxy or NAT would.
+    const astray: typeof buildConnector = (options) => {
+      const connect = buildConnector({ ...options, lookup: undefined });
+      return (given, callback) => connect({ ...given, hostname: '127.0.0.1' }, callback);
+    };
+    const transport = transportWith({ resolve, dial: astray });
+    const origin = `http://fine.example.com:${upstream.port}`;
+    const error = await send(transport, { origin }).error;
+    expect(error).toMatchObject(refused);
+    expect(error.detail).toContain('127.0.0.1');
+    const secure = await startRawUpstream(ok);
+    expect(await send(transport, { origin: `https://fine.example.com:${secure.port}` }).error).toMatchObject(refused);
+    for (const { connections } of [upstream, secure]) {
+      await connections[0]?.closed;
+      expect(connections[0]?.received).toBe('');
+    }
+    await secure.close();
+  });
+});
+
+describe('our own control plane', () => {
+  it('is open to the internal tenant alone', async () => {
+    const transport = transportWith({ internalOrigins: [`${upstream.origin}/`] });
+    expect((await send(transport, { tenant: internalTenant, origin: upstream.origin }).body).toString()).toBe('ok');
+    for (const tenant of ['', 'tenant-a', `${internalTenant} `]) {
+      expect(await send(transport, { tenant, origin: upstream.origin }).error).toMatchObject(refused);
+    }
+    expect(await send(transport, { tenant: internalTenant, origin: `http://127.0.0.2:${upstream.port}` }).error).toMatchObject(
+      refused,
+    );
+    expect(upstream.connections).toHaveLength(1);
+  });
+});
+
+describe('origins', () => {
+  it('are nothing but scheme, host and port', async () => {
+    const transport = transportWith({ trusted: parseTrustedHosts(['127.0.0.1']) });
+    const { port } = upstream;
+    for (const origin of [
+      `http://127.0.0.1:${port}/v1`,
+      `http://127.0.0.1:${port}?a`,
+      `http://127.0.0.1:${port}#a`,
+      `http://user@127.0.0.1:${port}`,
+      `ftp://127.0.0.1:${port}`,
+      `file:///etc/passwd`,
+      'unix:/var/run/docker.sock',
+      'nonsense',
+      '',
+    ]) {
+      expect(await send(transport, { origin }).error).toMatchObject(refused);
+    }
+    expect(upstream.connections).toHaveLength(0);
+  });
+});
+
+describe('TLS', () => {
+  const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, import.meta.url), 'utf8');
+  const tls = { key: fixture('key.pem'), cert: fixture('certificate.pem') };
+
+  it('names and proves the host that was asked for, not the address', async () => {
+    const secure = await startRawUpstream(ok, { tls });
+    const trusted = parseTrustedHosts(['127.0.0.1']);
+    const { resolve } = answering(['127.0.0.1']);
+    const transport = transportWith({ resolve, trusted, ca: [tls.cert] });
+    expect((await send(transport, { origin: `https://upstream.example.com:${secure.port}` }).body).toString()).toBe('ok');
+    const [connection] = secure.connections;
+    expect(connection?.received).toContain(`host: upstream.example.com:${secure.port}\r\n`);
+    expect(serverNameOf(connection?.socket)).toBe('upstream.example.com');
+    const wrongName = await send(transport, { origin: `https://other.example.com:${secure.port}` }).error;
+    expect(wrongName).toMatchObject({
+      code: 'upstream_connect',
+      detail: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
+    });
+    const unknownIssuer = transportWith({ resolve, trusted });
+    expect(await send(unknownIssuer, { origin: `https://upstream.example.com:${secure.port}` }).error).toMatchObject({
+      code: 'upstream_connect',
+    });
+    await secure.close();
+  });
+
+  it('spoken to a plain server is upstream_connect', async () => {
+    const plain = await startRawUpstream(({ socket }) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const transport = transportWith({ trusted: parseTrustedHosts(['127.0.0.1']) });
+    expect(await send(transport, { origin: `https://127.0.0.1:${plain.port}` }).error).toMatchObject({
+      code: 'upstream_connect',
+    });
+    await plain.close();
+  });
+});
+
+/** undici's connector that notes which sockets really connected. */
+function spyingOn(connected: string[]): typeof buildConnector {
+  return (options) => {
+    const connect = buildConnector(options) as unknown as (...given: Parameters<buildConnector.connector>) => Socket;
+    return (given, callback) => connect(given, callback).once('connect', () => connected.push(given.hostname));
+  };
+}
+
+function serverNameOf(socket: Socket | undefined): string | false | null {
+  return socket instanceof TLSSocket ? ((socket as TLSSocket & { servername?: string | false }).servername ?? null) : null;
+}

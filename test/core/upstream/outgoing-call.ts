@@ -1,0 +1,93 @@
+import type { GatewayError } from '../../../core/contract/errors.ts';
+import type { HeaderList } from '../../../core/contract/http.ts';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamTransport } from '../../../core/contract/upstream.ts';
+import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
+import { newGate } from '../../support/gate.ts';
+import { within } from '../../support/until.ts';
+
+export interface SentCall {
+  readonly exchange: UpstreamExchange;
+  /** Names of the handler's calls in order; `data` once per chunk. */
+  readonly events: readonly string[];
+  readonly chunks: readonly Uint8Array[];
+  /** The head of the reply; rejects with the error if none came. */
+  readonly head: Promise<{ status: number; headers: HeaderList }>;
+  /** Resolves with the whole body at the end; rejects with the GatewayError. */
+  readonly body: Promise<Buffer>;
+  /** The error; rejects if the reply ended well. */
+  readonly error: Promise<GatewayError>;
+  /** Resolves at the first chunk. */
+  readonly firstChunk: Promise<Uint8Array>;
+}
+
+export interface SendOptions {
+  /** What `onData` answers; default true. */
+  readonly takes?: (chunk: Uint8Array, exchange: UpstreamExchange) => boolean;
+}
+
+/** A transport that may call this machine; close it in the test. */
+export function localTransport(options: Partial<TransportOptions> = {}): UpstreamTransport {
+  return createTransport({ trusted: parseTrustedHosts(['127.0.0.1']), ...options });
+}
+
+/** Sends a call with defaults and gathers what the handler is told. */
+export function send(
+  transport: UpstreamTransport,
+  call: Partial<UpstreamCall> & { origin: string },
+  options: SendOptions = {},
+): SentCall {
+  const events: string[] = [];
+  const chunks: Uint8Array[] = [];
+  const head = newGate<{ status: number; headers: HeaderList }>();
+  const body = newGate<Buffer>();
+  const error = newGate<GatewayError>();
+  const firstChunk = newGate<Uint8Array>();
+  const exchange = transport.send(
+    { tenant: 'tenant-a', path: '/', method: 'GET', headers: [], body: null, timeouts: noTimeouts, ...call },
+    {
+      onHead(status, headers) {
+        events.push('head');
+        head.open({ status, headers });
+      },
+      onData(chunk) {
+        events.push('data');
+        chunks.push(chunk);
+        firstChunk.open(chunk);
+        return options.takes?.(chunk, exchange) ?? true;
+      },
+      onEnd() {
+        events.push('end');
+        body.open(Buffer.concat(chunks));
+        error.fail(new Error('the reply ended well'));
+      },
+      onError(fault) {
+        events.push('error');
+        head.fail(fault);
+        body.fail(fault);
+        firstChunk.fail(fault);
+        error.open(fault);
+      },
+    },
+  );
+  return {
+    exchange,
+    events,
+    chunks,
+    // Asked for lazily: what a test does not await cannot fail it.
+    get head() {
+      return within(head.opened, 'a head');
+    },
+    get body() {
+      return within(body.opened, 'the end of the reply', 50_000);
+    },
+    get error() {
+      return within(error.opened, 'an error', 50_000);
+    },
+    get firstChunk() {
+      return within(firstChunk.opened, 'a chunk');
+    },
+  };
+}
+
+export const noTimeouts = { connectMs: 0, firstByteMs: 0, idleMs: 0, totalMs: 0 } as const;

@@ -1,0 +1,232 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
+import { until } from '../../support/until.ts';
+import { localTransport, send } from './outgoing-call.ts';
+import { answers, type RawConnection, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { bodyOf } from './request-body.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+
+let transport: UpstreamTransport;
+const upstreams: RawUpstream[] = [];
+const start: typeof startRawUpstream = async (...given) => {
+  const upstream = await startRawUpstream(...given);
+  upstreams.push(upstream);
+  return upstream;
+};
+
+beforeEach(() => {
+  transport = localTransport();
+});
+
+afterEach(async () => {
+  await Promise.all(upstreams.splice(0).map((upstream) => upstream.close()));
+  await transport.close();
+});
+
+describe('connections', () => {
+  it('are kept and used again, one request at a time', async () => {
+    const upstream = await start(answers(ok));
+    for (let i = 0; i < 20; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
+    expect(upstream.connections).toHaveLength(1);
+  });
+
+  it('are as many as there are calls at once: no call waits for another', async () => {
+    const upstream = await start();
+    const calls = Array.from({ length: 600 }, () => send(transport, { origin: upstream.origin }));
+    await until(() => upstream.connections.length === 600);
+    for (const { socket } of upstream.connections) socket.write(ok);
+    for (const { body } of calls) expect((await body).toString()).toBe('ok');
+    // Afterwards the same connections serve again.
+    const again = Array.from({ length: 50 }, () => send(transport, { origin: upstream.origin }));
+    await until(() => upstream.connections.filter(({ received }) => received.split('\r\n\r\n').length === 3).length === 50);
+    expect(upstream.connections).toHaveLength(600);
+    for (const { exchange } of again) exchange.abort();
+  });
+
+  it('are never shared between tenants, nor between origins', async () => {
+    const upstream = await start(answers(ok));
+    const other = await start(answers(ok));
+    for (let i = 0; i < 3; i++) {
+      for (const tenant of ['tenant-a', 'tenant-b']) {
+        await send(transport, { tenant, origin: upstream.origin, path: `/${tenant}` }).body;
+        await send(transport, { tenant, origin: other.origin, path: `/${tenant}` }).body;
+      }
+    }
+    for (const { connections } of [upstream, other]) {
+      expect(connections).toHaveLength(2);
+      expect(connections.filter(({ received }) => received.includes('/tenant-a'))).toHaveLength(1);
+      expect(connections.filter(({ received }) => received.includes('/tenant-b'))).toHaveLength(1);
+    }
+  });
+
+  it('are not used again after a reply that said so', async () => {
+    const upstream = await start(answers(ok.replace('content-length', 'connection: close\r\ncontent-length')));
+    for (let i = 0; i < 3; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
+    expect(upstream.connections).toHaveLength(3);
+  });
+
+  it('that the provider closed while they were idle are not missed', async () => {
+    const upstream = await start(answers(ok));
+    for (let i = 0; i < 5; i++) {
+      expect((await send(transport, { origin: upstream.origin, method: 'POST', body: Buffer.from('x') }).body).toString()).toBe(
+        'ok',
+      );
+      upstream.connections.at(-1)?.socket.end();
+      await upstream.connections.at(-1)?.closed;
+    }
+  });
+
+  it('close by themselves after the idle time', async () => {
+    const local = localTransport({ keepAliveMs: 50 });
+    const upstream = await start(answers(ok));
+    await send(local, { origin: upstream.origin }).body;
+    await (await upstream.nextConnection()).closed;
+    await local.close();
+  });
+});
+
+describe('a kept-alive connection that closes under a request', () => {
+  /** Answers the first request of each connection; what happens to the second is up to the test. */
+  async function closesOnSecond(then: (connection: RawConnection) => void) {
+    return start(async (connection) => {
+      await connection.receives('\r\n\r\n');
+      connection.socket.write(ok);
+      await connection.receives('\r\n\r\n', 2);
+      then(connection);
+    });
+  }
+  const post = { method: 'POST', path: '/x', body: Buffer.from('a body\r\n\r\n') };
+  const end = ({ socket }: RawConnection) => void socket.end();
+  const reset = ({ socket }: RawConnection) => void socket.resetAndDestroy();
+
+  it.each([
+    ['end, GET', { method: 'GET' }, end],
+    ['reset, GET', { method: 'GET' }, reset],
+  ] as const)('is replaced once, unnoticed (%s)', async (_how, call, then) => {
+    const upstream = await closesOnSecond(then);
+    await send(transport, { origin: upstream.origin, ...call }).body;
+    const second = send(transport, { origin: upstream.origin, ...call });
+    expect((await second.body).toString()).toBe('ok');
+    expect(second.events).toEqual(['head', 'data', 'end']);
+    expect(upstream.connections).toHaveLength(2);
+  });
+
+  it.each([
+    ['end', end],
+    ['reset', reset],
+  ] as const)('is replaced for a POST with its whole body at hand (%s)', async (_how, then) => {
+    const upstream = await start(async (connection) => {
+      await connection.receives('a body\r\n\r\n');
+      connection.socket.write(ok);
+      await connection.receives('a body\r\n\r\n', 2);
+      then(connection);
+    });
+    await send(transport, { origin: upstream.origin, ...post }).body;
+    expect((await send(transport, { origin: upstream.origin, ...post }).body).toString()).toBe('ok');
+    expect(upstream.connections[1]?.received).toContain('a body');
+  });
+
+  it('is replaced once only: a provider that hangs up again is upstream_reset', async () => {
+    let first = true;
+    const upstream = await start(async ({ socket, receives }) => {
+      await receives('\r\n\r\n');
+      if (first) {
+        first = false;
+        socket.write(ok);
+        await receives('\r\n\r\n', 2);
+      }
+      socket.end();
+    });
+    await send(transport, { origin: upstream.origin }).body;
+    expect(await send(transport, { origin: upstream.origin }).error).toMatchObject({ code: 'upstream_reset' });
+    expect(upstream.connections).toHaveLength(2);
+  });
+
+  it('is not replaced once any byte of a reply has come', async () => {
+    const upstream = await closesOnSecond(({ socket }) => void socket.end('HT'));
+    await send(transport, { origin: upstream.origin }).body;
+    expect(await send(transport, { origin: upstream.origin }).error).toMatchObject({ code: 'upstream_reset' });
+    expect(upstream.connections).toHaveLength(1);
+  });
+
+  it('is not replaced for a body that was streamed', async () => {
+    const upstream = await closesOnSecond(end);
+    await send(transport, { origin: upstream.origin }).body;
+    const sent = send(transport, { origin: upstream.origin, method: 'PUT', body: bodyOf([Buffer.from('x\r\n\r\n')], 5) });
+    expect(await sent.error).toMatchObject({ code: 'upstream_reset' });
+    expect(upstream.connections).toHaveLength(1);
+  });
+
+  it('is not replaced when it was new: such a provider has seen the request', async () => {
+    const upstream = await start(async ({ socket, receives }) => {
+      await receives('\r\n\r\n');
+      socket.end();
+    });
+    expect(await send(transport, { origin: upstream.origin }).error).toMatchObject({ code: 'upstream_reset' });
+    expect(upstream.connections).toHaveLength(1);
+  });
+
+  it('is not replaced for a POST the provider has had time to work on, but is for a GET', async () => {
+    const working: RawConnection[] = [];
+    const upstream = await closesOnSecond((connection) => void working.push(connection));
+    await Promise.all([send(transport, { origin: upstream.origin }).body, send(transport, { origin: upstream.origin }).body]);
+    const sent = [send(transport, { origin: upstream.origin, ...post }), send(transport, { origin: upstream.origin })];
+    await until(() => working.length === 2);
+    const clock = send(transport, {
+      origin: (await start()).origin,
+      timeouts: { connectMs: 0, firstByteMs: 1100, idleMs: 0, totalMs: 0 },
+    });
+    await clock.error;
+    for (const { socket } of working) socket.end();
+    expect(await sent[0]?.error).toMatchObject({ code: 'upstream_reset' });
+    expect((await sent[1]?.body)?.toString()).toBe('ok');
+    expect(upstream.connections).toHaveLength(3);
+  });
+});
+
+describe('pools', () => {
+  it('beyond the limit retire the one used longest ago, without touching its running exchanges', async () => {
+    const local = localTransport({ poolsMax: 2 });
+    const upstream = await start(async ({ socket, receives }) => {
+      await receives('\r\n\r\n');
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nha');
+    });
+    const long = send(local, { tenant: 't1', origin: upstream.origin });
+    await long.firstChunk;
+    const quick = await start(answers(ok));
+    await send(local, { tenant: 't2', origin: quick.origin }).body;
+    await send(local, { tenant: 't3', origin: quick.origin }).body;
+    // t1's pool has gone; its stream has not, and closes its connection only when it is through.
+    const connection = await upstream.nextConnection();
+    expect(connection.isClosed).toBe(false);
+    connection.socket.write('lf');
+    expect((await long.body).toString()).toBe('half');
+    await connection.closed;
+    // t2 is the oldest now; its idle connection closes when a fourth pool comes.
+    await send(local, { tenant: 't4', origin: quick.origin }).body;
+    await (await quick.nextConnection()).closed;
+    expect((await quick.nextConnection()).isClosed).toBe(false);
+    await local.close();
+  });
+});
+
+describe('close', () => {
+  it('lets running exchanges end, refuses new ones as draining, then closes every socket', async () => {
+    const upstream = await start();
+    const running = send(transport, { origin: upstream.origin });
+    const connection = await upstream.nextConnection();
+    await connection.receives('\r\n\r\n');
+    let isClosed = false;
+    const closing = transport.close().then(() => {
+      isClosed = true;
+    });
+    expect(await send(transport, { origin: upstream.origin }).error).toMatchObject({ code: 'draining', status: 503 });
+    expect([isClosed, connection.isClosed]).toEqual([false, false]);
+    connection.socket.write(ok);
+    expect((await running.body).toString()).toBe('ok');
+    await closing;
+    await connection.closed;
+    await transport.close();
+  });
+});
