@@ -1,0 +1,46 @@
+/**
+ * A child process of the forced-short-writes test: an edge whose replies are all derived from the path, so that the parent can
+ * tell what must arrive. `/<framing>/<bytes>/<part bytes>`; framing is `once`, `length`, `chunks` or `hold` (chunks, and the
+ * end only when the same connection's `/release` is asked for on another one). Prints its port.
+ */
+import type { InboundRequest, ReplySink } from '../../core/contract/http.ts';
+import { startEdge } from './edge-server.ts';
+import { patternBytes } from './pattern-bytes.ts';
+
+const held: ReplySink[] = [];
+
+function handle(request: InboundRequest, sink: ReplySink): void {
+  const [, framing, size, part] = request.path.split('/');
+  if (framing === 'release') {
+    for (const waiting of held.splice(0)) waiting.end();
+    return sink.send(200, [], 'released');
+  }
+  if (framing === 'echo') return void request.body.bytes(1e9).then((bytes) => sink.send(200, [], bytes));
+  const body = patternBytes(Number(size));
+  if (framing === 'once') return sink.send(200, ['x-a', 'b'.repeat(300)], body);
+  if (framing === 'heads') return sink.send(200, longHeaders(), body);
+  sink.start(200, ['x-a', 'b'.repeat(300)], framing === 'length' ? body.length : undefined);
+  let at = 0;
+  const more = (): void => {
+    while (at < body.length) {
+      const piece = body.subarray(at, at + Number(part));
+      at += piece.length;
+      if (!sink.write(piece) && at < body.length) return;
+    }
+    if (framing === 'hold') held.push(sink);
+    else sink.end();
+  };
+  sink.onDrain(more);
+  // As from a provider's socket: not in the turn of the request.
+  setImmediate(() => setImmediate(more));
+}
+
+function longHeaders(): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i < 40; i++) headers.push(`x-${i}`, String(i % 10).repeat(i === 7 ? 20_000 : 500));
+  return headers;
+}
+
+const edge = await startEdge(process.argv[2] as 'uwsjs' | 'uws-pack', handle);
+process.on('SIGTERM', () => process.exit(0));
+process.stdout.write(`${edge.port}\n`);
