@@ -18,13 +18,24 @@ const keptErrorBytesMax = 1024 * 1024;
 
 /** What one try came to. */
 export type Answer =
-  /** The reply is on its way or gone; `error` says why it ended early, if it did. `last` goes out before the end. */
-  | { readonly kind: 'streamed'; readonly status: number; readonly error: GatewayError | null; readonly last: Uint8Array | null }
+  /** The reply is on its way. */
+  | StreamedAnswer
   /** The whole reply is here, no byte has left. */
   | PlainAnswer
   /** A plugin answered in the provider's place. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
   | { readonly kind: 'error'; readonly error: GatewayError };
+
+export interface StreamedAnswer {
+  readonly kind: 'streamed';
+  readonly status: number;
+  /** Why the stream ended early, if it did. */
+  readonly error: GatewayError | null;
+  /** True when the client has read of the error already, in an event of the provider. */
+  readonly told: boolean;
+  /** Goes out before the end. */
+  readonly last: Uint8Array | null;
+}
 
 export interface PlainAnswer {
   readonly kind: 'plain';
@@ -144,7 +155,7 @@ class Attempt implements UpstreamHandler {
 
   onError(error: GatewayError): void {
     this.#readUsage();
-    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, last: null });
+    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, told: false, last: null });
     else this.#settle({ kind: 'error', error });
   }
 
@@ -193,11 +204,13 @@ class Attempt implements UpstreamHandler {
     if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.replacement) return this.#replace(stream.replacement);
     let error: GatewayError | null = null;
+    let told = false;
     let last: Uint8Array | null = null;
     if (this.#events && this.#reader) {
       const text = this.#events.end();
       if (this.#translated && text !== '') last = Buffer.from(text);
       error = this.#reader.error?.() ?? null;
+      told = error !== null;
       if (!error && !this.#reader.complete()) {
         error = new GatewayError('stream_incomplete', {
           message: `${this.#resolved.adapter.id} ended the stream before it was complete`,
@@ -209,7 +222,7 @@ class Attempt implements UpstreamHandler {
     }
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     stream.start();
-    this.#settle({ kind: 'streamed', status: this.#status, error, last });
+    this.#settle({ kind: 'streamed', status: this.#status, error, told, last });
   }
 
   #endPlain(): void {

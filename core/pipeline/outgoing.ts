@@ -109,7 +109,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
 /** The call of a pass-through route: everything the client sent, less what is ours, plus the provider's credential. */
 export function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const below = ctx.endpoint?.proxyPath ?? '';
-  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below) : below;
+  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
   const headers: HeaderList = [...resolved.headers];
   const fixed = resolved.headers.length;
   const sent = ctx.request.headers;

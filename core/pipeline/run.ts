@@ -3,7 +3,7 @@ import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Reply, Services } from '../contract/plugin.ts';
-import type { Answer } from './attempt.ts';
+import type { Answer, StreamedAnswer } from './attempt.ts';
 import type { Chain } from './compile-plan.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
@@ -144,21 +144,16 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
   }
 }
 
-function endStream(
-  options: PipelineOptions,
-  ctx: RequestContext,
-  sink: ReplySink,
-  answer: Extract<Answer, { kind: 'streamed' }>,
-): void {
+function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): void {
   if (answer.last) sink.write(answer.last);
   if (!answer.error) {
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return sink.end();
   }
-  const event = streamError(answer.error, ctx.endpoint?.format ?? 'plain');
+  const format = ctx.endpoint?.format ?? 'plain';
   end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
-  if (event === '') return sink.destroy();
-  sink.write(Buffer.from(event));
+  if (format === 'plain') return sink.destroy();
+  if (!answer.told) sink.write(Buffer.from(streamError(answer.error, format)));
   sink.end();
 }
 
