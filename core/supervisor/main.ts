@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -40,6 +41,8 @@ async function main(): Promise<number> {
     env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
     controlPlaneEntry: programAt('../../admin/main'),
     gatewayEntry: programAt('../main'),
+    // Without documents from an earlier run a gateway could only refuse; with them it should not wait for long.
+    gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
     gatewayNodeFlags: ['--max-semi-space-size=64'],
     print: (text) => process.stdout.write(text),
     log,

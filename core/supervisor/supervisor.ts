@@ -12,6 +12,8 @@ export interface SupervisorOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly controlPlaneEntry: string;
   readonly gatewayEntry: string;
+  /** Milliseconds that gateways wait for the control plane of this machine before they start without it. */
+  readonly gatewaysWaitMs: number;
   /** Flags of node for gateway processes. */
   readonly gatewayNodeFlags?: readonly string[];
   /** Text for the person who started it, not a log line. */
@@ -54,7 +56,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   // Children that use node's own listeners accept for themselves: no connection passes through this process.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  for (const child of children) child.start();
+  for (const child of controlPlanes) child.start();
+  // A gateway that asks before the control plane answers would begin its life with "away": a first call would be refused.
+  let startGateways: (() => void) | null = () => {
+    startGateways = null;
+    cancelWait();
+    for (const gateway of gateways) gateway.start();
+  };
+  const cancelWait = clock.after(controlPlanes.length === 0 ? 0 : options.gatewaysWaitMs, () => startGateways?.());
   return { ended, stop: () => stop(0), kill };
 
   function onStart(child: KeptChild, worker: Worker): void {
@@ -72,6 +81,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       firstStart = message as FirstStartMessage;
     } else if (message?.type === 'ready') {
       child.markReady();
+      if (child.plan.role === 'control-plane') startGateways?.();
       log.debug({ child: child.plan.name, childPid: child.pid }, 'ready');
       if (state === 'starting' && children.every((each) => each.ready)) announce();
     }
@@ -97,6 +107,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       return false;
     }
     log.error({ ...fields, restartInMs: death.restartInMs }, 'died; starting it again');
+    // Gateways serve what they know from earlier; a control plane in trouble is nothing to wait for.
+    startGateways?.();
     return true;
   }
 
@@ -104,7 +116,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (state === 'stopping' || state === 'ended') return;
     state = 'stopping';
     exitCode = code;
-    for (const child of children) child.giveUp();
+    giveUp();
     for (const gateway of gateways) gateway.signal('SIGTERM');
     setDeadline(gateways, settings.drainTimeoutMs + graceMs);
     advanceStop();
@@ -125,6 +137,12 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     end(exitCode);
   }
 
+  function giveUp(): void {
+    startGateways = null;
+    cancelWait();
+    for (const child of children) child.giveUp();
+  }
+
   function setDeadline(late: readonly KeptChild[], ms: number): void {
     cancelDeadline?.();
     cancelDeadline = clock.after(ms, () => {
@@ -137,16 +155,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (state === 'ended') return;
     state = 'stopping';
     exitCode ||= 1;
-    for (const child of children) {
-      child.giveUp();
-      child.signal('SIGKILL');
-    }
+    giveUp();
+    for (const child of children) child.signal('SIGKILL');
     stoppingControlPlane = true;
     advanceStop();
   }
 }
 
-/** Which children run, in the order they are started: the control plane first, since the others ask it for documents. */
+/** Which children run on this machine. */
 function plansOf(options: SupervisorOptions): ChildPlan[] {
   const { settings } = options;
   const plans: ChildPlan[] = [];

@@ -68,6 +68,34 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(0);
   });
 
+  it('starts gateways once the control plane is ready, so that their first question is answered', async () => {
+    const run = start();
+    await run.line(/ready on/);
+    const order = [/^log debug ready .*control-plane/, /^0 started/, /^1 started/].map((pattern) =>
+      run.lines.findIndex((line) => pattern.test(line)),
+    );
+    expect(order).not.toContain(-1);
+    expect(order[0]).toBe(Math.min(...order));
+  });
+
+  it.each([
+    ['dies', 'control-plane:crash', '60000'],
+    ['is not ready in time', 'control-plane:never-ready', '50'],
+  ])('starts gateways without a control plane that %s', async (_what, fixture, GATEWAYS_WAIT) => {
+    const run = start(fixture, { GATEWAYS_WAIT });
+    await run.line(/^log debug ready .*gateway 0/);
+    await run.line(/^log debug ready .*gateway 1/);
+    expect(run.count(/^log debug ready .*control-plane/)).toBe(0);
+  });
+
+  it('starts no gateway after it was told to stop', async () => {
+    const run = start('control-plane:never-ready');
+    await run.line(/^control-plane started/);
+    run.signal('SIGTERM');
+    expect(await run.exited).toBe(0);
+    expect(run.count(/^[01] started/)).toBe(0);
+  });
+
   it('prints the first keys once, with a call that can be pasted', async () => {
     const run = start('control-plane:first-start');
     await run.line(/^ {2}curl http:\/\/127\.0\.0\.1:8787\/v1\/chat\/completions -H 'x-svc-api-key: svc_ws_made-up' /);
