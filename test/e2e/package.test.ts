@@ -1,0 +1,90 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { version } from '../../config/version.ts';
+import { freePorts } from '../support/free-port.ts';
+import { until } from '../support/until.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+let folder: string;
+let env: Record<string, string>;
+let command: string;
+
+/** The machine's own PATH: without what npm put in front, so that the package has to bring its Node along. */
+function plainPath(): string {
+  const entries = (process.env.PATH ?? '').split(delimiter).filter((entry) => !/node_modules[/\\]\.bin|node-gyp-bin/.test(entry));
+  return entries.some((entry) => existsSync(join(entry, 'node')))
+    ? entries.join(delimiter)
+    : [...entries, dirname(process.execPath)].join(delimiter);
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'package-'));
+  env = { PATH: plainPath(), HOME: process.env.HOME ?? folder };
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root, env });
+  const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) as string;
+  writeFileSync(join(folder, 'package.json'), '{"name":"somewhere-else","private":true}');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, tarball)], { cwd: folder, env });
+  command = join(folder, 'node_modules/.bin/svc-gateway');
+}, 300_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the packed tarball', () => {
+  it('holds the built program and no sources or tests', () => {
+    const installed = join(folder, 'node_modules/svc-gateway');
+    expect(readdirSync(installed).sort()).toEqual(expect.arrayContaining(['README.md', 'dist', 'package.json']));
+    for (const absent of ['core', 'admin', 'test', 'bench', '.ci']) expect(existsSync(join(installed, absent))).toBe(false);
+  });
+
+  it('answers --version and --help from any directory', async () => {
+    expect((await run(command, ['--version'], { cwd: tmpdir(), env })).stdout).toBe(`${version}\n`);
+    expect((await run(command, ['--help'], { cwd: tmpdir(), env })).stdout).toContain('GATEWAY_PROCESSES');
+  });
+
+  it('starts, prints its keys, answers a first call and stops on SIGTERM', async () => {
+    const [port, controlPlanePort] = (await freePorts(2)) as [number, number];
+    const settings = {
+      PORT: String(port),
+      CONTROL_PLANE_PORT: String(controlPlanePort),
+      GATEWAY_PROCESSES: '1',
+      LOG_LEVEL: 'warn',
+    };
+    const child: ChildProcess = spawn(command, [], {
+      cwd: folder,
+      env: { ...env, ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = once(child, 'exit');
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (printed += text));
+    try {
+      await until(() => printed.includes('A first call') || child.exitCode !== null, {
+        deadlineMs: 60_000,
+        what: `a ready gateway; it printed\n${printed}`,
+      });
+      expect(printed).toContain(`gateway ready on http://127.0.0.1:${port}/v1`);
+      const keys = JSON.parse(readFileSync(join(folder, '.data/first-keys.json'), 'utf8')) as { workspace_key: string };
+      const health = await fetch(`http://127.0.0.1:${port}/v1/health`);
+      expect([health.status, ((await health.json()) as { version: string }).version]).toEqual([200, version]);
+      const reply = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'x-svc-api-key': keys.workspace_key, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: '@mock/echo', messages: [{ role: 'user', content: 'from the tarball' }] }),
+      });
+      expect([reply.status, await reply.json()]).toMatchObject([
+        200,
+        { choices: [{ message: { content: 'from the tarball' } }] },
+      ]);
+    } finally {
+      child.kill('SIGTERM');
+      await exited;
+    }
+    expect(child.exitCode).toBe(0);
+  }, 120_000);
+});
