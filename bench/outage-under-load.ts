@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
 import { until } from '../test/support/until.ts';
 import { ClosedLoop } from './load/closed-loop.ts';
+import { warmUp } from './load/warm-up.ts';
 import { end, startServer } from './processes.ts';
 import { chatBody } from './scenarios.ts';
 import { startNats } from './services/nats.ts';
@@ -121,16 +122,13 @@ async function tryOutages(running: RunningGateway): Promise<void> {
     outageMs: Number(values.seconds) * 1000,
     change: async (model) => (await admin.put(`/configs/${slug}`, { config: configFor(model) })).status,
   };
-  const loop = new ClosedLoop({
-    name: 'outage',
-    connections: Number(values.connections),
-    callsPerConnection: 500,
-    target: {
-      url: `${running.baseUrl}/chat/completions`,
-      headers: { 'content-type': 'application/json', 'x-svc-api-key': running.workspaceKey, 'x-svc-config': slug },
-      body: chatBody('bench-r1024', false, 1024),
-    },
-  });
+  const target = {
+    url: `${running.baseUrl}/chat/completions`,
+    headers: { 'content-type': 'application/json', 'x-svc-api-key': running.workspaceKey, 'x-svc-config': slug },
+    body: chatBody('bench-r1024', false, 1024),
+  };
+  await warmUp(target);
+  const loop = new ClosedLoop({ name: 'outage', connections: Number(values.connections), callsPerConnection: 500, target });
   let model = 'bench-r1000';
   let lastOtherMs = 0;
   let lastThisMs = 0;

@@ -4,6 +4,8 @@ import type { Target } from './load.ts';
 export interface CallFailure {
   /** `performance.now()` when it failed. */
   readonly atMs: number;
+  /** When its connection was asked for. */
+  readonly connectedAtMs: number;
   /** `cut`: the connection went with the call in flight. `status`: a reply other than 200. `timeout`: no reply within 30 s. */
   readonly kind: 'cut' | 'status' | 'timeout';
   readonly traceId: string;
@@ -72,14 +74,14 @@ export class ClosedLoop {
       startedAtMs = performance.now();
       const result = await connection.call(Buffer.from(this.#head + traceId + this.#tail));
       startedAtMs = 0;
-      const atMs = performance.now();
+      const failed = { atMs: performance.now(), connectedAtMs: connection.connectedAtMs, traceId };
       if (result.kind === 'reply') {
         const { status, text } = result.reply;
         this.onReply?.(status, text);
         if (status === 200) this.answered.push(traceId);
-        else this.failures.push({ atMs, kind: 'status', traceId, detail: text.slice(0, 600) });
+        else this.failures.push({ ...failed, kind: 'status', detail: text.slice(0, 600) });
       } else if (result.kind === 'cut') {
-        this.failures.push({ atMs, kind: overdue ? 'timeout' : 'cut', traceId, detail: result.reason });
+        this.failures.push({ ...failed, kind: overdue ? 'timeout' : 'cut', detail: result.reason });
         overdue = false;
       } else {
         this.notSent++;

@@ -1,7 +1,17 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** How many established connections to this local port a process holds (proc(5): `net/tcp`, `fd`). 0 when the process has ended. */
+/** How many established connections to this local port a process holds. 0 when the process has ended. */
 export function connectionsOf(pid: number, port: number): number {
+  return socketsOf(pid, port, '01');
+}
+
+/** True when the process has a socket that accepts connections on this port. */
+export function isListening(pid: number, port: number): boolean {
+  return socketsOf(pid, port, '0A') > 0;
+}
+
+/** Sockets of a process in one state, the number of `enum` in the kernel's tcp_states.h (proc(5): `net/tcp`, `fd`). */
+function socketsOf(pid: number, port: number, wanted: '01' | '0A'): number {
   try {
     const inodes = new Set<string>();
     for (const fd of readdirSync(`/proc/${pid}/fd`)) {
@@ -12,7 +22,7 @@ export function connectionsOf(pid: number, port: number): number {
     const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
     return rows.filter((row) => {
       const [, local, , state, , , , , , inode] = row.trim().split(/\s+/);
-      return local?.endsWith(suffix) && state === '01' && inode !== undefined && inodes.has(inode);
+      return local?.endsWith(suffix) && state === wanted && inode !== undefined && inodes.has(inode);
     }).length;
   } catch {
     return 0;

@@ -36,15 +36,12 @@ export class HttpConnection {
   #settle: ((result: CallResult) => void) | null = null;
   #scan = newScan();
   onChunk: ((chunk: Buffer) => void) | null = null;
+  /** `performance.now()` when the last connection was asked for. */
+  connectedAtMs = 0;
 
   constructor(host: string, port: number) {
     this.#host = host;
     this.#port = port;
-  }
-
-  /** Port of our end while connected, to find the connection in the system's tables. */
-  get localPort(): number | undefined {
-    return this.#socket?.localPort;
   }
 
   /** Sends these bytes, over a new connection when there is none, and resolves with what became of it. Never rejects. */
@@ -75,6 +72,7 @@ export class HttpConnection {
   }
 
   async #open(): Promise<Socket | string> {
+    this.connectedAtMs = performance.now();
     const socket = connect({ host: this.#host, port: this.#port, noDelay: true });
     try {
       await once(socket, 'connect');

@@ -182,10 +182,14 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** False once a process has ended, also while its parent has not yet taken note. */
+/**
+ * False once a process has ended, also while its parent has not yet taken note. One whose main thread is gone while others still end
+ * holds its sockets and files, and counts as alive.
+ */
 export function isAlive(pid: number): boolean {
   try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    if (!/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return true;
+    return readdirSync(`/proc/${pid}/task`).length > 1;
   } catch {
     return false;
   }
