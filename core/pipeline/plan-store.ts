@@ -23,8 +23,9 @@ export class PlanStore implements PlanSource {
   constructor(chain: Chain, services: Services, entriesMax: number) {
     this.#chain = chain;
     this.#services = services;
-    this.#saved = new LRUCache({ max: entriesMax, dispose: ({ plan }) => this.#retire(plan) });
-    this.#inline = new LRUCache({ max: entriesMax, dispose: (plan) => this.#retire(plan) });
+    // After, not at once: a plan may stay on under a new entry, and by then that one stands.
+    this.#saved = new LRUCache({ max: entriesMax, disposeAfter: ({ plan }) => this.#retire(plan) });
+    this.#inline = new LRUCache({ max: entriesMax, disposeAfter: (plan) => this.#retire(plan) });
     this.base = compilePlan(chain, services, { config: {}, slug: null, versionId: null });
   }
 

@@ -15,15 +15,13 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
   return shaped;
 }
 
-/** `tools[*].function.strict`, `a["b"]`, `messages[0].name` as keys; `*` stands for every element. */
+/** `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` as keys; `*` stands for every element. */
 export function parsePath(path: string): string[] {
-  return path
-    .replace(
-      /\[(?:"([^"]*)"|'([^']*)'|([^\]]*))\]/g,
-      (_match, double: string, single: string, bare: string) => `.${double ?? single ?? bare}`,
-    )
-    .split('.')
-    .filter((key) => key !== '');
+  const keys: string[] = [];
+  for (const [, double, single, bare] of path.matchAll(/\[\s*"([^"]*)"\s*\]|\[\s*'([^']*)'\s*\]|([^.[\]]+)/g)) {
+    keys.push((double ?? single ?? bare) as string);
+  }
+  return keys;
 }
 
 function dropPath(value: unknown, keys: readonly string[]): void {

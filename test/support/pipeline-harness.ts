@@ -300,7 +300,7 @@ export class FakeSink implements ReplySink {
 
 function fakeRequest(request: Partial<FakeRequest>, key: string): InboundRequest {
   const given = { 'x-svc-api-key': key, 'content-type': 'application/json', ...request.headers };
-  const headers = Object.entries(given).flatMap(([name, value]) => [name.toLowerCase(), value]);
+  const headers = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name.toLowerCase(), value]));
   const body = request.body ?? { model: '@one/gpt-5', messages: [{ role: 'user', content: 'hi' }] };
   const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const path = request.path ?? '/v1/chat/completions';

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { digestSecret, newApiKey, parseApiKey } from '../../../core/contract/api-key.ts';
+import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
+import { createHarness } from '../../support/pipeline-harness.ts';
+
+const pepper = new Uint8Array(32).fill(7);
+/** The harness sends its key as x-svc-api-key unless told otherwise. */
+const withoutOwn = { 'x-svc-api-key': undefined as never };
+
+describe('the credential', () => {
+  it.each([
+    ['x-svc-api-key', (key: string) => ({ 'x-svc-api-key': key })],
+    ['Authorization', (key: string) => ({ ...withoutOwn, authorization: `Bearer ${key}` })],
+    ['x-api-key', (key: string) => ({ ...withoutOwn, 'x-api-key': key })],
+    ['an alias of the prefix', (key: string) => ({ ...withoutOwn, 'x-other-api-key': key })],
+  ])('is taken from %s and goes no further', async (_name, headersOf) => {
+    const gateway = createHarness();
+    const reply = await gateway.send({
+      headers: { ...headersOf(gateway.key), 'x-svc-provider': '@one' },
+      body: { model: 'gpt-5', messages: [] },
+    });
+    expect(reply.status).toBe(200);
+    expect(gateway.calls[0]?.headers.join('\n')).not.toContain(gateway.key);
+  });
+
+  it('leaves Authorization to the provider when the gateway key came in its own header', async () => {
+    const gateway = createHarness();
+    await gateway.send({
+      headers: { 'x-svc-provider': 'openai', authorization: 'Bearer sk-mine' },
+      body: { model: 'gpt-5', messages: [] },
+    });
+    expect(gateway.calls[0]?.headers).toContain('Bearer sk-mine');
+  });
+});
+
+describe('keys', () => {
+  it('are refused for one wrong character before anything is looked up', async () => {
+    const gateway = createHarness();
+    const wrong = gateway.key.slice(0, 20) + (gateway.key[20] === 'a' ? 'b' : 'a') + gateway.key.slice(21);
+    expect(parseApiKey(wrong)).toBeNull();
+    expect((await gateway.send({ headers: { 'x-svc-api-key': wrong } })).status).toBe(401);
+  });
+
+  it('with the right id and another secret are refused', async () => {
+    const gateway = createHarness();
+    const parsed = parseApiKey(gateway.key);
+    const other = newApiKey('ws');
+    const document = gateway.documents.get(`api-key ${parsed?.id}`) as ApiKeyDocument;
+    gateway.documents.set(`api-key ${other.id}`, { ...document, id: other.id });
+    expect((await gateway.send({ headers: { 'x-svc-api-key': other.text } })).status).toBe(401);
+  });
+
+  it('act at once when their document changes', async () => {
+    const gateway = createHarness();
+    expect((await gateway.send({})).status).toBe(200);
+    const id = `api-key ${parseApiKey(gateway.key)?.id}`;
+    gateway.documents.set(id, { ...(gateway.documents.get(id) as ApiKeyDocument), scopes: [] });
+    expect((await gateway.send({})).status).toBe(403);
+    gateway.documents.delete(id);
+    expect((await gateway.send({})).status).toBe(401);
+  });
+
+  it('of the organisation may not call models', async () => {
+    const admin = newApiKey('admin');
+    const gateway = createHarness();
+    gateway.documents.set(`api-key ${admin.id}`, {
+      ...(gateway.documents.get(`api-key ${parseApiKey(gateway.key)?.id}`) as ApiKeyDocument),
+      id: admin.id,
+      keyId: randomUUID(),
+      digest: digestSecret(pepper, admin.secret),
+      type: 'organisation-service',
+      workspaceId: null,
+    });
+    const reply = await gateway.send({ headers: { 'x-svc-api-key': admin.text } });
+    expect(reply.status).toBe(403);
+    expect(reply.text).toContain('workspace key');
+  });
+
+  it('keep their old secret through a rotation, until its time is over', async () => {
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    const gateway = createHarness({ now: () => now });
+    const parsed = parseApiKey(gateway.key);
+    const id = `api-key ${parsed?.id}`;
+    const document = gateway.documents.get(id) as ApiKeyDocument;
+    gateway.documents.set(id, {
+      ...document,
+      digest: digestSecret(pepper, newApiKey('ws').secret),
+      previousDigest: document.digest,
+      previousExpiresAt: '2026-01-01T01:00:00Z',
+    });
+    expect((await gateway.send({})).status).toBe(200);
+    now = Date.parse('2026-01-01T01:00:01Z');
+    expect((await gateway.send({})).status).toBe(401);
+  });
+
+  it('that keep failing from one address are held back, and good ones in memory are not', async () => {
+    const gateway = createHarness();
+    for (let i = 0; i < 60; i++) await gateway.send({ headers: { 'x-svc-api-key': 'svc_ws_bad' } });
+    const unknown = newApiKey('ws').text;
+    const get = gateway.documents.get.bind(gateway.documents);
+    gateway.documents.get = ((id: string) =>
+      id.includes(parseApiKey(unknown)?.id as string) ? Promise.resolve(null) : get(id)) as never;
+    const held = await gateway.send({ headers: { 'x-svc-api-key': unknown } });
+    expect(held.status).toBe(429);
+    expect((await gateway.send({})).status).toBe(200);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import { answer, chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+
+const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
+const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+
+describe('the simple cache', () => {
+  it('answers the second of two equal requests without asking the provider', async () => {
+    const gateway = createHarness();
+    const first = await gateway.send({ headers: cached, body });
+    const second = await gateway.send({ headers: cached, body });
+    expect(first.header('x-svc-cache-status')).toBe('MISS');
+    expect(second.header('x-svc-cache-status')).toBe('HIT');
+    expect(second.text).toBe(first.text);
+    expect(second.header('content-type')).toBe(first.header('content-type'));
+    expect(gateway.calls).toHaveLength(1);
+    expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', inputTokens: 0, outcome: 'success' });
+  });
+
+  it('plays a stream back event by event as it was', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a', 'b']));
+    const first = await gateway.send({ headers: cached, body: { ...body, stream: true } });
+    const second = await gateway.send({ headers: cached, body: { ...body, stream: true } });
+    expect(second.header('x-svc-cache-status')).toBe('HIT');
+    expect(second.text).toBe(first.text);
+    expect(second.header('content-type')).toContain('text/event-stream');
+  });
+
+  it.each([
+    ['another body', {}, { ...body, temperature: 1 }],
+    ['another provider', { 'x-svc-config': '{"provider":"@two","cache":{"mode":"simple"}}' }, body],
+    ['other metadata', { 'x-svc-metadata': '{"team":"b"}' }, body],
+    ['a namespace', { 'x-svc-cache-namespace': 'n' }, body],
+  ])('keeps %s apart', async (_name, headers, other) => {
+    const gateway = createHarness();
+    await gateway.send({ headers: cached, body });
+    const reply = await gateway.send({ headers: { ...cached, ...headers }, body: other });
+    expect(reply.header('x-svc-cache-status')).toBe('MISS');
+    expect(gateway.calls).toHaveLength(2);
+  });
+
+  it('keeps callers with provider keys of their own apart', async () => {
+    const gateway = createHarness();
+    const own = { 'x-svc-config': '{"provider":"openai","cache":{"mode":"simple"}}' };
+    await gateway.send({ headers: { ...own, authorization: 'Bearer sk-alice' }, body });
+    const bob = await gateway.send({ headers: { ...own, authorization: 'Bearer sk-bob' }, body });
+    expect(bob.header('x-svc-cache-status')).toBe('MISS');
+  });
+
+  it('asks the provider again on a forced refresh, and keeps the new answer', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, chatReply('old')), answer(200, chatReply('new')));
+    await gateway.send({ headers: cached, body });
+    const refreshed = await gateway.send({ headers: { ...cached, 'x-svc-cache-force-refresh': 'true' }, body });
+    expect(refreshed.header('x-svc-cache-status')).toBe('REFRESH');
+    expect((await gateway.send({ headers: cached, body })).text).toContain('new');
+  });
+
+  it.each([
+    ['an error status', answer(500, { error: { message: 'x' } }), false],
+    ['a cut stream', chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') }), true],
+    ['a stream without its end', chatStream(['a', 'b'], { cutAfter: 1 }), true],
+  ])('never keeps %s', async (_name, script, stream) => {
+    const gateway = createHarness();
+    gateway.script(script);
+    await gateway.send({ headers: cached, body: { ...body, stream } });
+    await gateway.send({ headers: cached, body: { ...body, stream } });
+    expect(gateway.calls).toHaveLength(2);
+  });
+
+  it('keeps nothing of pass-through calls', async () => {
+    const gateway = createHarness();
+    await gateway.send({ path: '/v1/things', headers: cached });
+    await gateway.send({ path: '/v1/things', headers: cached });
+    expect(gateway.calls).toHaveLength(2);
+  });
+});
