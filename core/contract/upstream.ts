@@ -39,7 +39,10 @@ export interface UpstreamHandler {
   /** False pauses the provider until `resume()`. The chunk belongs to the receiver. */
   onData(chunk: Uint8Array): boolean;
   onEnd(): void;
-  /** Codes: upstream_connect, upstream_reset, upstream_invalid, request_timeout, invalid_custom_host, body_too_large, client_closed. */
+  /**
+   * Codes: upstream_connect, upstream_reset, upstream_invalid, request_timeout, invalid_custom_host, body_too_large,
+   * client_closed; draining once the transport closes, internal when the call cannot be written as HTTP.
+   */
   onError(error: GatewayError): void;
 }
 

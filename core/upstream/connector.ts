@@ -5,7 +5,7 @@ import { buildConnector } from 'undici';
 import { GatewayError } from '../contract/errors.ts';
 import { checkAddress, checkHost, type TrustedHosts } from '../contract/outbound-url.ts';
 
-/** All addresses of a name. Called once per connection. */
+/** All addresses of a name. Called once per connection, or once for several that open at the same time. */
 export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
 
 export interface ConnectorOptions {
@@ -72,21 +72,44 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
   };
 }
 
-/** A `lookup` for sockets that answers with judged addresses only, or not at all: one bad answer spoils the name. */
+/**
+ * A `lookup` for sockets that answers with judged addresses only, or not at all: one bad answer spoils the name. Connections
+ * opened while a look-up runs share it, since the system's resolver has but a few threads for the whole process.
+ */
 function guardedLookup(resolve: Resolve, judge: (address: string) => string | null): LookupFunction {
+  type Answer = (error: Error | null, addresses: readonly LookupAddress[]) => void;
+  let waiting: Answer[] = [];
   return (hostname, options, callback) => {
-    resolve(hostname, (error, addresses) => {
-      if (error !== null) return callback(error, '');
+    waiting.push((error, addresses) => {
       const first = addresses[0];
-      if (first === undefined) return callback(Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), '');
-      for (const { address } of addresses) {
-        const reason = isIP(address) === 0 ? 'not an address' : judge(address);
-        if (reason !== null) return callback(refusal(`${hostname} resolves to ${address}: ${reason}`), '');
-      }
-      if (options.all) callback(null, [...addresses]);
+      if (error !== null || first === undefined) callback(error ?? noAddress(hostname), '');
+      else if (options.all) callback(null, [...addresses]);
       else callback(null, first.address, first.family);
     });
+    if (waiting.length > 1) return;
+    resolve(hostname, (error, addresses) => {
+      const told = waiting;
+      waiting = [];
+      const fault = error ?? refusalOf(hostname, addresses, judge);
+      for (const tell of told) tell(fault, fault === null ? addresses : []);
+    });
   };
+}
+
+function refusalOf(
+  hostname: string,
+  addresses: readonly LookupAddress[],
+  judge: (address: string) => string | null,
+): GatewayError | null {
+  for (const { address } of addresses) {
+    const reason = isIP(address) === 0 ? 'not an address' : judge(address);
+    if (reason !== null) return refusal(`${hostname} resolves to ${address}: ${reason}`);
+  }
+  return null;
+}
+
+function noAddress(hostname: string): Error {
+  return Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
 }
 
 function resolveWithSystem(hostname: string, callback: Parameters<Resolve>[1]): void {

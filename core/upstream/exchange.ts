@@ -41,7 +41,6 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   #sending = true;
   #answered = false;
   #reused = false;
-  #resent = false;
   #paused = false;
   #resumeAsked = false;
   #connectAtMs: number;
@@ -148,7 +147,6 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#over) return;
     if (this.#mayResend(error)) {
       const closed = this.#connection as Connection;
-      this.#resent = true;
       this.#controller = null;
       this.#phase = 'connect';
       this.#dispatch(true);
@@ -165,11 +163,11 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   /**
    * A kept-alive socket may be closed by the peer just as we write to it. Such a request was not seen by anyone and goes out once
-   * more, on a new socket, if its body is at hand. Requests that must not run twice have to fail as fast as a closed socket does:
+   * more, on a new socket (hence never a third time), if its body is at hand. Requests that must not run twice have to fail as fast as a closed socket does:
    * a provider that works on one for a while and then dies has seen it.
    */
   #mayResend(error: Error): boolean {
-    if (this.#resent || !this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;
+    if (!this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;
     if (this.#request.body instanceof UploadStream) return false;
     return idempotent.has(this.#call.method) || performance.now() - this.#sentAtMs < closedSocketMs;
   }

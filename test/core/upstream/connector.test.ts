@@ -131,6 +131,23 @@ describe('names', () => {
     expect([asked.length, upstream.connections.length]).toEqual([2, 1]);
   });
 
+  it('are resolved once for all connections that open at the same time', async () => {
+    const { resolve, asked } = answering(['127.0.0.1'], ['10.0.0.1']);
+    const transport = transportWith({ resolve, trusted: parseTrustedHosts(['127.0.0.1']) });
+    const origin = `http://many.example.com:${upstream.port}`;
+    const calls = Array.from({ length: 50 }, () => send(transport, { origin }));
+    for (const { body } of calls) expect((await body).toString()).toBe('ok');
+    expect([asked.length, upstream.connections.length]).toEqual([1, 50]);
+  });
+
+  it('that do not resolve are upstream_connect, for all who wait for the answer', async () => {
+    const { resolve, asked } = answering([]);
+    const transport = transportWith({ resolve });
+    const calls = Array.from({ length: 3 }, () => send(transport, { origin: 'http://empty.example.com' }));
+    for (const { error } of calls) expect(await error).toMatchObject({ code: 'upstream_connect' });
+    expect(asked).toHaveLength(1);
+  });
+
   it('that are trusted may be private, but never a metadata service', async () => {
     const trusted = parseTrustedHosts(['ollama']);
     const { resolve } = answering(['127.0.0.1'], ['169.254.169.254']);

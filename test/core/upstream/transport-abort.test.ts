@@ -43,6 +43,27 @@ describe('abort', () => {
     expect(sent.events).toEqual(['head', 'data']);
   });
 
+  it('from within the head ends it there', async () => {
+    const events: string[] = [];
+    const exchange = transport.send(
+      { tenant: 't', origin: upstream.origin, path: '/', method: 'GET', headers: [], body: null, timeouts: noTimeouts },
+      {
+        onHead: () => {
+          events.push('head');
+          exchange.abort();
+        },
+        onData: () => events.push('data') > 0,
+        onEnd: () => void events.push('end'),
+        onError: () => void events.push('error'),
+      },
+    );
+    const connection = await upstream.nextConnection();
+    await connection.receives('\r\n\r\n');
+    connection.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc');
+    await connection.closed;
+    expect(events).toEqual(['head']);
+  });
+
   it('closes the socket of a reply that is paused', async () => {
     const sent = send(transport, { origin: upstream.origin }, { takes: () => false });
     const connection = await upstream.nextConnection();
