@@ -168,7 +168,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   function openApp(): TemplatedApp {
     if (settings.tlsCert === null || settings.tlsKey === null) return uws.App();
-    return uws.SSLApp({ cert_file_name: settings.tlsCert, key_file_name: settings.tlsKey });
+    try {
+      return uws.SSLApp({ cert_file_name: settings.tlsCert, key_file_name: settings.tlsKey });
+    } catch (error) {
+      throw new Error(`TLS cannot be set up with ${settings.tlsCert} and ${settings.tlsKey}`, { cause: error });
+    }
   }
 
   function stopListening(): void {

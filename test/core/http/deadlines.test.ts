@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { newGate } from '../../support/gate.ts';
+import { openRawClient, type RawClient } from '../../support/raw-client.ts';
+
+/** The addon's own timeouts are 10 to 12 s and fixed, so all that wait for them do it at the same time. */
+describe.each(uwsBinaries)('deadlines on %s', (binary) => {
+  let edge: Edge;
+  const uploads: Promise<unknown>[] = [];
+  beforeAll(async () => {
+    edge = await startEdge(binary, (request, sink) => {
+      if (request.body.length === 0) return sink.send(200, [], 'ok');
+      const body = request.body.bytes(1e9);
+      uploads.push(body.catch((error) => error));
+      body.then(
+        () => {
+          sink.start(200, []);
+          setImmediate(() => {
+            sink.write(Buffer.from('part'));
+            setImmediate(() => sink.end());
+          });
+        },
+        () => {},
+      );
+    });
+  });
+  afterAll(() => edge.close());
+
+  it('closes every connection that holds on without doing its part', async () => {
+    const holders: [what: string, bytes: string, drips: boolean][] = [
+      ['says nothing', '', false],
+      ['sends a head byte by byte', 'GET /v1/x HTTP/1.1\r\nX-A: ', true],
+      ['sends half a head', 'GET /v1/x HTTP/1.1\r\nHost: a\r\n', false],
+      ['announces a body and sends none', 'POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n', false],
+      ['sends a body byte by byte', 'POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n', true],
+      ['never ends a chunked body', 'POST /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n', false],
+      ['keeps an idle connection', 'GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n', false],
+      [
+        'goes on after a streamed reply to a chunked upload',
+        'POST /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+        false,
+      ],
+    ];
+    const outcomes = await Promise.all(
+      holders.map(async ([what, bytes, drips]) => {
+        const client = await openRawClient(edge.port);
+        client.send(bytes);
+        const stop = drips ? drip(client) : () => {};
+        if (what.startsWith('goes on')) {
+          const reply = await client.reply();
+          expect([reply.headers.connection, reply.body.toString()]).toEqual(['close', 'part']);
+          client.send('GET /v1/never HTTP/1.1\r\nHost: a\r\n\r\n');
+        }
+        const received = (await client.closed()).toString('latin1');
+        stop();
+        return [what, received.slice(0, 15)];
+      }),
+    );
+    expect(outcomes).toEqual(holders.map(([what]) => [what, what === 'keeps an idle connection' ? 'HTTP/1.1 200 OK' : '']));
+    expect(edge.handled.map(({ path }) => path)).not.toContain('/v1/never');
+    const failures = (await Promise.all(uploads)).filter((outcome) => outcome instanceof Error);
+    expect(failures.map((error) => (error as { code?: string }).code)).toEqual(Array(3).fill('client_closed'));
+    expect(edge.server.openRequests).toBe(0);
+  });
+
+  it('cuts an upload that is not over in time, however fast it is', async () => {
+    const outcome = newGate<unknown>();
+    const slow = await startEdge(binary, (request) => void request.body.bytes(1e9).then(outcome.fail as never, outcome.open), {
+      bodyTimeoutMs: 50,
+    });
+    const client = await openRawClient(slow.port);
+    client.send('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 900000000\r\n\r\n');
+    const stop = drip(client, Buffer.alloc(64_000));
+    expect(await outcome.opened).toMatchObject({ code: 'client_closed' });
+    await client.closed();
+    stop();
+    expect(slow.server.openRequests).toBe(0);
+    slow.close();
+  });
+
+  it('leaves an open reply alone however long it is silent', async () => {
+    const silent = await startEdge(binary, (_request, sink) => {
+      sink.start(200, []);
+      sink.write(Buffer.from('first'));
+      // Ends when another connection, opened later, was closed for being idle: that is longer than any timeout of the addon.
+      void openRawClient(silent.port).then(async (other) => {
+        await other.closed();
+        sink.write(Buffer.from('second'));
+        sink.end();
+      });
+    });
+    const client = await openRawClient(silent.port);
+    client.send('GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect((await client.reply()).body.toString()).toBe('firstsecond');
+    silent.close();
+  });
+});
+
+/** Keeps sending a little. */
+function drip(client: RawClient, bytes: Uint8Array = Buffer.from('a')): () => void {
+  const timer = setInterval(() => {
+    if (!client.isClosed) client.send(bytes);
+  }, 20);
+  return () => clearInterval(timer);
+}

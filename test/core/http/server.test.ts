@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { ReplySink } from '../../../core/contract/http.ts';
+import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { freePort } from '../../support/free-port.ts';
+import { newGate } from '../../support/gate.ts';
+import { patternBytes } from '../../support/pattern-bytes.ts';
+import { openRawClient, type RawReply, sha256 } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
+
+const pem = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
+const request = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+
+describe.each(uwsBinaries)('http server on %s', (binary) => {
+  const edges: Edge[] = [];
+  afterEach(() => {
+    for (const edge of edges.splice(0)) edge.close();
+  });
+
+  async function start(handle?: Handle, more?: Parameters<typeof startEdge>[2]): Promise<Edge> {
+    const edge = await startEdge(binary, handle, more);
+    edges.push(edge);
+    return edge;
+  }
+
+  async function ask(edge: Edge, bytes: string, options: { toHead?: boolean } = {}): Promise<RawReply> {
+    const client = await openRawClient(edge.port);
+    client.send(bytes);
+    const reply = await client.reply(options);
+    client.destroy();
+    return reply;
+  }
+
+  it('loads the addon it was told to', async () => {
+    expect((await start()).server.uwsName).toBe(binary);
+  });
+
+  it('answers health without the chain', async () => {
+    const edge = await start();
+    for (const path of ['/health', '/v1/health']) {
+      const reply = await ask(edge, request(`GET ${path}`));
+      expect(reply.status).toBe(200);
+      expect(JSON.parse(reply.body.toString())).toEqual({ status: 'success', message: 'Server is healthy', version: '1.2.3' });
+    }
+    expect((await ask(edge, request('HEAD /health'), { toHead: true })).headers['content-length']).toBe('68');
+    expect((await ask(edge, request('GET /'))).body.toString()).toContain('gateway');
+    expect(edge.handled).toEqual([]);
+  });
+
+  it('tells whether it is ready', async () => {
+    let ready = false;
+    const edge = await start(undefined, { builtIns: { version: '1', ready: () => ready, metrics: null } });
+    const not = await ask(edge, request('GET /ready'));
+    expect([not.status, not.headers['retry-after']]).toEqual([503, '1']);
+    ready = true;
+    expect((await ask(edge, request('GET /v1/ready'))).status).toBe(200);
+  });
+
+  it('serves metrics, and 500 when they cannot be read', async () => {
+    let metrics = (): Promise<string> => Promise.resolve('requests_total 1\n');
+    const edge = await start(undefined, { builtIns: { version: '1', ready: () => true, metrics: () => metrics() } });
+    const page = await ask(edge, request('GET /metrics'));
+    expect([page.status, page.body.toString()]).toEqual([200, 'requests_total 1\n']);
+    expect(page.headers['content-type']).toContain('text/plain');
+    metrics = () => Promise.reject(new Error('no metrics'));
+    expect((await ask(edge, request('GET /metrics'))).status).toBe(500);
+    expect(edge.failed).toEqual([new Error('no metrics')]);
+  });
+
+  it('hands its own paths to the chain for other methods, and metrics when they are off', async () => {
+    const edge = await start();
+    for (const line of ['DELETE /health', 'GET /metrics', 'GET /healthy', 'GET /v1/models']) await ask(edge, request(line));
+    expect(edge.handled.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'DELETE /health',
+      'GET /metrics',
+      'GET /healthy',
+      'GET /v1/models',
+    ]);
+  });
+
+  it('answers 500 when the handler throws, and goes on', async () => {
+    const edge = await start((given, sink) => {
+      if (given.path === '/v1/throw') throw new Error('secret detail');
+      sink.send(200, [], 'fine');
+    });
+    const reply = await ask(edge, request('GET /v1/throw'));
+    expect(reply.status).toBe(500);
+    expect(reply.body.toString()).not.toContain('secret');
+    expect(edge.failed).toEqual([new Error('secret detail')]);
+    expect(edge.refused.map(({ error }) => error.code)).toEqual(['internal']);
+    expect((await ask(edge, request('GET /v1/x'))).status).toBe(200);
+  });
+
+  it('refuses with 503 overloaded past the limit of open requests, and recovers', async () => {
+    const waiting: ReplySink[] = [];
+    const both = newGate();
+    const edge = await start(
+      (_given, sink) => {
+        waiting.push(sink);
+        if (waiting.length === 2) both.open();
+      },
+      { settings: { requestsInFlightMax: 2 } },
+    );
+    const clients = [await openRawClient(edge.port), await openRawClient(edge.port)];
+    for (const client of clients) client.send(request('GET /v1/x'));
+    await both.opened;
+    const refused = await ask(edge, request('GET /v1/x'));
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(refused.body.toString()).error.code).toBe('overloaded');
+    expect(edge.refused.map(({ error }) => error.code)).toEqual(['overloaded']);
+    expect((await ask(edge, request('GET /health'))).status).toBe(200);
+    for (const sink of waiting.splice(0)) sink.send(200, [], 'done');
+    for (const client of clients) expect((await client.reply()).status).toBe(200);
+    expect(edge.server.openRequests).toBe(0);
+    clients[0]?.send(request('GET /v1/x'));
+    await clients[1]?.socket.end();
+    clients[0]?.destroy();
+  });
+
+  it('drains: ends what runs, refuses what is new, and accepts no further connection', async () => {
+    const waiting: ReplySink[] = [];
+    const arrived = newGate();
+    const edge = await start((_given, sink) => {
+      waiting.push(sink);
+      arrived.open();
+    });
+    const [busy, idle] = [await openRawClient(edge.port), await openRawClient(edge.port)];
+    busy.send(request('GET /v1/x'));
+    await arrived.opened;
+    const drained = edge.server.drain(60_000);
+    idle.send(request('GET /v1/y'));
+    const refused = await idle.reply();
+    expect([refused.status, refused.headers.connection]).toEqual([503, 'close']);
+    expect(JSON.parse(refused.body.toString()).error.code).toBe('draining');
+    await idle.closed();
+    await expect(openRawClient(edge.port)).rejects.toThrow();
+    waiting[0]?.send(200, [], 'last');
+    const last = await busy.reply();
+    expect([last.body.toString(), last.headers.connection]).toEqual(['last', 'close']);
+    expect(await drained).toBe(true);
+    await busy.closed();
+  });
+
+  it('gives a drain up when its time is over, and close cuts the rest', async () => {
+    const arrived = newGate<ReplySink>();
+    const edge = await start((_given, sink) => arrived.open(sink));
+    const client = await openRawClient(edge.port);
+    client.send(request('GET /v1/x'));
+    const sink = await arrived.opened;
+    expect(await edge.server.drain(1)).toBe(false);
+    edge.server.close();
+    await client.closed();
+    expect(sink.aborted).toBe(true);
+    expect(edge.server.openRequests).toBe(0);
+  });
+
+  it('shares its port with others that share it, and rejects when it is taken', async () => {
+    const shared = await freePort();
+    for (const edge of [await start(), await start()]) expect(await edge.server.listen('127.0.0.1', shared)).toBe(shared);
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const third = await start();
+    await expect(third.server.listen('127.0.0.1', port)).rejects.toThrow(`Cannot listen on 127.0.0.1:${port}`);
+    taken.close();
+  });
+
+  it('counts connections', async () => {
+    const edge = await start();
+    const clients = await Promise.all([openRawClient(edge.port), openRawClient(edge.port)]);
+    for (const client of clients) {
+      client.send(request('GET /v1/x'));
+      await client.reply();
+    }
+    expect(edge.server.connections).toBe(2);
+    clients[0]?.destroy();
+    await until(() => edge.server.connections === 1);
+    clients[1]?.destroy();
+  });
+
+  it('listens on IPv6 and names the peer', async () => {
+    const edge = await start((given, sink) => sink.send(200, [], given.remoteAddress));
+    const port = await edge.server.listen('::1', 0);
+    const client = await openRawClient(port, { host: '::1' });
+    client.send(request('GET /v1/x'));
+    expect((await client.reply()).body.toString()).toBe('::1');
+    client.destroy();
+  });
+
+  it('speaks TLS when it has a certificate', async () => {
+    const body = patternBytes(3_000_000);
+    const edge = await start(
+      (given, sink) => void given.body.bytes(1e9).then((bytes) => sink.send(200, ['x-got', sha256(bytes)], body)),
+      { settings: { tlsCert: pem('cert'), tlsKey: pem('key') } },
+    );
+    const client = await openRawClient(edge.port, { tls: true });
+    for (let round = 0; round < 2; round++) {
+      client.send(request('POST /v1/x', `Content-Length: ${body.length}\r\n`));
+      client.send(body);
+      const reply = await client.reply();
+      expect(reply.headers['x-got']).toBe(sha256(body));
+      expect(sha256(reply.body)).toBe(sha256(body));
+    }
+    client.destroy();
+    const plain = await openRawClient(edge.port);
+    plain.send(request('GET /v1/x'));
+    expect((await plain.closed()).toString('latin1')).not.toContain('200 OK');
+  });
+
+  it('says which file is wrong when the certificate cannot be used', async () => {
+    await expect(start(undefined, { settings: { tlsCert: '/nowhere.pem', tlsKey: pem('key') } })).rejects.toThrow('/nowhere.pem');
+  });
+
+  describe('CORS', () => {
+    const preflight = request(
+      'OPTIONS /v1/chat/completions',
+      'Origin: https://app.example\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: authorization,x-svc-config\r\n',
+    );
+
+    it('is off without origins', async () => {
+      const edge = await start();
+      const reply = await ask(edge, preflight);
+      expect(reply.headers).not.toHaveProperty('access-control-allow-origin');
+      expect(edge.handled.map(({ method }) => method)).toEqual(['OPTIONS']);
+    });
+
+    it('answers a preflight of an allowed origin at the edge', async () => {
+      const edge = await start(undefined, { settings: { corsOrigins: ['https://app.example'] } });
+      const reply = await ask(edge, preflight);
+      expect(reply.status).toBe(204);
+      expect(reply.headers).toMatchObject({
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-allow-headers': 'authorization,x-svc-config',
+        vary: 'origin',
+      });
+      expect(reply.headers['access-control-allow-methods']).toContain('PATCH');
+      expect(edge.handled).toEqual([]);
+    });
+
+    it('adds its headers to replies, errors included, for allowed origins only', async () => {
+      const edge = await start(undefined, { settings: { corsOrigins: ['https://app.example'] } });
+      for (const line of ['GET /v1/x', 'GET /health', 'POST /v1/x']) {
+        const reply = await ask(edge, request(line, 'Origin: https://app.example\r\n'));
+        expect(reply.headers).toMatchObject({
+          'access-control-allow-origin': 'https://app.example',
+          'access-control-expose-headers': '*',
+        });
+      }
+      const other = await ask(edge, request('GET /v1/x', 'Origin: https://evil.example\r\n'));
+      expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+      expect((await ask(edge, request('GET /v1/x'))).headers).not.toHaveProperty('access-control-allow-origin');
+    });
+
+    it('allows any origin with *', async () => {
+      const edge = await start(undefined, { settings: { corsOrigins: ['*'] } });
+      const reply = await ask(edge, request('GET /v1/x', 'Origin: https://any.example\r\n'));
+      expect(reply.headers['access-control-allow-origin']).toBe('*');
+    });
+  });
+});

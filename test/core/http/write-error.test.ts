@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { type ErrorCode, errorTable, GatewayError } from '../../../core/contract/errors.ts';
+import { errorReply } from '../../../core/http/write-error.ts';
+
+describe('error replies', () => {
+  it.each(Object.keys(errorTable) as ErrorCode[])('has status, type and code of the table for %s', (code) => {
+    const reply = errorReply(new GatewayError(code));
+    const body = JSON.parse(reply.body);
+    const row = errorTable[code];
+    expect(reply.status).toBe(row.status);
+    expect(reply.headers.slice(0, 2)).toEqual(['content-type', 'application/json;charset=UTF-8']);
+    expect(body).toMatchObject({ status: 'failure', error: { type: row.type, param: null, code: row.authCode ?? code } });
+    expect(body.message).toContain(row.public);
+    expect(body.error.message).toBe(body.message);
+    expect(body).not.toHaveProperty('errors');
+  });
+
+  it('words errors of the authentication layer with their code', () => {
+    const body = JSON.parse(errorReply(new GatewayError('invalid_api_key')).body);
+    expect(body.message).toBe('Svc Error: Invalid API Key. Error Code: 03');
+    expect(body.error.code).toBe('03');
+  });
+
+  it('shows message, parameter and further lines, never detail or cause', () => {
+    const error = new GatewayError('invalid_config', {
+      message: 'strategy.mode is unknown',
+      param: 'strategy.mode',
+      errors: ['one', 'two'],
+      detail: 'hidden detail',
+      cause: new Error('hidden cause'),
+    });
+    const reply = errorReply(error);
+    expect(JSON.parse(reply.body)).toEqual({
+      status: 'failure',
+      message: 'strategy.mode is unknown',
+      errors: ['one', 'two'],
+      error: {
+        message: 'strategy.mode is unknown',
+        type: 'invalid_request_error',
+        param: 'strategy.mode',
+        code: 'invalid_config',
+      },
+    });
+    expect(reply.body).not.toContain('hidden');
+  });
+
+  it('asks for whole seconds of patience, always with a 503', () => {
+    const wait = (error: GatewayError): string | undefined => {
+      const { headers } = errorReply(error);
+      const at = headers.indexOf('retry-after');
+      return at === -1 ? undefined : headers[at + 1];
+    };
+    expect(wait(new GatewayError('unavailable'))).toBe('1');
+    expect(wait(new GatewayError('unavailable', { retryAfterMs: 1_001 }))).toBe('2');
+    expect(wait(new GatewayError('upstream_status', { status: 429, retryAfterMs: 30_000 }))).toBe('30');
+    expect(wait(new GatewayError('bad_request'))).toBeUndefined();
+  });
+
+  it.each([
+    ['bad_request', 'invalid_request_error'],
+    ['invalid_api_key', 'authentication_error'],
+    ['forbidden', 'permission_error'],
+    ['not_found', 'not_found_error'],
+    ['body_too_large', 'request_too_large'],
+    ['overloaded', 'overloaded_error'],
+    ['request_timeout', 'timeout_error'],
+    ['upstream_reset', 'api_error'],
+    ['internal', 'api_error'],
+  ] as const)('names %s as Anthropic clients know it', (code, type) => {
+    const body = JSON.parse(errorReply(new GatewayError(code), 'messages').body);
+    expect(body).toMatchObject({ type: 'error', status: 'failure', error: { type } });
+  });
+});
