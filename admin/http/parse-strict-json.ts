@@ -6,10 +6,10 @@ export const jsonLimits = { depth: 64, keys: 50_000 } as const;
 /**
  * Parses JSON (RFC 8259) to plain values, stricter than `JSON.parse`: a repeated key, `__proto__`, `constructor` and
  * `prototype` as keys, U+0000 and unpaired surrogates (which the database cannot hold), and anything past `jsonLimits` are
- * refused. Throws AB01 with the position (in characters, from 0) and never with the text around it, which may be a secret.
+ * refused. Throws AB01 with `root` and the position (in characters, from 0) and never with the text around it, which may be a secret.
  */
-export function parseStrictJson(text: string): unknown {
-  const reader = new Reader(text);
+export function parseStrictJson(text: string, root = 'body'): unknown {
+  const reader = new Reader(text, root);
   reader.skipSpace();
   const value = reader.value(0);
   reader.skipSpace();
@@ -30,9 +30,11 @@ class Reader {
   at = 0;
   #keys = 0;
   readonly #text: string;
+  readonly #root: string;
 
-  constructor(text: string) {
+  constructor(text: string, root: string) {
     this.#text = text;
+    this.#root = root;
   }
 
   value(depth: number): unknown {
@@ -53,7 +55,7 @@ class Reader {
   }
 
   fail(what: string): never {
-    throw invalid(`body: invalid JSON at position ${this.at}: ${what}`);
+    throw invalid(`${this.#root}: invalid JSON at position ${this.at}: ${what}`);
   }
 
   #object(depth: number): Record<string, unknown> {

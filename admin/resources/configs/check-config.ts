@@ -10,7 +10,7 @@ import { providers } from '../providers/entity.ts';
  * slugs that do not exist in the workspace, and credentials, which belong into an integration and not into plain rows.
  */
 export async function checkConfig(em: EntityManager, workspaceId: string, sent: unknown): Promise<Record<string, unknown>> {
-  const input = typeof sent === 'string' ? parseStrictJson(sent) : sent;
+  const input = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;
   const parsed = parseGatewayConfig(input);
   if ('errors' in parsed) throw refuse(parsed.errors);
   const references = [...referencesOf(parsed.config, '')];

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('configs that are refused, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const cases: [string, unknown, string][] = [
+    ['no name', { config: {} }, 'name: required'],
+    ['no config', { name: 'x' }, 'config: required'],
+    ['an unknown key', { name: 'x', config: {}, colour: 'red' }, 'colour: unknown key'],
+    ['an unknown key inside', { name: 'x', config: { colour: 'red' } }, 'config.colour: '],
+    ['a wrong type deep inside', { name: 'x', config: { retry: { attempts: 'two' } } }, 'config.retry.attempts: '],
+    [
+      'a strategy without targets',
+      { name: 'x', config: { strategy: { mode: 'single' } } },
+      'config.targets: required when strategy is set',
+    ],
+    ['the old options key', { name: 'x', config: { options: [] } }, 'config.options: '],
+    [
+      'an unknown provider slug',
+      { name: 'x', config: { provider: '@nope' } },
+      'config.provider: no provider @nope in this workspace',
+    ],
+    ['an unknown virtual key', { name: 'x', config: { virtual_key: 'nope' } }, 'config.virtual_key: no provider @nope'],
+    [
+      'an unknown slug in a nested target',
+      { name: 'x', config: { strategy: { mode: 'fallback' }, targets: [{ provider: '@mock' }, { provider: '@nope' }] } },
+      'config.targets[1].provider: no provider @nope in this workspace',
+    ],
+    [
+      'an unknown slug in an overridden model',
+      { name: 'x', config: { override_params: { model: '@nope/gpt-4o' } } },
+      'config.override_params.model: ',
+    ],
+    ['an unknown provider type', { name: 'x', config: { provider: 'opnai' } }, 'config.provider: no provider type of this name'],
+    [
+      'a credential',
+      { name: 'x', config: { provider: 'openai', api_key: 'sk-planted-secret' } },
+      'config.api_key: a saved config holds no credential',
+    ],
+    ['text that is no JSON', { name: 'x', config: '{"a":' }, 'config: invalid JSON at position 5'],
+    ['a slug with a slash', { name: 'x', slug: 'a/b', config: {} }, 'slug: '],
+    ['a name that is too long', { name: 'x'.repeat(256), config: {} }, 'name: at most 255 characters'],
+  ];
+
+  it.each(cases)('refuses %s and says where', async (_, body, start) => {
+    const reply = await expectRefusal(plane, () => plane.ask('POST', '/configs', { body }), 400, 'AB01', true);
+    expect(reply.body.data.errors[0]).toMatch(start === '' ? /./ : new RegExp(`^${start.replace(/[.[\]@]/g, '\\$&')}`));
+    expect(reply.body.data.message).toBe(reply.body.data.errors[0]);
+    expect(JSON.stringify(reply.body)).not.toContain('sk-planted-secret');
+  });
+
+  it('names every fault at once', async () => {
+    const body = { name: '', config: 5, colour: 1 };
+    const reply = await plane.ask('POST', '/configs', { body });
+    expect(reply.body.data.errors).toHaveLength(3);
+  });
+
+  it('refuses a slug that is taken with 409', async () => {
+    const body = { name: 'Twice', slug: 'twice', config: { provider: '@mock' } };
+    expect((await plane.ask('POST', '/configs', { body })).status).toBe(200);
+    await expectRefusal(plane, () => plane.ask('POST', '/configs', { body }), 409, 'AB07', true);
+  });
+
+  it('refuses to archive a default config or one that keys stand on with 409', async () => {
+    await plane.ask('POST', '/configs', {
+      body: { name: 'D', slug: 'the-default', config: { provider: '@mock' }, isDefault: 1 },
+    });
+    await expectRefusal(plane, () => plane.ask('DELETE', '/configs/the-default'), 409, 'AB07', true);
+    await plane.ask('POST', '/configs', { body: { name: 'K', slug: 'of-a-key', config: { provider: '@mock' } } });
+    const key = { name: 'k', scopes: ['completions.write'], defaults: { config_id: 'of-a-key' } };
+    expect((await plane.ask('POST', '/api-keys/workspace/service', { body: key })).status).toBe(200);
+    await expectRefusal(plane, () => plane.ask('DELETE', '/configs/of-a-key'), 409, 'AB07', true);
+  });
+
+  it('asks an organisation with several workspaces to name one', async () => {
+    const made = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } });
+    expect(made.status).toBe(200);
+    const body = { name: 'x', config: { provider: 'openai' } };
+    const reply = await expectRefusal(plane, () => plane.ask('POST', '/configs', { body }), 400, 'AB01', true);
+    expect(reply.body.data.message).toMatch(/^workspace_id: required/);
+    const named = await plane.ask('POST', '/configs', { body: { ...body, workspace_id: made.body.slug } });
+    expect(named.status).toBe(200);
+    const list = await plane.ask('GET', `/configs?workspace_id=${made.body.id}`);
+    expect(list.body.data.map((one: { workspace_id: string }) => one.workspace_id)).toEqual([made.body.id]);
+  });
+});

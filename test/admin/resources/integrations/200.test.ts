@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { integrations } from '../../../../admin/resources/integrations/entity.ts';
+import { expectChange } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('integrations that are accepted, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const planted = 'sk-planted-0123456789abcdef';
+
+  it('stores an integration of the organisation without making a provider', async () => {
+    const body = {
+      name: 'OpenAI',
+      slug: 'openai-org',
+      ai_provider_id: 'openai',
+      key: planted,
+      configurations: { openai_organization: 'org-1', custom_host: 'http://10.0.0.1:8080/v1', custom_headers: { 'x-team': 'a' } },
+    };
+    const trace = { resource: 'integrations', action: 'create', events: [] };
+    const reply = await expectChange(plane, () => plane.ask('POST', '/integrations', { body }), trace);
+    expect(reply.body).toEqual({ id: expect.any(String), slug: 'openai-org', object: 'integration' });
+    const read = (await plane.ask('GET', '/integrations/openai-org')).body;
+    expect(read).toMatchObject({
+      id: reply.body.id,
+      workspace_id: null,
+      ai_provider_id: 'openai',
+      masked_key: '****cdef',
+      configurations: body.configurations,
+      workspace_count: 0,
+      global_workspace_access_settings: { enabled: false },
+    });
+  });
+
+  it('keeps no credential in the clear: not in the row, the reply or the audit entry', async () => {
+    const row = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'openai-org' });
+    const audits = await plane.ask('GET', '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z');
+    const read = await plane.ask('GET', '/integrations/openai-org');
+    for (const seen of [row, audits.body, read.body, plane.log.lines]) expect(JSON.stringify(seen)).not.toContain('planted');
+    expect(audits.body.records[0].request_body.key).toBe('***');
+    expect(row.secrets).toMatch(/^1:[\w-]+$/);
+  });
+
+  it('makes a default provider for an integration of a workspace', async () => {
+    const body = { name: 'Team', slug: 'team', ai_provider_id: 'anthropic', key: planted, workspace_id: plane.workspaceId };
+    await expectChange(plane, () => plane.ask('POST', '/integrations', { body }), {
+      resource: 'integrations',
+      action: 'create',
+      events: [`provider ${plane.workspaceId}/team upsert`],
+    });
+    expect((await plane.ask('GET', '/providers/team')).body).toMatchObject({ ai_provider_name: 'anthropic', status: 'active' });
+  });
+
+  it('keeps what is left out of an update, and tells gateways of every provider made from it', async () => {
+    await plane.ask('POST', '/providers', { body: { name: 'A', slug: 'a', integration_id: 'openai-org' } });
+    await plane.ask('POST', '/providers', { body: { name: 'B', slug: 'b', integration_id: 'openai-org' } });
+    const body = { name: 'Renamed', configurations: { openai_organization: null, openai_project: 'p-1' } };
+    await expectChange(plane, () => plane.ask('PUT', '/integrations/openai-org', { body }), {
+      resource: 'integrations',
+      action: 'update',
+      events: [`provider ${plane.workspaceId}/a upsert`, `provider ${plane.workspaceId}/b upsert`],
+    });
+    const read = (await plane.ask('GET', '/integrations/openai-org')).body;
+    expect(read.name).toBe('Renamed');
+    expect(read.masked_key).toBe('****cdef');
+    expect(read.configurations).toEqual({
+      openai_project: 'p-1',
+      custom_host: 'http://10.0.0.1:8080/v1',
+      custom_headers: { 'x-team': 'a' },
+    });
+  });
+
+  it('masks secret settings, and takes a masked value that is sent back as unchanged', async () => {
+    const configurations = {
+      aws_auth_type: 'accessKey',
+      aws_region: 'eu-central-1',
+      aws_access_key_id: 'AKIAPLANTED000000001',
+      aws_secret_access_key: 'planted-secret-access-key-XYZW',
+    };
+    await plane.ask('POST', '/integrations', {
+      body: { name: 'Bedrock', slug: 'aws', ai_provider_id: 'bedrock', configurations },
+    });
+    const read = (await plane.ask('GET', '/integrations/aws')).body;
+    expect(read.configurations).toMatchObject({ aws_region: 'eu-central-1', aws_secret_access_key: '****XYZW' });
+    expect(read.masked_key).toBeNull();
+    const before = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'aws' });
+    expect((await plane.ask('PUT', '/integrations/aws', { body: { configurations: read.configurations } })).status).toBe(200);
+    const after = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'aws' });
+    expect(after.secrets).toBe(before.secrets);
+  });
+
+  it('archives: its providers stop working and its credential is gone from the store', async () => {
+    await expectChange(plane, () => plane.ask('DELETE', '/integrations/team'), {
+      resource: 'integrations',
+      action: 'delete',
+      events: [`provider ${plane.workspaceId}/team delete`],
+    });
+    expect((await plane.ask('GET', '/integrations/team')).status).toBe(404);
+    expect((await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2Fteam`)).body.document).toBeNull();
+    const row = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'team' });
+    expect(row).toMatchObject({ status: 'archived', secrets: null });
+  });
+
+  it('lists what the caller may see', async () => {
+    const slugs = async (query: string, key: string) =>
+      (await plane.ask('GET', `/integrations${query}`, { key })).body.data.map((one: { slug: string }) => one.slug).sort();
+    expect(await slugs('', plane.adminKey)).toEqual(['aws', 'mock', 'openai-org']);
+    expect(await slugs('?type=workspace', plane.adminKey)).toEqual([]);
+    // Shared by the providers made above; `aws` never was.
+    expect(await slugs('', plane.workspaceKey)).toEqual(['mock', 'openai-org']);
+  });
+});

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AuditEntry } from '../../../admin/audit/entity.ts';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { createOrganisation } from '../../../admin/bootstrap/create-organisation.ts';
+import type { FirstKeys } from '../../../admin/bootstrap/first-start.ts';
+import { newId } from '../../../admin/db/new-id.ts';
+import { writeChange } from '../../../admin/db/write-change.ts';
+import { type ControlPlane, startControlPlane } from '../../../admin/main.ts';
+import { type OutboxEvent, outbox } from '../../../admin/publish/entity.ts';
+import { loadSettings } from '../../../config/load-settings.ts';
+import type { Settings } from '../../../config/settings.ts';
+import type { ChangeNotice } from '../../../core/contract/documents.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { copyEmptyDatabase } from './pgdata-template.ts';
+import { type DatabaseName, newTestDatabase } from './test-database.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely; what is asserted is the check
+  readonly body: any;
+}
+
+export interface Ask {
+  /** The admin key unless told; null sends none. */
+  readonly key?: string | null;
+  /** Sent as JSON, or as it is when it is text. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Tenant {
+  readonly organisationId: string;
+  readonly adminKey: string;
+  readonly workspaceKey: string;
+  readonly workspaceId: string;
+}
+
+/** A control plane under test, with the keys of its first start and eyes into its tables. */
+export interface Plane extends Tenant {
+  readonly url: string;
+  readonly settings: Settings;
+  readonly control: ControlPlane;
+  readonly log: ReturnType<typeof newMemoryLog>;
+  /** Notices as they were handed to the bus. */
+  readonly notices: ChangeNotice[];
+  ask(method: string, path: string, ask?: Ask): Promise<Reply>;
+  internal(method: string, path: string, body?: unknown, key?: string): Promise<Reply>;
+  /** A key of the default workspace (or of `type`) with these scopes only. */
+  newKey(scopes: readonly string[], type?: 'organisation/service' | 'workspace/service'): Promise<string>;
+  /** A second organisation on the same database. */
+  newTenant(): Promise<Tenant>;
+  lastAudit(): Promise<AuditEntry>;
+  auditCount(): Promise<number>;
+  events(): Promise<OutboxEvent[]>;
+  close(): Promise<void>;
+}
+
+/** Starts a control plane on a database of its own, on a free port. */
+export async function startPlane(name: DatabaseName, env: Readonly<Record<string, string>> = {}): Promise<Plane> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
+  const database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+  if (!database) await copyEmptyDatabase(dataDir);
+  const settings = testSettings(dataDir, { ...(database ? { DATABASE_URL: database.url } : {}), ...env });
+  const plane = await startPlaneWith(settings);
+  return {
+    ...plane,
+    async close() {
+      await plane.close();
+      await database?.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Settings as a process would read them, with a free port for the control plane. */
+export function testSettings(dataDir: string, env: Readonly<Record<string, string>>): Settings {
+  const key = () => randomBytes(32).toString('base64');
+  const all = { DATA_DIR: dataDir, ENCRYPTION_KEY: key(), CLUSTER_KEY: key(), LOG_LEVEL: 'silent', ...env };
+  return { ...loadSettings(all), controlPlanePort: 0 };
+}
+
+/** Starts on whatever the settings say; `close` leaves the data. */
+export async function startPlaneWith(settings: Settings): Promise<Plane> {
+  const log = newMemoryLog();
+  const notices: ChangeNotice[] = [];
+  const control = await startControlPlane(settings, { log, publish: (notice) => void notices.push(notice) });
+  const url = `http://127.0.0.1:${control.port}`;
+  const first = JSON.parse(await readFile(join(settings.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
+  const { database, vault, apiKeyPepper } = control.services;
+
+  async function send(method: string, target: string, headers: Record<string, string>, body: unknown): Promise<Reply> {
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    const init =
+      text === undefined
+        ? { method, headers }
+        : { method, headers: { 'content-type': 'application/json', ...headers }, body: text };
+    const reply = await fetch(target, init);
+    return { status: reply.status, headers: reply.headers, body: await reply.json() };
+  }
+
+  const ask: Plane['ask'] = (method, path, { key = first.admin_key, body, headers = {} } = {}) =>
+    send(method, `${url}/v1${path}`, { ...(key === null ? {} : { 'x-svc-api-key': key }), ...headers }, body);
+
+  const organisationId = (await ask('GET', '/organisations/self')).body.data.id as string;
+  return {
+    url,
+    settings,
+    control,
+    log,
+    notices,
+    organisationId,
+    adminKey: first.admin_key,
+    workspaceKey: first.workspace_key,
+    workspaceId: first.workspace_id,
+    ask,
+    internal: (method, path, body, key = settings.clusterKeyText) =>
+      send(method, `${url}/internal/v1${path}`, { authorization: `Bearer ${key}` }, body),
+    async newKey(scopes, type = 'workspace/service') {
+      const tenant = type === 'workspace/service' ? { workspace_id: first.workspace_id } : {};
+      const made = await ask('POST', `/api-keys/${type}`, { body: { name: 'test key', scopes, ...tenant } });
+      if (made.status !== 200) throw new Error(`no key: ${JSON.stringify(made.body)}`);
+      return made.body.key as string;
+    },
+    async newTenant() {
+      const id = newId();
+      const made = await writeChange(database.em(), systemAudit(id), null, (change) =>
+        createOrganisation(change, vault, apiKeyPepper, { id, name: 'Other', adminKey: null, workspaceKey: null }),
+      );
+      return { organisationId: id, ...made };
+    },
+    lastAudit: () =>
+      database.em().findOneOrFail(auditEntries, { id: { $ne: null } }, { orderBy: { createdAt: 'desc', id: 'desc' } }),
+    auditCount: () => database.em().count(auditEntries),
+    events: () => database.em().find(outbox, {}, { orderBy: { revision: 'asc' } }),
+    close: () => control.close(),
+  };
+}
+
+function systemAudit(organisationId: string) {
+  return {
+    organisationId,
+    workspaceId: null,
+    method: 'POST',
+    uri: '/',
+    requestId: newId(),
+    requestBody: null,
+    queryParams: {},
+    userId: null,
+    userType: 'system' as const,
+    resourceType: 'organisations',
+    action: 'create',
+    clientIp: 'local',
+  };
+}
