@@ -28,7 +28,7 @@ export const usage = `npm run bench -- [options]
   --bytes 1024            size of plain request and reply bodies
   --only plain,stream     of ${scenarioNames.join(', ')}
   --against direct,bare   contenders, of ${contenderNames.join(', ')}
-  --streams 32,256,512    numbers of open streams for first-token times; 0 = none
+  --streams 32,256,512    numbers of open streams for first-token times, part of the stream scenario; 0 = none
   --tool wrk|autocannon   load generator; wrk where it is installed
   --write                 put the tables into bench/README.md`;
 
