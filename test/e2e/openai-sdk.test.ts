@@ -1,0 +1,298 @@
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { dataEvent } from '../support/send-events.ts';
+
+/** The official client, changed in nothing but `baseURL` and `apiKey`; which provider answers is the key's business. */
+let gateway: GatewayWithUpstream;
+let client: OpenAI;
+let apiKey: string;
+
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream();
+  apiKey = await gateway.keyFor({ provider: '@oai' });
+  client = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const model = 'gpt-4o-mini';
+const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'hello there' }];
+const weather = (name = 'get_weather'): OpenAI.ChatCompletionTool => ({
+  type: 'function',
+  function: {
+    name,
+    parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+  },
+});
+const chunk = (delta: object, finish: string | null = null) =>
+  dataEvent({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model,
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
+
+async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of stream) all.push(item);
+  return all;
+}
+
+describe('chat completions', () => {
+  it('answers a plain call with the stored credential and sends the body as the client wrote it', async () => {
+    const body = { model, messages, temperature: 0.25, seed: 7, metadata: { a: 'b' } };
+    const completion = await client.chat.completions.create(body);
+    expect(completion.choices[0]?.message.content).toBe('You said: hello there');
+    expect(completion.choices[0]?.finish_reason).toBe('stop');
+    expect(completion.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
+    const sent = gateway.upstream.last;
+    expect(sent.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
+    expect(sent.text).toBe(JSON.stringify(body));
+  });
+
+  it('gives the reply headers of the provider and the trace id to who asks for the response', async () => {
+    const { response } = await client.chat.completions.create({ model, messages }).withResponse();
+    expect(response.headers.get('x-request-id')).toBe('req_fake');
+    expect(response.headers.get('openai-processing-ms')).toBe('12');
+    expect(response.headers.get('x-svc-trace-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(response.headers.get('x-svc-provider')).toBe('openai');
+    expect(response.headers.get('x-svc-last-used-option-index')).toBe('config');
+  });
+
+  it('streams text piece by piece, without usage when nobody asked for it', async () => {
+    const chunks = await collect(await client.chat.completions.create({ model, messages, stream: true }));
+    expect(chunks.map((item) => item.choices[0]?.delta.content ?? '').join('')).toBe('You said: hello there');
+    expect(chunks.every((item) => item.choices.length === 1 && !item.usage)).toBe(true);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    expect(chunks.length).toBeGreaterThan(4);
+  });
+
+  it('streams the usage when the client asks for it, equal to that of the plain reply', async () => {
+    const plain = await client.chat.completions.create({ model, messages });
+    const stream = await client.chat.completions.create({
+      model,
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const last = (await collect(stream)).at(-1);
+    expect(last?.choices).toEqual([]);
+    expect(last?.usage).toEqual(plain.usage);
+  });
+
+  it('shows a chunk to the client while the provider is still writing', async () => {
+    const held = stallMidStream([chunk({ role: 'assistant', content: 'first' })], [chunk({}, 'stop'), dataEvent('[DONE]')]);
+    gateway.upstream.once('/v1/chat/completions', held);
+    const stream = await client.chat.completions.create({ model, messages, stream: true });
+    const iterator = stream[Symbol.asyncIterator]();
+    const first = await iterator.next();
+    expect(first.value?.choices[0]?.delta.content).toBe('first');
+    held.release();
+    const second = await iterator.next();
+    expect(second.value?.choices[0]?.finish_reason).toBe('stop');
+    expect((await iterator.next()).done).toBe(true);
+  });
+
+  it('passes images and stop sequences to the provider unchanged', async () => {
+    const content: OpenAI.ChatCompletionContentPart[] = [
+      { type: 'text', text: 'what is this' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+    ];
+    const completion = await client.chat.completions.create({
+      model,
+      messages: [{ role: 'user', content }],
+      stop: ['END', '\n\n'],
+    });
+    expect(completion.choices[0]?.message.content).toBe('You said: what is this');
+    expect(gateway.upstream.last.json()).toMatchObject({ stop: ['END', '\n\n'], messages: [{ content }] });
+  });
+
+  it('parses a reply against a JSON schema', async () => {
+    const schema = {
+      type: 'object',
+      properties: { answer: { type: 'string' } },
+      required: ['answer'],
+      additionalProperties: false,
+    };
+    const completion = await client.chat.completions.parse({
+      model,
+      messages,
+      response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
+    });
+    expect(completion.choices[0]?.message.parsed).toEqual({ answer: 'sample' });
+    expect(gateway.upstream.last.json().response_format.json_schema.schema).toEqual(schema);
+  });
+});
+
+describe('tools', () => {
+  it('calls a tool and answers from its result', async () => {
+    const asked = await client.chat.completions.create({ model, messages, tools: [weather()] });
+    const call = asked.choices[0]?.message.tool_calls?.[0] as OpenAI.ChatCompletionMessageFunctionToolCall;
+    expect(asked.choices[0]?.finish_reason).toBe('tool_calls');
+    expect([call.function.name, JSON.parse(call.function.arguments)]).toEqual(['get_weather', { city: 'sample', days: 1 }]);
+    const answered = await client.chat.completions.create({
+      model,
+      tools: [weather()],
+      messages: [...messages, asked.choices[0]!.message, { role: 'tool', tool_call_id: call.id, content: 'rain' }],
+    });
+    expect(answered.choices[0]?.message.content).toBe('The tool said: rain');
+  });
+
+  it('streams a tool call that adds up to the plain one', async () => {
+    const plain = await client.chat.completions.create({ model, messages, tools: [weather()] });
+    const streamed = await client.chat.completions.stream({ model, messages, tools: [weather()] }).finalChatCompletion();
+    expect(streamed.choices[0]?.message.tool_calls).toMatchObject(plain.choices[0]?.message.tool_calls ?? []);
+    expect(streamed.choices[0]?.finish_reason).toBe('tool_calls');
+  });
+
+  it('keeps parallel tool calls apart, plain and streamed, also when their pieces interleave', async () => {
+    const calls = [
+      { id: 'call_a', type: 'function' as const, function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
+      { id: 'call_b', type: 'function' as const, function: { name: 'time', arguments: '{"city":"Rome"}' } },
+    ];
+    const request = { model, messages, tools: [weather('weather'), weather('time')], parallel_tool_calls: true };
+    const choices = [{ index: 0, message: { role: 'assistant', content: null, tool_calls: calls }, finish_reason: 'tool_calls' }];
+    gateway.upstream.once('/v1/chat/completions', reply(200, { id: 'c', object: 'chat.completion', created: 1, model, choices }));
+    const plain = await client.chat.completions.create(request);
+    expect(plain.choices[0]?.message.tool_calls).toEqual(calls);
+
+    const piece = (index: number, value: object) => chunk({ tool_calls: [{ index, ...value }] });
+    const opening = (index: number) => ({ ...calls[index], function: { name: calls[index]!.function.name, arguments: '' } });
+    const events = [
+      chunk({ role: 'assistant', content: null }),
+      piece(0, opening(0)),
+      piece(1, opening(1)),
+      piece(0, { function: { arguments: '{"city":' } }),
+      piece(1, { function: { arguments: '{"city":' } }),
+      piece(1, { function: { arguments: '"Rome"}' } }),
+      piece(0, { function: { arguments: '"Oslo"}' } }),
+      chunk({}, 'tool_calls'),
+      dataEvent('[DONE]'),
+    ];
+    gateway.upstream.once('/v1/chat/completions', eventStream(events));
+    const streamed = await client.chat.completions.stream(request).finalChatCompletion();
+    expect(streamed.choices[0]?.message.tool_calls).toMatchObject(calls);
+  });
+});
+
+describe('other routes', () => {
+  it('gives the same embedding as base64 (what the client asks for by itself) and as numbers', async () => {
+    const input = ['one text', 'another'];
+    const packed = await client.embeddings.create({ model: 'text-embedding-3-small', input });
+    expect(gateway.upstream.last.json().encoding_format).toBe('base64');
+    const numbers = await client.embeddings.create({ model: 'text-embedding-3-small', input, encoding_format: 'float' });
+    expect(gateway.upstream.last.json().encoding_format).toBe('float');
+    expect(numbers.data.map((item) => item.embedding.length)).toEqual([8, 8]);
+    expect(packed.data).toEqual(numbers.data);
+    expect(packed.usage.prompt_tokens).toBe(3);
+  });
+
+  it('answers text completions, plain and streamed', async () => {
+    const request = { model: 'gpt-3.5-turbo-instruct', prompt: 'once upon' };
+    const plain = await client.completions.create(request);
+    expect(plain.choices[0]?.text).toBe(' You said: once upon');
+    const chunks = await collect(await client.completions.create({ ...request, stream: true }));
+    expect(chunks.map((item) => item.choices[0]?.text ?? '').join('')).toBe(' You said: once upon');
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
+  });
+
+  it('answers responses, plain and streamed alike', async () => {
+    const plain = await client.responses.create({ model, input: 'hello there' });
+    expect(plain.output_text).toContain('hello there');
+    const stream = client.responses.stream({ model, input: 'hello there' });
+    const types = new Set((await collect(stream)).map((event) => event.type));
+    expect([...types]).toEqual(expect.arrayContaining(['response.created', 'response.output_text.delta', 'response.completed']));
+    const final = await stream.finalResponse();
+    expect(final.output_text).toBe(plain.output_text);
+    expect(final.usage).toEqual(plain.usage);
+  });
+
+  it('lists models through the pass-through', async () => {
+    const ids = (await collect(await client.models.list())).map((item) => item.id);
+    expect(ids).toContain('gpt-4o-mini');
+  });
+});
+
+describe('errors become the classes of the client', () => {
+  it('raises AuthenticationError for an unknown key, without asking the provider', async () => {
+    const stranger = new OpenAI({ baseURL: gateway.baseUrl, apiKey: 'sk-not-ours', maxRetries: 0 });
+    const error = await stranger.chat.completions.create({ model, messages }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
+    expect(error.error).toMatchObject({ type: 'authentication_error', code: '03' });
+    expect(gateway.upstream.requests).toHaveLength(0);
+  });
+
+  it.each([
+    [400, OpenAI.BadRequestError],
+    [401, OpenAI.AuthenticationError],
+    [403, OpenAI.PermissionDeniedError],
+    [404, OpenAI.NotFoundError],
+    [422, OpenAI.UnprocessableEntityError],
+    [500, OpenAI.InternalServerError],
+    [503, OpenAI.InternalServerError],
+  ])('raises the class of a %i of the provider, plain and streamed, with its words', async (status, expected) => {
+    for (const stream of [false, true]) {
+      gateway.upstream.once('/v1/chat/completions', openaiError(status, 'the words of the provider', 'some_code'));
+      const error = await client.chat.completions.create({ model, messages, stream }).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(expected);
+      expect(error).toMatchObject({ status, code: 'some_code', error: { message: 'openai error: the words of the provider' } });
+    }
+  });
+
+  it('raises RateLimitError with the wait the provider asked for', async () => {
+    gateway.upstream.once('/v1/chat/completions', openaiError(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': '7' }));
+    const error = await client.chat.completions.create({ model, messages }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+    expect(error.headers.get('retry-after')).toBe('7');
+    expect(error.code).toBe('rate_limit_exceeded');
+  });
+
+  it('lets the retries of the client follow the wait of the provider', async () => {
+    gateway.upstream.once('/v1/chat/completions', openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
+    const patient = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 1 });
+    const completion = await patient.chat.completions.create({ model, messages });
+    expect(completion.choices[0]?.message.content).toBe('You said: hello there');
+    expect(gateway.upstream.requests).toHaveLength(2);
+  });
+
+  it('raises an error in the middle of a stream that the provider cuts', async () => {
+    gateway.upstream.once('/v1/chat/completions', eventStream([chunk({ role: 'assistant', content: 'half' })]));
+    const stream = await client.chat.completions.create({ model, messages, stream: true });
+    const seen: string[] = [];
+    const error = await (async () => {
+      for await (const item of stream) seen.push(item.choices[0]?.delta.content ?? '');
+    })().catch((thrown) => thrown);
+    expect(seen.join('')).toBe('half');
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(error.code).toBe('stream_incomplete');
+  });
+});
+
+describe('abort', () => {
+  it('closes the connection to the provider when the client gives up before the reply', async () => {
+    const held = stallBeforeHead();
+    gateway.upstream.once('/v1/chat/completions', held);
+    const controller = new AbortController();
+    const call = client.chat.completions.create({ model, messages }, { signal: controller.signal }).catch((thrown) => thrown);
+    const { request } = await held.reached;
+    controller.abort();
+    expect(await call).toBeInstanceOf(OpenAI.APIUserAbortError);
+    expect(await request.closed).toBe('client-left');
+  });
+
+  it('closes the connection to the provider when the client leaves a stream half-way', async () => {
+    const held = stallMidStream([chunk({ role: 'assistant', content: 'first' })], [dataEvent('[DONE]')]);
+    gateway.upstream.once('/v1/chat/completions', held);
+    const stream = await client.chat.completions.create({ model, messages, stream: true });
+    for await (const item of stream) {
+      expect(item.choices[0]?.delta.content).toBe('first');
+      break;
+    }
+    const { request } = await held.reached;
+    expect(await request.closed).toBe('client-left');
+  });
+});

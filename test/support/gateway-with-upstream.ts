@@ -1,0 +1,83 @@
+import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
+import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
+import { until } from './until.ts';
+
+/** The credentials stored for the two providers: what the upstream must see, and nobody else. */
+export const storedKeys = { openai: 'sk-stored-openai', anthropic: 'sk-ant-api03-stored' } as const;
+
+/** The whole product with a fake provider behind it, and what nearly every test against it needs. */
+export interface GatewayWithUpstream extends RunningGateway {
+  readonly upstream: FakeUpstream;
+  /** A workspace key whose default config is this one, so that a client needs nothing but the key. */
+  keyFor(config: JsonObject): Promise<string>;
+  /** `fetch` below the base URL with the first workspace key; headers given here win. An object as `body` is sent as JSON. */
+  call(path: string, init?: CallInit): Promise<Response>;
+  /** The log of a reply as the control plane shows it, once it is there. Fails when the trace has more than one. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into many fields
+  logOf(reply: Response | string): Promise<any>;
+  /** Stops gateway and upstream. */
+  close(): Promise<void>;
+}
+
+export interface CallInit {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: JsonObject | NonNullable<RequestInit['body']>;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Starts both. `@oai` is a provider of type openai and `@ant` one of type anthropic, each with a stored credential, both behind
+ * the one fake upstream.
+ */
+export async function startGatewayWithUpstream(options: GatewayOptions = {}): Promise<GatewayWithUpstream> {
+  const upstream = await startFakeUpstream();
+  const gateway = await startGateway(options).catch(async (error) => {
+    await upstream.close();
+    throw error;
+  });
+  const { admin } = gateway;
+  await admin.createUpstream('oai', upstream.openaiHost, { key: storedKeys.openai });
+  await admin.createUpstream('ant', upstream.openaiHost, { ai_provider_id: 'anthropic', key: storedKeys.anthropic });
+
+  return {
+    ...gateway,
+    upstream,
+    async keyFor(config) {
+      const slug = await admin.createConfig(config);
+      return (await admin.createKey({ defaults: { config_id: slug } })).key;
+    },
+    call(path, { method, headers, body, signal } = {}) {
+      const isJson = isObject(body) && Object.getPrototypeOf(body) === Object.prototype;
+      return fetch(`${gateway.baseUrl}${path}`, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: {
+          'x-svc-api-key': gateway.workspaceKey,
+          ...(isJson ? { 'content-type': 'application/json' } : {}),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>), duplex: 'half' }),
+        ...(signal ? { signal } : {}),
+      });
+    },
+    async logOf(reply) {
+      const traceId = typeof reply === 'string' ? reply : reply.headers.get('x-svc-trace-id');
+      if (!traceId) throw new Error('the reply has no trace id');
+      const found = await until(
+        async () => {
+          const list = await admin.get(`/logs?trace_id=${encodeURIComponent(traceId)}`);
+          return list.body.total > 0 && list.body;
+        },
+        { what: `a log of the trace ${traceId}` },
+      );
+      if (found.total !== 1) throw new Error(`${found.total} logs of the trace ${traceId}: ${JSON.stringify(found.data)}`);
+      return found.data[0];
+    },
+    async close() {
+      await gateway.stop().finally(() => upstream.close());
+    },
+  };
+}
