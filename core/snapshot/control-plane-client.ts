@@ -46,6 +46,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   const { fetch, clock, random, log, timeoutMs = 3000 } = options;
   let failures = 0;
   let closedUntilMs = 0;
+  let lastStatus = 200;
 
   return {
     document: (kind, id) => call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply),
@@ -72,6 +73,10 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     }
     // From here on the control plane is alive; a fault is of this one question and must not silence the others.
     succeeded();
+    // A wrong cluster key shows here and nowhere else; said once, not for every request.
+    if (reply.status !== 200 && reply.status !== lastStatus)
+      log.error({ status: reply.status, path }, 'the control plane refuses a look-up');
+    lastStatus = reply.status;
     if (reply.status !== 200) throw away(`the control plane answered ${reply.status} to ${path}`);
     return read(reply.body, schema, path);
   }

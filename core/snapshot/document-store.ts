@@ -5,7 +5,8 @@ import type { DocumentReply } from '../contract/internal-api.ts';
 import type { Maybe } from '../contract/json.ts';
 import type { Clock, DocumentReader, Log } from '../contract/plugin.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
-import { CompileFailure, createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';
+import { createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';
+import { derive, makeEntry } from './make-entry.ts';
 
 export interface DocumentStoreOptions {
   readonly client: Pick<ControlPlaneClient, 'document'>;
@@ -288,7 +289,7 @@ export class DocumentStore implements DocumentReader {
       return null;
     }
     const old = shelf.entries.peek(id);
-    const made = this.#make(shelf, id, reply, old);
+    const made = makeEntry(shelf, id, reply.document, reply.revision, old);
     if (made instanceof Entry) {
       shelf.absences.delete(id);
       shelf.entries.set(id, made);
@@ -312,44 +313,4 @@ export class DocumentStore implements DocumentReader {
     shelf.absences.set(id, { error, untilMs: this.#clock.elapsed() + unusableMs });
     throw error;
   }
-
-  /** A new entry, or the reason why there can be none. */
-  #make(shelf: Shelf, id: string, reply: DocumentReply, old: Entry | undefined): Entry | string {
-    const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, reply.document);
-    if (!checked.success) return faultsOf(checked.issues);
-    // The one mix-up that would let a stranger in.
-    if (shelf.kind === 'api-key' && checked.output.id !== id) return 'it is the document of another key';
-    const entry = new Entry(id, checked.output, reply.revision, true);
-    if (!old) return entry;
-    entry.used = old.used;
-    // What worked for the old one must work for the new one before the new one may serve.
-    for (const view of old.derived.keys()) {
-      if (old.derived[view] === undefined || old.derived[view] instanceof CompileFailure) continue;
-      try {
-        entry.derived[view] = shelf.views[view]?.(entry.document);
-      } catch (error) {
-        return error instanceof Error ? error.message : String(error);
-      }
-    }
-    return entry;
-  }
-}
-
-function derive<T>(shelf: Shelf, entry: Entry, view: number): T {
-  const known = entry.derived[view];
-  if (known instanceof CompileFailure) throw known.error;
-  if (known !== undefined) return known as T;
-  try {
-    const made = shelf.views[view]?.(entry.document) as T;
-    entry.derived[view] = made;
-    return made;
-  } catch (error) {
-    entry.derived[view] = new CompileFailure(error);
-    throw error;
-  }
-}
-
-/** Paths and expectations only: the values of a document may be secret. */
-function faultsOf(issues: readonly v.BaseIssue<unknown>[]): string {
-  return issues.map((issue) => `${v.getDotPath(issue) ?? 'document'}: expected ${issue.expected ?? 'another value'}`).join('; ');
 }

@@ -66,6 +66,12 @@ describe('the breaker', () => {
 });
 
 describe('answers', () => {
+  it('that refuse the gateway itself are reported, once', async () => {
+    plane.mode = 401;
+    for (let i = 0; i < 3; i++) await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { status: 401 } }]);
+  });
+
   it('that cannot be read are refused', async () => {
     for (const body of ['', 'nonsense', '{"revision":"1","document":null}', '{"document":null}', '\xff\xfe']) {
       const broken = createControlPlaneClient({

@@ -188,7 +188,25 @@ describe('changes', () => {
     await versionOf();
     store.apply(first);
     expect(store.get('config', configId)).toMatchObject({ versionId: 'two' });
-    expect(plane.requests).toHaveLength(1);
+    expect(store.counts.refreshes).toBe(0);
+    expect(store.keep(1)[0]?.fresh).toBe(true);
+  });
+
+  it('does not fall back on a key that was deleted while it was read again in vain', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    const gate = newGate();
+    const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { scopes: [] }));
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    store.apply(notice);
+    const answer = store.get('api-key', 'key-a');
+    await arrived;
+    store.apply(plane.remove('api-key', 'key-a'));
+    await plane.stop();
+    await expect(answer).rejects.toMatchObject({ code: 'unavailable' });
+    gate.open();
+    await plane.restart();
   });
 
   it('reads an unused document again only when it is asked for', async () => {

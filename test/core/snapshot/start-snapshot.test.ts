@@ -93,6 +93,8 @@ describe('a start', () => {
     plane.remove('api-key', 'key-a');
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
     const snapshot = await start();
+    expect(plane.requests.at(-1)).toBe('/internal/v1/changes?after=2');
+    expect(snapshot.follower.counts.resets).toBe(0);
     expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
     expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
     await snapshot.close();
@@ -128,6 +130,23 @@ describe('the last known good', () => {
     expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
     await snapshot.close();
     killed.follower.stop();
+  });
+
+  it('says which documents had changed but could not be read, so that they are read before their next use', async () => {
+    await leaveBehind();
+    const second = await start();
+    await second.documents.get('config', 'workspace-1/main');
+    await second.documents.get('api-key', 'key-a');
+    const notice = plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
+    plane.mode = 503;
+    publish(notice);
+    expect(second.follower.lastRevision).toBe(notice.revision);
+    await second.close();
+    plane.mode = 'ok';
+    const snapshot = await start();
+    expect(plane.requests.at(-1)).toBe(`/internal/v1/changes?after=${notice.revision}`);
+    expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
+    await snapshot.close();
   });
 
   it('does not hold a key whose deletion was known', async () => {

@@ -8,7 +8,11 @@ import { createLog } from '../../../core/telemetry/log.ts';
 
 function newLog() {
   let out = '';
-  const destination = { write: (line: string) => void (out += line) };
+  const destination = {
+    write(line: string) {
+      out += line;
+    },
+  };
   const log = createLog({ level: 'info', name: 'gateway', slot: 3, headerPrefixes: ['x-svc-', 'x-other-'], destination });
   return { log, out: () => out };
 }
