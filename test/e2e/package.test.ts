@@ -2,11 +2,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { version } from '../../config/version.ts';
 import { freePorts } from '../support/free-port.ts';
+import { plainPath } from '../support/plain-path.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -14,14 +15,6 @@ const root = join(import.meta.dirname, '../..');
 let folder: string;
 let env: Record<string, string>;
 let command: string;
-
-/** The machine's own PATH: without what npm put in front, so that the package has to bring its Node along. */
-function plainPath(): string {
-  const entries = (process.env.PATH ?? '').split(delimiter).filter((entry) => !/node_modules[/\\]\.bin|node-gyp-bin/.test(entry));
-  return entries.some((entry) => existsSync(join(entry, 'node')))
-    ? entries.join(delimiter)
-    : [...entries, dirname(process.execPath)].join(delimiter);
-}
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'package-'));
