@@ -93,7 +93,7 @@ describe('a start', () => {
     plane.remove('api-key', 'key-a');
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
     const snapshot = await start();
-    expect(plane.requests.at(-1)).toBe('/internal/v1/changes?after=2');
+    expect(plane.requests).toContain('/internal/v1/changes?after=2');
     expect(snapshot.follower.counts.resets).toBe(0);
     expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
     expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
@@ -144,7 +144,7 @@ describe('the last known good', () => {
     await second.close();
     plane.mode = 'ok';
     const snapshot = await start();
-    expect(plane.requests.at(-1)).toBe(`/internal/v1/changes?after=${notice.revision}`);
+    expect(plane.requests).toContain(`/internal/v1/changes?after=${notice.revision}`);
     expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
     await snapshot.close();
   });
