@@ -1,0 +1,87 @@
+import * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { outbox } from '../../../admin/publish/entity.ts';
+import { parseApiKey } from '../../../core/contract/api-key.ts';
+import { type DocumentKind, documentSchemas } from '../../../core/contract/documents.ts';
+import { changesReply, documentReply } from '../../../core/contract/internal-api.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('documents and changes for gateways, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
+  });
+  afterAll(() => plane?.close());
+
+  it('gives every kind in the agreed shape, with the revision it is at least as new as', async () => {
+    const ids: Record<DocumentKind, string> = {
+      'api-key': parseApiKey(plane.workspaceKey)?.id ?? '',
+      config: `${plane.workspaceId}/c`,
+      provider: `${plane.workspaceId}/mock`,
+      workspace: plane.workspaceId,
+    };
+    const newest = (await plane.events()).at(-1)?.revision;
+    for (const [kind, id] of Object.entries(ids)) {
+      const reply = await plane.internal('GET', `/documents/${kind}/${encodeURIComponent(id)}`);
+      expect(reply.status).toBe(200);
+      const { revision, document } = v.parse(documentReply, reply.body);
+      expect(revision).toBe(newest);
+      expect(v.safeParse(documentSchemas[kind as DocumentKind], document).issues).toBeUndefined();
+    }
+    const workspace = await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`);
+    expect(workspace.body.document).toMatchObject({ slug: 'ws-default', defaultConfigSlug: 'c' });
+    const mock = await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2Fmock`);
+    expect(mock.body.document).toMatchObject({ provider: 'mock', secrets: null, status: 'active' });
+  });
+
+  it('answers null for ids it does not know, however odd they are', async () => {
+    const odd = [
+      'api-key/AAAAAAAAAAAA',
+      'config/x',
+      'config/%2F',
+      `provider/${plane.workspaceId}%2F${encodeURIComponent("' or 1=1")}`,
+      'workspace/not-a-uuid',
+    ];
+    for (const path of odd) {
+      const reply = await plane.internal('GET', `/documents/${path}`);
+      expect(reply.status, path).toBe(200);
+      expect(reply.body.document).toBeNull();
+    }
+    expect((await plane.internal('GET', '/documents/secret/x')).status).toBe(400);
+  });
+
+  it('opens to the cluster key only', async () => {
+    for (const key of [plane.adminKey, plane.workspaceKey, '', 'x', plane.settings.clusterKeyText.slice(1)]) {
+      for (const path of ['/documents/workspace/x', '/changes?after=0', '/nothing']) {
+        expect((await plane.internal('GET', path, undefined, key)).status).toBe(401);
+      }
+      expect((await plane.internal('POST', '/records', [], key)).status).toBe(401);
+    }
+  });
+
+  it('tells the changes after a revision, and says reset when it cannot', async () => {
+    const events = await plane.events();
+    const all = v.parse(changesReply, (await plane.internal('GET', '/changes?after=0')).body);
+    expect(all).toMatchObject({ revision: events.length, reset: false });
+    expect(all.changes.map((one) => one.revision)).toEqual(events.map((one) => one.revision));
+    const some = (await plane.internal('GET', `/changes?after=${events.length - 1}`)).body;
+    expect(some.changes).toEqual([{ revision: events.length, kind: 'workspace', id: plane.workspaceId, op: 'upsert' }]);
+    expect((await plane.internal('GET', `/changes?after=${events.length}`)).body).toEqual({
+      revision: events.length,
+      reset: false,
+      changes: [],
+    });
+    expect((await plane.internal('GET', `/changes?after=${events.length + 1}`)).body).toEqual({
+      revision: events.length,
+      reset: true,
+      changes: [],
+    });
+    expect((await plane.internal('GET', '/changes?after=-1')).status).toBe(400);
+
+    await plane.control.services.database.em().nativeDelete(outbox, { revision: { $lte: 2 } });
+    expect((await plane.internal('GET', '/changes?after=1')).body).toEqual({ revision: events.length, reset: true, changes: [] });
+    expect((await plane.internal('GET', '/changes?after=2')).body).toMatchObject({ reset: false });
+  });
+});

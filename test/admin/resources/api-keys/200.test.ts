@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { digestSecret, parseApiKey } from '../../../../core/contract/api-key.ts';
+import { keyPurposes } from '../../../../core/contract/documents.ts';
+import { deriveKey } from '../../../../core/contract/secret.ts';
+import { expectChange } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('API keys that are accepted, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'of-keys', config: { provider: '@mock' } } });
+  });
+  afterAll(() => plane?.close());
+
+  const digestOf = (text: string) =>
+    digestSecret(deriveKey(plane.settings.encryptionKey, keyPurposes.apiKeyPepper), parseApiKey(text)?.secret ?? '');
+  const documentOf = async (text: string) =>
+    (await plane.internal('GET', `/documents/api-key/${parseApiKey(text)?.id}`)).body.document;
+  const publicIdOf = async (id: string) => (await plane.control.services.database.em().findOneOrFail(apiKeys, { id })).publicId;
+
+  it('makes a workspace key, shows it once and stores a digest', async () => {
+    const body = {
+      name: 'Service',
+      description: 'for the build',
+      scopes: ['completions.write', 'completions.write', 'logs.view'],
+      defaults: { config_id: 'of-keys', metadata: { team: 'a' }, allow_config_override: false },
+      expires_at: '2099-01-01T00:00:00Z',
+      usage_limits: null,
+      rate_limits: [],
+    };
+    const before = (await plane.events()).length;
+    const reply = await plane.ask('POST', '/api-keys/workspace/service', { body });
+    expect(reply.body).toEqual({ id: expect.any(String), key: expect.stringMatching(/^svc_ws_/), object: 'api-key' });
+    const { id, key } = reply.body;
+    const [event] = (await plane.events()).slice(before);
+    expect(event).toMatchObject({ kind: 'api-key', documentId: parseApiKey(key)?.id, op: 'upsert' });
+
+    const read = (await plane.ask('GET', `/api-keys/${id}`)).body;
+    expect(read).toMatchObject({
+      id,
+      name: 'Service',
+      type: 'workspace-service',
+      status: 'active',
+      workspace_id: plane.workspaceId,
+      scopes: ['completions.write', 'logs.view'],
+      defaults: { metadata: { team: 'a' } },
+      allow_config_override: 0,
+      expires_at: '2099-01-01T00:00:00.000Z',
+      object: 'api-key',
+    });
+    expect(read.key).toBe(`svc_***${key.slice(-4)}`);
+    expect(await documentOf(key)).toMatchObject({
+      keyId: id,
+      digest: digestOf(key),
+      previousDigest: null,
+      type: 'workspace-service',
+      organisationId: plane.organisationId,
+      workspaceId: plane.workspaceId,
+      scopes: ['completions.write', 'logs.view'],
+      defaults: { configSlug: 'of-keys', metadata: { team: 'a' }, allowConfigOverride: false },
+    });
+    const row = await plane.control.services.database.em().findOneOrFail(apiKeys, { id });
+    expect(JSON.stringify(row)).not.toContain(parseApiKey(key)?.secret);
+  });
+
+  it('makes keys of users and of the organisation with their own kinds', async () => {
+    const user = await plane.ask('POST', '/api-keys/workspace/user', {
+      body: { name: 'U', scopes: ['completions.write'], user_id: '7f9c2d1e-0000-4000-8000-000000000001' },
+    });
+    expect(user.body.key).toMatch(/^svc_user_/);
+    expect(await documentOf(user.body.key)).toMatchObject({
+      type: 'workspace-user',
+      userId: '7f9c2d1e-0000-4000-8000-000000000001',
+    });
+    const admin = await plane.ask('POST', '/api-keys/organisation/service', { body: { name: 'A', scopes: ['configs.list'] } });
+    expect(admin.body.key).toMatch(/^svc_admin_/);
+    expect((await plane.ask('GET', '/configs', { key: admin.body.key })).status).toBe(200);
+  });
+
+  it('changes and clears what is named only', async () => {
+    const { id } = (
+      await plane.ask('POST', '/api-keys/workspace/service', {
+        body: { name: 'K', scopes: ['configs.list'], defaults: { metadata: { a: 'b' } } },
+      })
+    ).body;
+    const body = {
+      name: 'Renamed',
+      scopes: ['configs.read'],
+      defaults: { config_id: 'of-keys' },
+      expires_at: '2099-01-01T00:00:00Z',
+    };
+    await expectChange(plane, () => plane.ask('PUT', `/api-keys/${id}`, { body }), {
+      resource: 'api_keys',
+      action: 'update',
+      events: [`api-key ${await publicIdOf(id)} upsert`],
+    });
+    const read = (await plane.ask('GET', `/api-keys/${id}`)).body;
+    expect(read).toMatchObject({ name: 'Renamed', scopes: ['configs.read'], defaults: { metadata: { a: 'b' } } });
+    expect(read.defaults.config_id).toMatch(/^[0-9a-f-]{36}$/);
+    await plane.ask('PUT', `/api-keys/${id}`, { body: { expires_at: null, defaults: { config_id: null } } });
+    expect((await plane.ask('GET', `/api-keys/${id}`)).body).toMatchObject({ expires_at: null, defaults: { config_id: null } });
+  });
+
+  it('rotates: the new secret works at once, the old one until the transition ends, a third waits', async () => {
+    const made = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'R', scopes: ['configs.list'] } })).body;
+    const reply = await expectChange(plane, () => plane.ask('POST', `/api-keys/${made.id}/rotate`, { body: {} }), {
+      resource: 'api_keys',
+      action: 'rotate',
+      events: [`api-key ${parseApiKey(made.key)?.id} upsert`],
+    });
+    expect(reply.body.id).toBe(made.id);
+    expect(parseApiKey(reply.body.key)?.id).toBe(parseApiKey(made.key)?.id);
+    expect(Date.parse(reply.body.key_transition_expires_at)).toBeGreaterThan(Date.now() + 1_790_000);
+    for (const key of [made.key, reply.body.key]) expect((await plane.ask('GET', '/configs', { key })).status).toBe(200);
+    const document = await documentOf(made.key);
+    expect(document).toMatchObject({ digest: digestOf(reply.body.key), previousDigest: digestOf(made.key) });
+    expect(document.previousExpiresAt).toBe(reply.body.key_transition_expires_at);
+    expect((await plane.ask('POST', `/api-keys/${made.id}/rotate`, { body: {} })).status).toBe(409);
+
+    const past = { previousExpiresAt: new Date(Date.now() - 1_000) };
+    await plane.control.services.database.em().nativeUpdate(apiKeys, { id: made.id }, past);
+    expect((await plane.ask('GET', '/configs', { key: made.key })).status).toBe(401);
+    expect((await plane.ask('GET', '/configs', { key: reply.body.key })).status).toBe(200);
+  });
+
+  it('deletes: the key is unknown at once', async () => {
+    const made = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'D', scopes: ['configs.list'] } })).body;
+    const reply = await expectChange(plane, () => plane.ask('DELETE', `/api-keys/${made.id}`), {
+      resource: 'api_keys',
+      action: 'delete',
+      events: [`api-key ${parseApiKey(made.key)?.id} delete`],
+    });
+    expect(reply.body).toEqual({});
+    expect(await documentOf(made.key)).toBeNull();
+    expect((await plane.ask('GET', '/configs', { key: made.key })).status).toBe(401);
+  });
+
+  it('lists by workspace, state and ids', async () => {
+    const all = (await plane.ask('GET', '/api-keys')).body;
+    expect(all).toMatchObject({ object: 'list', total: all.data.length });
+    const mine = (await plane.ask('GET', '/api-keys', { key: plane.workspaceKey })).body.data as { workspace_id: string }[];
+    expect(new Set(mine.map((one) => one.workspace_id))).toEqual(new Set([plane.workspaceId]));
+    const two = all.data.slice(0, 2).map((one: { id: string }) => one.id);
+    expect((await plane.ask('GET', `/api-keys?ids=${two.join(',')}`)).body.total).toBe(2);
+    const one = two[0] as string;
+    await plane.control.services.database.em().nativeUpdate(apiKeys, { id: one }, { expiresAt: new Date(0) });
+    const expired = (await plane.ask('GET', '/api-keys?status=expired')).body.data;
+    expect(expired.map((row: { id: string; status: string }) => [row.id, row.status])).toEqual([[one, 'expired']]);
+    expect((await plane.ask('GET', '/api-keys?status=active')).body.total).toBe(all.total - 1);
+    expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.total).toBe(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('API keys that are refused, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const base = { name: 'k', scopes: ['completions.write'] };
+  const service = '/api-keys/workspace/service';
+  const cases: [string, string, unknown, string][] = [
+    ['no scopes', service, { name: 'k' }, 'scopes: required'],
+    ['an empty list of scopes', service, { name: 'k', scopes: [] }, 'scopes: at least one scope'],
+    [
+      'a scope that does not exist',
+      service,
+      { name: 'k', scopes: ['configs.list', 'configs.destroy'] },
+      'scopes[1]: not a scope of',
+    ],
+    [
+      'a scope of another type of key',
+      service,
+      { name: 'k', scopes: ['audit_logs.list'] },
+      'scopes[0]: not a scope of workspace-service keys',
+    ],
+    [
+      'calling models with an admin key',
+      '/api-keys/organisation/service',
+      base,
+      'scopes[0]: not a scope of organisation-service keys',
+    ],
+    ['a user key without a user', '/api-keys/workspace/user', base, 'user_id: required'],
+    [
+      'a service key with a user',
+      service,
+      { ...base, user_id: '7f9c2d1e-0000-4000-8000-000000000001' },
+      'user_id: only keys of users',
+    ],
+    [
+      'a default config of an admin key',
+      '/api-keys/organisation/service',
+      { name: 'k', scopes: ['configs.list'], defaults: { config_id: 'x' } },
+      'defaults.config_id: ',
+    ],
+    ['an expiry that is no time', service, { ...base, expires_at: 'tomorrow' }, 'expires_at: an ISO 8601 time'],
+    [
+      'a budget, which nothing would keep',
+      service,
+      { ...base, usage_limits: { type: 'cost', credit_limit: 10 } },
+      'usage_limits: this build does not enforce it',
+    ],
+    [
+      'a rate limit, which nothing would keep',
+      service,
+      { ...base, rate_limits: [{ type: 'requests', unit: 'rpm', value: 1 }] },
+      'rate_limits: this build',
+    ],
+    ['metadata that is not text', service, { ...base, defaults: { metadata: { a: 1 } } }, 'defaults.metadata.a: expected string'],
+  ];
+
+  it.each(cases)('refuses %s and says where', async (_, path, body, start) => {
+    const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body }), 400, 'AB01', true);
+    expect(reply.body.data.message.slice(0, start.length)).toBe(start);
+  });
+
+  it('refuses a transition that is too short, and deleting the key that asks', async () => {
+    const all = (await plane.ask('GET', '/api-keys')).body.data as { id: string; type: string }[];
+    const own = all.find((one) => one.type === 'organisation-service')?.id;
+    const short = { key_transition_period_ms: 1_000 };
+    await expectRefusal(plane, () => plane.ask('POST', `/api-keys/${own}/rotate`, { body: short }), 400, 'AB01', true);
+    await expectRefusal(plane, () => plane.ask('DELETE', `/api-keys/${own}`), 400, 'AB01', true);
+  });
+});
