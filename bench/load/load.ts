@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,7 @@ export function load(tool: LoadTool, target: Target, connections: number, second
 
 const scripts = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 let scriptCount = 0;
+process.once('exit', () => rmSync(scripts, { recursive: true, force: true }));
 
 async function loadWithWrk(target: Target, connections: number, seconds: number): Promise<LoadResult> {
   const script = join(scripts, `${++scriptCount}.lua`);
