@@ -59,6 +59,8 @@ export interface HttpServer {
 
 const bodyTimeoutMsDefault = 600_000;
 const sweepMs = 1_000;
+/** How long a drain leaves the addon to send the last bytes of finished replies; it does not tell when it has. */
+const flushMs = 500;
 
 /**
  * The HTTP edge: parses and guards requests, answers its own routes, hands the rest to `handle`.
@@ -78,8 +80,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   let listening: us_listen_socket | null = null;
   let connections = 0;
   let openRequests = 0;
-  let idle: (() => void) | null = null;
   let closed = false;
+  /** Asked again whenever a reply or a connection is over. */
+  const waiters = new Set<() => void>();
 
   const edge = {
     clock: new TurnClock(),
@@ -87,7 +90,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     replyOver(sink: UwsReplySink): void {
       openRequests--;
       if (sink.body !== null) receiving.delete(sink);
-      if (openRequests === 0) idle?.();
+      for (const ask of waiters) ask();
     },
     callbackFailed(error: unknown): void {
       options.failed('reply callback', error);
@@ -164,6 +167,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   function countConnection(_res: HttpResponse, change: number): void {
     connections += change;
+    if (change < 0) for (const ask of waiters) ask();
   }
 
   function openApp(): TemplatedApp {
@@ -179,6 +183,23 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     if (listening === null) return;
     uws.us_listen_socket_close(listening);
     listening = null;
+  }
+
+  /** Resolves true once `condition` holds, false when the time is over first. */
+  function settled(condition: () => boolean, timeoutMs: number): Promise<boolean> {
+    if (condition()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const finish = (result: boolean): void => {
+        clearTimeout(timer);
+        waiters.delete(ask);
+        resolve(result);
+      };
+      const ask = (): void => {
+        if (condition()) finish(true);
+      };
+      const timer = setTimeout(finish, timeoutMs, false);
+      waiters.add(ask);
+    });
   }
 
   return {
@@ -202,17 +223,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       });
     },
     stopListening,
-    drain(timeoutMs) {
+    async drain(timeoutMs) {
       stopListening();
       edge.draining = true;
-      if (openRequests === 0) return Promise.resolve(true);
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => resolve(false), timeoutMs);
-        idle = () => {
-          clearTimeout(timer);
-          resolve(true);
-        };
-      });
+      if (!(await settled(() => openRequests === 0, timeoutMs))) return false;
+      await settled(() => connections === 0, flushMs);
+      return true;
     },
     close() {
       if (closed) return;

@@ -151,18 +151,6 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect((await client.reply()).status).toBe(200);
   });
 
-  it('answers before the upload is over when the caller does, and reads no further request', async () => {
-    answer = (_request, sink) => sink.send(401, [], 'who are you');
-    const client = await open();
-    client.send(withLength(1_000_000));
-    const reply = await client.reply();
-    expect([reply.status, reply.headers.connection]).toEqual([401, 'close']);
-    client.send(patternBytes(1_000_000));
-    client.send('GET /v1/next HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect((await client.closed()).length).toBe(0);
-    expect(edge.handled.length).toBe(1);
-  });
-
   it('sends 100 Continue to a client that waits for it', async () => {
     digest();
     const client = await open();

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplySink } from '../../../core/contract/http.ts';
+import { loadUws } from '../../../core/http/load-uws.ts';
 import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { freePort } from '../../support/free-port.ts';
 import { newGate } from '../../support/gate.ts';
@@ -12,6 +13,12 @@ import { until } from '../../support/until.ts';
 
 const pem = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
 const request = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+
+describe('the server addon', () => {
+  it('is the newer core where npm could install it', async () => {
+    expect((await loadUws('auto', 65_536)).name).toBe(uwsBinaries[0]);
+  });
+});
 
 describe.each(uwsBinaries)('http server on %s', (binary) => {
   const edges: Edge[] = [];
@@ -141,6 +148,20 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect([last.body.toString(), last.headers.connection]).toEqual(['last', 'close']);
     expect(await drained).toBe(true);
     await busy.closed();
+  });
+
+  it('lets the end of a finished reply out before a drain is over', async () => {
+    const body = patternBytes(400_000);
+    const edge = await start((_given, sink) => {
+      sink.start(200, [], body.length);
+      setImmediate(() => void sink.write(body));
+    });
+    const client = await openRawClient(edge.port);
+    client.send(request('GET /v1/x'));
+    await client.receive(1);
+    expect(await edge.server.drain(60_000)).toBe(true);
+    edge.server.close();
+    expect(sha256((await client.reply()).body)).toBe(sha256(body));
   });
 
   it('gives a drain up when its time is over, and close cuts the rest', async () => {
