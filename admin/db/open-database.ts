@@ -5,6 +5,7 @@ import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin.ts';
 import { entities } from './entities.ts';
+import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { migrations } from './migrations/index.ts';
 
@@ -62,7 +63,7 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
     ...shared(log),
     clientUrl: url,
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
-    driverOptions: { ...connect, query_timeout: queryTimeoutMs },
+    driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated: guardPool },
   });
   return { em: () => orm.em.fork(), close: () => orm.close(true) };
 }

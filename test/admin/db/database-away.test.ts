@@ -1,0 +1,91 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { within } from '../../support/until.ts';
+import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
+import { type Plane, type Reply, startPlaneWith, testSettings } from '../support/plane.ts';
+import { newTestDatabase, postgresMissing, type TestDatabase } from '../support/test-database.ts';
+
+if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);
+
+describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
+  let database: TestDatabase;
+  let proxy: CuttableProxy;
+  let plane: Plane;
+  let dataDir: string;
+  beforeAll(async () => {
+    database = await newTestDatabase();
+    const url = new URL(database.url);
+    proxy = await startProxy(url.hostname, Number(url.port || 5432));
+    url.hostname = '127.0.0.1';
+    url.port = String(proxy.port);
+    dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
+    plane = await startPlaneWith(testSettings(dataDir, { DATABASE_URL: url.href, DB_POOL_SIZE: '2' }));
+  });
+  afterAll(async () => {
+    await plane?.close();
+    await proxy?.close();
+    await database?.drop();
+    if (dataDir) await rm(dataDir, { recursive: true, force: true });
+  });
+  beforeEach(() => proxy.restore());
+
+  // A pool of two: a connection that a broken transaction kept would be missed by the tests after it.
+
+  const create = (slug: string) => plane.ask('POST', '/configs', { body: { name: slug, slug, config: { provider: '@mock' } } });
+  /** The promise is 3 s; the rest is for a busy machine. */
+  const promptly = (reply: Promise<Reply>) => within(reply, 'an answer', 5_000);
+  const expectAway = (reply: Reply) => {
+    expect({ status: reply.status, code: reply.body.data.errorCode }).toEqual({ status: 503, code: 'AB10' });
+    expect(reply.headers.get('retry-after')).toBe('1');
+  };
+
+  it('gets 503 with retry-after on reads, writes and gateways’ questions, never 401 or 404', async () => {
+    await proxy.cut();
+    expectAway(await promptly(plane.ask('GET', '/configs')));
+    expectAway(await promptly(create('cut')));
+    expectAway(await promptly(plane.internal('GET', '/documents/api-key/AAAAAAAAAAAA')));
+    expectAway(await promptly(plane.internal('GET', '/changes?after=0')));
+    expectAway(await promptly(plane.internal('POST', '/records', [sampleRecord({ organisationId: null, workspaceId: null })])));
+    expect((await fetch(`${plane.url}/ready`)).status).toBe(503);
+    expect((await fetch(`${plane.url}/health`)).status).toBe(200);
+  });
+
+  it('gets 503 within the deadline when it is silent, and nothing was written', async () => {
+    proxy.stall();
+    const [write, read, question] = await Promise.all([
+      promptly(create('silent')),
+      promptly(plane.ask('GET', '/configs')),
+      promptly(plane.internal('GET', '/changes?after=0')),
+    ]);
+    for (const reply of [write, read, question]) expectAway(reply);
+    await proxy.restore();
+    expect((await plane.ask('GET', '/configs/silent')).status).toBe(404);
+  });
+
+  it.each(['insert into "audit_entries"', 'update change_counter', 'commit'])(
+    'leaves nothing half written when it goes at: %s',
+    async (statement) => {
+      const slug = `half-${statement.replace(/\W+/g, '-').slice(0, 20)}`;
+      const events = await plane.events();
+      const audits = await plane.auditCount();
+      proxy.cutWhen(statement);
+      expectAway(await promptly(create(slug)));
+      expect(await plane.events()).toEqual(events);
+      expect(await plane.auditCount()).toBe(audits);
+      expect((await plane.ask('GET', `/configs/${slug}`)).status).toBe(404);
+      expect((await create(slug)).status).toBe(200);
+      const revisions = (await plane.events()).map((one) => one.revision);
+      expect(revisions).toEqual(revisions.map((_, index) => index + 1));
+    },
+  );
+
+  it('works again by itself when it is back', async () => {
+    await proxy.cut();
+    expectAway(await promptly(create('before')));
+    await proxy.restore();
+    expect((await create('before')).status).toBe(200);
+  });
+});

@@ -1,0 +1,37 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { lockDirectory } from '../../../admin/db/lock-directory.ts';
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'svc-lock-'));
+  file = join(directory, 'pgdata.lock');
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+it('refuses a second holder and frees the place for the next', async () => {
+  const lock = await lockDirectory(file);
+  await expect(lockDirectory(file, 0)).rejects.toThrow(/in use by process \d+/);
+  await lock.release();
+  await lock.release();
+  await (await lockDirectory(file, 0)).release();
+});
+
+it('waits for a holder that is about to go', async () => {
+  const lock = await lockDirectory(file);
+  const next = lockDirectory(file, 5_000);
+  await lock.release();
+  await (await next).release();
+});
+
+it('takes over from a process that is gone, also when its number belongs to another one now', async () => {
+  for (const stale of ['999999999 1', `${process.pid} 1`, 'nonsense', '']) {
+    await writeFile(file, stale);
+    const lock = await lockDirectory(file, 0);
+    expect((await readFile(file, 'utf8')).startsWith(`${process.pid} `)).toBe(true);
+    await lock.release();
+  }
+});

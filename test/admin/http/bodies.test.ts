@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../support/outcomes.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+describe('bodies, queries and headers of admin requests', () => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+  });
+  afterAll(() => plane?.close());
+
+  const post = (body: unknown, headers: Record<string, string> = {}) => plane.ask('POST', '/configs', { body, headers });
+
+  it('refuses broken JSON with the position and without the text', async () => {
+    const reply = await expectRefusal(plane, () => post('{"name":"planted", oops}'), 400, 'AB01', true);
+    expect(reply.body.data.message).toBe('body: invalid JSON at position 19: a key in double quotes was expected');
+    expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+  });
+
+  it('refuses repeated and dangerous keys', async () => {
+    await expectRefusal(plane, () => post('{"name":"a","name":"b","config":{}}'), 400, 'AB01', true);
+    await expectRefusal(plane, () => post('{"name":"a","config":{"__proto__":{"x":1}}}'), 400, 'AB01', true);
+  });
+
+  it('refuses other content types, bad UTF-8 and bodies that are no object', async () => {
+    await expectRefusal(plane, () => post('name=x', { 'content-type': 'text/plain' }), 400, 'AB01', true);
+    await expectRefusal(plane, () => post('[]'), 400, 'AB01', true);
+    await expectRefusal(plane, () => post('"x"'), 400, 'AB01', true);
+    const reply = await fetch(`${plane.url}/v1/configs`, {
+      method: 'POST',
+      headers: { 'x-svc-api-key': plane.adminKey, 'content-type': 'application/json' },
+      body: new Uint8Array([0x22, 0xff, 0x22]),
+    });
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ data: { message: 'body: not valid UTF-8' } });
+  });
+
+  it('refuses bodies over 1 MiB with 413, announced or chunked', async () => {
+    const big = JSON.stringify({ name: 'x'.repeat(1_100_000), config: {} });
+    await expectRefusal(plane, () => post(big), 413, 'AB01', true);
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < big.length; at += 65_536) controller.enqueue(new TextEncoder().encode(big.slice(at, at + 65_536)));
+        controller.close();
+      },
+    });
+    const init = {
+      method: 'POST',
+      headers: { 'x-svc-api-key': plane.adminKey, 'content-type': 'application/json' },
+      body: chunks,
+      duplex: 'half',
+    };
+    expect((await fetch(`${plane.url}/v1/configs`, init as RequestInit)).status).toBe(413);
+  });
+
+  it('refuses unknown, repeated and contradicting query parameters', async () => {
+    await expectRefusal(plane, () => plane.ask('GET', '/configs?colour=red'), 400, 'AB01', false);
+    await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=1&page_size=2'), 400, 'AB01', false);
+    await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=101'), 400, 'AB01', false);
+    await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=-1'), 400, 'AB01', false);
+    const body = { name: 'x', config: {}, workspace_id: plane.workspaceId };
+    await expectRefusal(plane, () => plane.ask('POST', '/configs?workspace_id=ws-default', { body }), 400, 'AB01', true);
+  });
+
+  it('answers 404 for routes that do not exist and for another organisation', async () => {
+    await expectRefusal(plane, () => plane.ask('GET', '/nothing'), 404, 'AB08', false);
+    await expectRefusal(plane, () => plane.ask('PATCH', '/configs'), 404, 'AB08', false);
+    const other = await plane.newTenant();
+    await expectRefusal(plane, () => plane.ask('GET', `/configs?organisation_id=${other.organisationId}`), 404, 'AB08', false);
+  });
+
+  it('takes the key as bearer token and under header prefixes of other gateways', async () => {
+    const aliased = await startPlane('PGlite', { HEADER_PREFIX_ALIASES: 'x-other-' });
+    try {
+      const headers: Record<string, string>[] = [
+        { authorization: `Bearer ${aliased.adminKey}` },
+        { 'x-other-api-key': aliased.adminKey },
+        { 'X-Svc-Api-Key': aliased.adminKey },
+      ];
+      for (const one of headers) expect((await aliased.ask('GET', '/configs', { key: null, headers: one })).status).toBe(200);
+      const unknown = await aliased.ask('GET', '/configs', { key: null, headers: { 'x-third-api-key': aliased.adminKey } });
+      expect(unknown.status).toBe(401);
+    } finally {
+      await aliased.close();
+    }
+  });
+
+  it('believes the client address a gateway vouches for, and nobody else', async () => {
+    const vouch = (key: string) => ({ 'svc-internal-client-address': '203.0.113.7', 'svc-internal-cluster-key': key });
+    const body = { name: 'x', config: { provider: '@mock' } };
+    await plane.ask('POST', '/configs', { body, headers: vouch(plane.settings.clusterKeyText) });
+    expect((await plane.lastAudit()).clientIp).toBe('203.0.113.7');
+    await plane.ask('POST', '/configs', { body, headers: vouch('guess') });
+    expect((await plane.lastAudit()).clientIp).toMatch(/127\.0\.0\.1$/);
+  });
+
+  it('tells health and readiness without a key', async () => {
+    for (const path of ['/health', '/ready']) expect((await fetch(`${plane.url}${path}`)).status).toBe(200);
+  });
+});

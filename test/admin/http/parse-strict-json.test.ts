@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { AdminError } from '../../../admin/http/errors.ts';
+import { jsonLimits, parseStrictJson } from '../../../admin/http/parse-strict-json.ts';
+
+describe('strict JSON', () => {
+  const same = [
+    'null',
+    ' [ ] ',
+    '{}',
+    '-0.5e+3',
+    '"\\u00e9\\n\\"\\\\/\\/"',
+    '{"a":[1,2,{"b":null}],"c":"","":true}',
+    '{"hasOwnProperty":1,"toString":2}',
+    '"\u{1f600}\\ud83d\\ude00"',
+    `[${'1,'.repeat(1_000)}1]`,
+    `"${'x'.repeat(900_000)}"`,
+  ];
+  it.each(same)('reads what JSON.parse reads: %.40s', (text) => {
+    expect(parseStrictJson(text)).toEqual(JSON.parse(text));
+  });
+
+  const refused: [string, string][] = [
+    ['', 'position 0: the text ends too early'],
+    ['{"a":', 'position 5: the text ends too early'],
+    ['{"a":1,}', 'position 7: a key in double quotes'],
+    ['[1,]', 'position 3: a value was expected'],
+    ['{a:1}', 'position 1: a key in double quotes'],
+    ["{'a':1}", 'position 1: a key in double quotes'],
+    ['01', 'position 1: more text after the end'],
+    ['+1', 'position 0: a value was expected'],
+    ['1 2', 'position 2: more text'],
+    ['nul', 'position 0: a value was expected'],
+    ['NaN', 'position 0: a value was expected'],
+    ['"a', 'position 0: a string that is not closed'],
+    ['"a\nb"', 'position 0: a string'],
+    ['"\\x"', 'position 0: a string'],
+    ['\ufeff{}', 'position 0: a value was expected'],
+    ['1e999', 'a number is too large'],
+    ['{"a":1,"a":2}', 'position 7: this key was given before'],
+    ['{"a":1,"\\u0061":2}', 'position 7: this key was given before'],
+    ['{"b":{"__proto__":{}}}', 'position 6: this key is not allowed'],
+    ['{"constructor":{}}', 'position 1: this key is not allowed'],
+    ['{"\\u005f_proto__":{}}', 'position 1: this key is not allowed'],
+    ['"\\u0000"', 'U+0000'],
+    ['"\\ud800"', 'half a surrogate pair'],
+    ['"\\udc00\\ud800"', 'half a surrogate pair'],
+    ['['.repeat(jsonLimits.depth + 2), `nested deeper than ${jsonLimits.depth}`],
+    [`[${'1,'.repeat(jsonLimits.keys)}1]`, `more than ${jsonLimits.keys} values`],
+    [`{${Array.from({ length: jsonLimits.keys + 1 }, (_, i) => `"k${i}":1`).join(',')}}`, `more than ${jsonLimits.keys} keys`],
+  ];
+  it.each(refused)('refuses %.40s', (text, message) => {
+    expect(() => parseStrictJson(text)).toThrow(AdminError);
+    expect(() => parseStrictJson(text)).toThrow(message);
+  });
+
+  it('agrees with JSON.parse on which random texts are JSON, but for what it refuses on purpose', () => {
+    const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"b"', '1', '-2.5e3', 'true', 'null', ' ', '"\\n"', '0', '.', 'e'];
+    let seed = 42;
+    const next = () => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed / 2_147_483_648;
+    };
+    let valid = 0;
+    for (let round = 0; round < 50_000; round++) {
+      const text = Array.from({ length: 1 + Math.floor(next() * 7) }, () => pieces[Math.floor(next() * pieces.length)]).join('');
+      const theirs = attempt(() => JSON.parse(text) as unknown);
+      const ours = attempt(() => parseStrictJson(text));
+      if (ours.message?.includes('given before')) continue;
+      expect({ text, value: ours.value, ok: ours.message === null }).toEqual({
+        text,
+        value: theirs.value,
+        ok: theirs.message === null,
+      });
+      if (theirs.message === null) valid++;
+    }
+    expect(valid).toBeGreaterThan(1_000);
+  });
+});
+
+function attempt(run: () => unknown): { value: unknown; message: string | null } {
+  try {
+    return { value: run(), message: null };
+  } catch (error) {
+    return { value: undefined, message: (error as Error).message };
+  }
+}

@@ -1,0 +1,65 @@
+import { connect } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectNats } from '../../../admin/publish/nats-publisher.ts';
+import { type ChangeNotice, changesSubject } from '../../../core/contract/documents.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
+import { until } from '../../support/until.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+if (natsMissing) console.warn(`skipped: ${natsMissing}`);
+
+describe.skipIf(natsMissing !== null)('notices over NATS', () => {
+  let nats: NatsServer;
+  let plane: Plane | undefined;
+  beforeAll(async () => {
+    nats = await newNatsServer();
+  });
+  afterAll(async () => {
+    await plane?.close();
+    await nats?.kill();
+  });
+
+  const received: ChangeNotice[] = [];
+  const listen = async () => {
+    const listener = await connect({ servers: nats.url });
+    listener.subscribe(changesSubject, { callback: (_, message) => void received.push(message.json<ChangeNotice>()) });
+    await listener.flush();
+    return listener;
+  };
+  const changeSeen = async () => {
+    await change();
+    return received.length > 0;
+  };
+  const change = () => plane?.ask('POST', '/configs', { body: { name: 'x', config: { provider: '@mock' } } });
+
+  it('starts and serves while NATS is away, and publishes once it is there', async () => {
+    plane = await startPlane('PGlite', { NATS_URL: nats.url });
+    expect((await change())?.status).toBe(200);
+    await nats.start();
+    const listener = await listen();
+    await until(() => changeSeen(), { what: 'a first notice over NATS' });
+    const events = await plane.events();
+    expect(events.find((one) => one.revision === received[0]?.revision)).toMatchObject({
+      kind: 'config',
+      documentId: received[0]?.id,
+    });
+    await listener.close();
+  });
+
+  it('reconnects after NATS was killed', async () => {
+    await nats.kill();
+    expect((await change())?.status).toBe(200);
+    received.length = 0;
+    await nats.start();
+    const listener = await listen();
+    await until(() => changeSeen(), { what: 'a notice after the return' });
+    await listener.close();
+  });
+
+  it('never throws, not even with nobody there', async () => {
+    const publisher = connectNats('nats://127.0.0.1:1', newMemoryLog());
+    expect(() => publisher.publish({ revision: 1, kind: 'workspace', id: 'x', op: 'upsert' })).not.toThrow();
+    await publisher.close();
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { outbox } from '../../../admin/publish/entity.ts';
+import { startRelay } from '../../../admin/publish/relay.ts';
+import type { ChangeNotice } from '../../../core/contract/documents.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { until } from '../../support/until.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('revisions and notices, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const create = (name: string) => plane.ask('POST', '/configs', { body: { name, slug: name, config: { provider: '@mock' } } });
+
+  it('stay gapless under changes at the same time, refused ones among them, and are published in order', async () => {
+    const names = Array.from({ length: 24 }, (_, index) => `many-${index % 20}`);
+    const replies = await Promise.all(names.map(create));
+    expect(replies.filter((one) => one.status === 200)).toHaveLength(20);
+    expect(replies.filter((one) => one.status === 409)).toHaveLength(4);
+    const revisions = (await plane.events()).map((one) => one.revision);
+    expect(revisions).toEqual(revisions.map((_, index) => index + 1));
+    await until(() => plane.notices.length >= revisions.length, { what: 'all notices' });
+    expect(plane.notices.map((one) => one.revision)).toEqual(revisions);
+    expect(plane.notices.at(-1)).toEqual({
+      revision: revisions.length,
+      kind: 'config',
+      id: expect.stringContaining('many-'),
+      op: 'upsert',
+    });
+  });
+
+  it('publishes at the start what an earlier run left', async () => {
+    const { database: store } = plane.control.services;
+    await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
+    const late: ChangeNotice[] = [];
+    const relay = startRelay(store, (notice) => void late.push(notice), newMemoryLog());
+    await relay.close();
+    const all = await plane.events();
+    expect(late.map((one) => one.revision)).toEqual(all.slice(3).map((one) => one.revision));
+    expect(all.filter((one) => one.publishedAt === null)).toEqual([]);
+  });
+
+  it('goes on after publishing failed', async () => {
+    const log = newMemoryLog();
+    const { database: store } = plane.control.services;
+    const relay = startRelay(
+      {
+        em: () => {
+          throw new Error('away');
+        },
+        close: async () => {},
+      },
+      () => {},
+      log,
+    );
+    await relay.close();
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { cause: 'away' } }]);
+    expect(await store.em().count(outbox, { publishedAt: null })).toBe(0);
+    expect((await create('after')).status).toBe(200);
+    await until(() => plane.notices.some((one) => one.id.endsWith('/after')), { what: 'the notice' });
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('the audit trail, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const always = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
+  const read = async (filters = '') => (await plane.ask('GET', `/audit-logs?${always}${filters}`)).body;
+
+  it('tells who did what to which thing, from where, with which outcome, newest first', async () => {
+    const made = await plane.ask('POST', '/configs?workspace_id=ws-default', {
+      body: { name: 'A', slug: 'a', config: { provider: '@mock' } },
+    });
+    await plane.ask('DELETE', '/configs/none', { key: plane.workspaceKey });
+    const { records, total, object } = await read();
+    expect({ total, object }).toEqual({ total: 3, object: 'analytics-graph' });
+    expect(records[0]).toMatchObject({
+      method: 'DELETE',
+      uri: '/v1/configs/none',
+      response_status_code: 404,
+      error_code: 'AB08',
+      resource_type: 'configs',
+      action: 'delete',
+    });
+    expect(records[1]).toMatchObject({
+      method: 'POST',
+      uri: '/v1/configs',
+      request_id: made.headers.get('x-svc-request-id'),
+      request_body: { name: 'A', slug: 'a', config: { provider: '@mock' } },
+      query_params: { workspace_id: 'ws-default' },
+      user_type: 'api_key',
+      organisation_id: plane.organisationId,
+      workspace_id: plane.workspaceId,
+      response_status_code: 200,
+      resource_id: made.body.data.id,
+      client_ip: expect.stringMatching(/127\.0\.0\.1$/),
+    });
+    expect(records[2]).toMatchObject({ user_type: 'system', resource_type: 'organisations', action: 'create' });
+  });
+
+  it('filters', async () => {
+    expect((await read('&method=DELETE')).total).toBe(1);
+    expect((await read('&response_status_code=200&resource_type=configs&action=create')).total).toBe(1);
+    expect((await read('&workspace_id=ws-default')).total).toBe(2);
+    expect((await read('&client_ip=203.0.113.1')).total).toBe(0);
+    expect((await read('&page_size=1&current_page=1')).records[0].method).toBe('POST');
+    const past = await plane.ask('GET', '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2020-01-02T00:00:00Z');
+    expect(past.body.total).toBe(0);
+  });
+
+  it('is for organisation keys, of their own organisation only', async () => {
+    await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}`, { key: plane.workspaceKey }), 403, 'AB03', false);
+    await expectRefusal(plane, () => plane.ask('GET', '/audit-logs'), 400, 'AB01', false);
+    const other = await plane.newTenant();
+    const theirs = (await plane.ask('GET', `/audit-logs?${always}`, { key: other.adminKey })).body.records;
+    expect(theirs.map((one: { organisation_id: string }) => one.organisation_id)).toEqual([other.organisationId]);
+  });
+});

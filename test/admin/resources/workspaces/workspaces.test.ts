@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('workspaces, on %s', (database) => {
+  let plane: Plane;
+  let second: { id: string; slug: string };
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  it('are made by organisation keys and answered in full', async () => {
+    const body = {
+      name: 'Second',
+      description: 'two',
+      icon: '🚀',
+      defaults: { metadata: { team: 'b' } },
+      usage_limits: [],
+      rate_limits: [],
+    };
+    const before = (await plane.events()).length;
+    const reply = await plane.ask('POST', '/admin/workspaces', { body });
+    second = reply.body;
+    expect(reply.body).toMatchObject({
+      id: expect.any(String),
+      slug: expect.stringMatching(/^ws-second-/),
+      name: '🚀 Second',
+      description: 'two',
+      defaults: { metadata: { team: 'b' }, is_default: 0, input_guardrails: [], object: 'workspace' },
+      users: [],
+    });
+    const events = (await plane.events()).slice(before);
+    expect(events).toMatchObject([{ kind: 'workspace', documentId: second.id, op: 'upsert' }]);
+    const document = (await plane.internal('GET', `/documents/workspace/${second.id}`)).body.document;
+    expect(document).toMatchObject({ slug: second.slug, metadata: { team: 'b' }, defaultConfigSlug: null });
+  });
+
+  it('are listed and read by id and slug, under both paths', async () => {
+    const list = (await plane.ask('GET', '/workspaces')).body;
+    expect(list).toMatchObject({ object: 'list', total: 2 });
+    expect((await plane.ask('GET', '/admin/workspaces?name=SEC')).body.data.map((one: { id: string }) => one.id)).toEqual([
+      second.id,
+    ]);
+    expect((await plane.ask('GET', '/admin/workspaces?name=%25')).body.total).toBe(0);
+    expect((await plane.ask('GET', `/admin/workspaces/${second.slug}?name_format=plain`)).body).toMatchObject({
+      id: second.id,
+      name: 'Second',
+    });
+  });
+
+  it('change by organisation keys, and their own by workspace keys', async () => {
+    await expectChange(
+      plane,
+      () => plane.ask('PUT', `/admin/workspaces/${second.id}`, { body: { name: 'Zwei', description: null } }),
+      {
+        resource: 'workspaces',
+        action: 'update',
+        events: [`workspace ${second.id} upsert`],
+      },
+    );
+    expect((await plane.ask('GET', `/admin/workspaces/${second.id}?name_format=plain`)).body).toMatchObject({
+      name: 'Zwei',
+      description: null,
+    });
+    const own = () =>
+      plane.ask('PUT', '/admin/workspaces/ws-default', { key: plane.workspaceKey, body: { defaults: { metadata: { a: 'b' } } } });
+    expect((await own()).status).toBe(200);
+    const other = () => plane.ask('PUT', `/admin/workspaces/${second.id}`, { key: plane.workspaceKey, body: { name: 'x' } });
+    await expectRefusal(plane, other, 404, 'AB08', true);
+    expect((await plane.ask('GET', '/admin/workspaces', { key: plane.workspaceKey })).body.total).toBe(1);
+  });
+
+  it('are refused with a reason', async () => {
+    const create = (body: unknown, key?: string) => () =>
+      plane.ask('POST', '/admin/workspaces', { body, ...(key ? { key } : {}) });
+    await expectRefusal(plane, create({ name: 'x'.repeat(129) }), 400, 'AB01', true);
+    await expectRefusal(plane, create({ name: 'x', usage_limits: [{ type: 'cost', credit_limit: 5 }] }), 400, 'AB01', true);
+    await expectRefusal(plane, create({ name: 'x', slug: 'ws-default' }), 409, 'AB07', true);
+    await expectRefusal(plane, create({ name: 'x' }, plane.workspaceKey), 403, 'AB03', true);
+    await expectRefusal(plane, create({ name: 'x' }, 'nonsense'), 401, 'AB05', false);
+    const foreign = await plane.newTenant();
+    await expectRefusal(plane, () => plane.ask('GET', `/admin/workspaces/${foreign.workspaceId}`), 404, 'AB08', false);
+  });
+
+  it('belong to an organisation that tells about itself', async () => {
+    expect((await plane.ask('GET', '/organisations/self')).body.data).toMatchObject({
+      id: plane.organisationId,
+      object: 'organisation',
+    });
+    await expectRefusal(plane, () => plane.ask('GET', '/organisations/self', { key: plane.workspaceKey }), 403, 'AB03', false);
+  });
+});

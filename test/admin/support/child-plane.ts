@@ -1,0 +1,35 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const entry = fileURLToPath(new URL('../../../admin/main.ts', import.meta.url));
+
+/** A control plane as a process of its own, as the supervisor starts it. */
+export interface ChildPlane {
+  readonly process: ChildProcess;
+  /** Messages it sent to its parent so far. */
+  readonly messages: Record<string, unknown>[];
+  /** Text of standard output and error so far. */
+  readonly output: string[];
+  /** Resolves with the port; rejects when it ends before it is ready. */
+  readonly ready: Promise<number>;
+  /** Exit code, or the signal's name. */
+  readonly ended: Promise<number | string>;
+}
+
+export function forkPlane(env: Readonly<Record<string, string>>): ChildPlane {
+  const child = fork(entry, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const messages: Record<string, unknown>[] = [];
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => void output.push(String(chunk)));
+  const ended = once(child, 'exit').then(([code, signal]) => (signal ?? code) as number | string);
+  const ready = new Promise<number>((resolve, reject) => {
+    child.on('message', (message: Record<string, unknown>) => {
+      messages.push(message);
+      if (message.type === 'ready') resolve(message.port as number);
+    });
+    void ended.then((how) => reject(new Error(`ended (${how}) before it was ready: ${output.join('')}`)));
+  });
+  ready.catch(() => {});
+  return { process: child, messages, output, ready, ended };
+}

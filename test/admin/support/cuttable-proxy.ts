@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A TCP hop whose line can be cut, made silent, or cut at the moment certain bytes pass. */
+export interface CuttableProxy {
+  readonly port: number;
+  /** Closes every connection and refuses new ones. */
+  cut(): Promise<void>;
+  /** Keeps connections and swallows what is sent. */
+  stall(): void;
+  /** Cuts the connection (that one only) when the client sends this text, which is not passed on. */
+  cutWhen(text: string): void;
+  restore(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startProxy(host: string, port: number): Promise<CuttableProxy> {
+  const sockets = new Set<Socket>();
+  let stalled = false;
+  let trap: string | null = null;
+  const server: Server = createServer((client) => {
+    const upstream = connect(port, host);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+      socket.on('error', () => {});
+    }
+    client.on('data', (chunk) => {
+      if (stalled) return;
+      if (trap !== null && chunk.includes(trap)) {
+        trap = null;
+        client.destroy();
+        return;
+      }
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk) => {
+      if (!stalled) client.write(chunk);
+    });
+  });
+  const listen = async (at: number) => {
+    server.listen(at, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const own = await listen(0);
+  const cut = async () => {
+    const closed = server.listening ? once(server.close(), 'close') : Promise.resolve();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return {
+    port: own,
+    cut,
+    stall() {
+      stalled = true;
+    },
+    cutWhen(text) {
+      trap = text;
+    },
+    async restore() {
+      // Whoever was stalled has lost bytes and cannot go on.
+      if (stalled) for (const socket of sockets) socket.destroy();
+      stalled = false;
+      if (!server.listening) await listen(own);
+    },
+    close: cut,
+  };
+}
