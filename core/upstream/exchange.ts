@@ -163,8 +163,8 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   /**
    * A kept-alive socket may be closed by the peer just as we write to it. Such a request was not seen by anyone and goes out once
-   * more, on a new socket (hence never a third time), if its body is at hand. Requests that must not run twice have to fail as fast as a closed socket does:
-   * a provider that works on one for a while and then dies has seen it.
+   * more, on a new socket (hence never a third time), if its body is at hand. Requests that must not run twice have to fail as
+   * fast as a closed socket does: a provider that works on one for a while and then dies has seen it.
    */
   #mayResend(error: Error): boolean {
     if (!this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
 import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
+import { createConnector } from '../../../core/upstream/connector.ts';
+import { Pool } from '../../../core/upstream/pool.ts';
 import { until } from '../../support/until.ts';
 import { localTransport, send } from './outgoing-call.ts';
 import { answers, type RawConnection, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
@@ -186,6 +189,33 @@ describe('a kept-alive connection that closes under a request', () => {
 });
 
 describe('pools', () => {
+  it('forget idle connections that have closed, so that a burst leaves nothing behind', async () => {
+    const upstream = await start(answers(ok));
+    const trusted = parseTrustedHosts(['127.0.0.1']);
+    const connect = createConnector({ hostname: '127.0.0.1', port: upstream.port, internal: false }, { trusted });
+    const url = new URL(upstream.origin);
+    const pool = new Pool({ url, connect, keepAliveMs: 60_000, headerBytesMax: 1000, onFault: () => {} });
+    const request = { path: '/', method: 'GET' };
+    await Promise.all(
+      Array.from({ length: 30 }, () => {
+        const connection = pool.acquire(false);
+        return new Promise<void>((resolve) => {
+          connection.dispatch(request, {
+            onRequestStart: () => {},
+            onResponseEnd: () => {
+              pool.release(connection, true);
+              resolve();
+            },
+          });
+        });
+      }),
+    );
+    expect(pool.idle).toBe(30);
+    for (const { socket } of upstream.connections) socket.end();
+    await until(() => pool.idle === 0);
+    await pool.retire();
+  });
+
   it('beyond the limit retire the one used longest ago, without touching its running exchanges', async () => {
     const local = localTransport({ poolsMax: 2 });
     const upstream = await start(async ({ socket, receives }) => {

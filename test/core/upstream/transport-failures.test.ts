@@ -173,7 +173,7 @@ describe('a provider that sends garbage', () => {
 });
 
 describe('a provider that stalls', () => {
-  const timeouts = { connectMs: 5000, firstByteMs: 80, idleMs: 60_000, totalMs: 60_000 };
+  const timeouts = { connectMs: 5000, firstByteMs: 250, idleMs: 60_000, totalMs: 60_000 };
 
   it.each([
     ['before its reply', ''],
@@ -186,7 +186,7 @@ describe('a provider that stalls', () => {
     expect([error.code, error.status, error.message]).toEqual([
       'request_timeout',
       408,
-      'Request exceeded the timeout sent in the request: 80ms',
+      'Request exceeded the timeout sent in the request: 250ms',
     ]);
     await (await upstream.nextConnection()).closed;
     expect(sent.events).toEqual(['error']);
@@ -194,7 +194,7 @@ describe('a provider that stalls', () => {
 
   it('while it connects is request_timeout when that is no longer than the time to connect', async () => {
     const local = localTransport({ resolve: () => {} });
-    const sent = send(local, { origin: 'http://slow.example', timeouts: { ...timeouts, connectMs: 80 } });
+    const sent = send(local, { origin: 'http://slow.example', timeouts: { ...timeouts, connectMs: 250 } });
     expect(await sent.error).toMatchObject({ code: 'request_timeout' });
     await local.close();
   });
