@@ -73,7 +73,11 @@ export class UwsRequestBody implements RequestBody {
   /** A chunk from the socket; `chunk` is invalid afterwards. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     this.receivedBytes += chunk.byteLength;
-    if (last) this.complete = true;
+    if (last) {
+      this.complete = true;
+      // The addon reads on for as long as its buffer fills, whatever it was told; the next request must still be read.
+      this.unpause();
+    }
     if (this.failure !== null || this.discarded) return;
     if (this.collector !== null) return this.collect(this.collector, chunk, last);
     if (this.consumer !== null && this.receivedBytes > this.consumer.bytesMax) {
