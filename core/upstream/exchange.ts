@@ -111,7 +111,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 1xx replies say nothing about the reply to come.
+    // 1xx replies say nothing about the reply to come. (100 never gets here: undici refuses it where nobody asked for it.)
     if (this.#over || status < 200) return;
     this.#phase = 'body';
     const { idleMs } = this.#call.timeouts;

@@ -139,6 +139,7 @@ describe('a provider that sends garbage', () => {
     'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     'HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n',
     'HTTP/1.1 200 OK\r\nx: a\x00b\r\n\r\n',
+    'HTTP/1.1 100 Continue\r\n\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
     `HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(70_000)}\r\n\r\n`,
     `HTTP/1.1 200 OK\r\n${'x-many: 0123456789\r\n'.repeat(5000)}\r\n`,
