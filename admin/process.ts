@@ -25,7 +25,8 @@ export async function runProcess(): Promise<void> {
     );
   };
   process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  // A terminal's ^C reaches the whole process group; under a supervisor that one alone decides who stops when.
+  process.on('SIGINT', () => process.send ?? stop());
   // Without its supervisor nobody would ever stop this process.
   if (process.send) process.on('disconnect', stop);
 

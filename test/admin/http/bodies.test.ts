@@ -86,7 +86,7 @@ describe('bodies, queries and headers of admin requests', () => {
   });
 
   it('believes the client address a gateway vouches for, and nobody else', async () => {
-    const vouch = (key: string) => ({ 'svc-internal-client-address': '203.0.113.7', 'svc-internal-cluster-key': key });
+    const vouch = (key: string) => ({ 'x-forwarded-for': '203.0.113.7', 'svc-internal-cluster-key': key });
     const body = { name: 'x', config: { provider: '@mock' } };
     await plane.ask('POST', '/configs', { body, headers: vouch(plane.settings.clusterKeyText) });
     expect((await plane.lastAudit()).clientIp).toBe('203.0.113.7');
