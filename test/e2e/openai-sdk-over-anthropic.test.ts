@@ -71,8 +71,7 @@ describe('an OpenAI call answered by Anthropic', () => {
   });
 
   it('shows a piece to the client while the provider is still writing', async () => {
-    const delta = (text: string) =>
-      event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+    const delta = (text: string) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
     const opening = event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
     const end = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage };
     const after = [{ type: 'content_block_stop', index: 0 }, end, { type: 'message_stop' }].map(namedEvent);
