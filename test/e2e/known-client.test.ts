@@ -1,0 +1,183 @@
+import { Portkey } from 'portkey-ai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { dataEvent } from '../support/send-events.ts';
+
+/** A client made for another gateway: its headers have another prefix, which the setting HEADER_PREFIX_ALIASES accepts. */
+let gateway: GatewayWithUpstream;
+
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream({ env: { HEADER_PREFIX_ALIASES: 'x-portkey-' } });
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+type Options = NonNullable<ConstructorParameters<typeof Portkey>[0]>;
+const clientFor = (options: Options = { provider: '@oai' }) =>
+  new Portkey({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, ...options });
+const model = 'gpt-4o-mini';
+const messages = [{ role: 'user' as const, content: 'hello there' }];
+const path = '/v1/chat/completions';
+
+describe('calls', () => {
+  it('answers a plain chat and mirrors the reply headers under the prefix of the client', async () => {
+    const completion = await clientFor().chat.completions.create({ model, messages });
+    expect(completion.choices?.[0]?.message?.content).toBe('You said: hello there');
+    expect(completion.getHeaders()).toMatchObject({
+      'trace-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      'last-used-option-index': 'config',
+      'retry-attempt-count': '0',
+      provider: 'openai',
+    });
+  });
+
+  it('answers headers in the prefix of the request alone', async () => {
+    const headers = {
+      'x-portkey-api-key': gateway.workspaceKey,
+      'x-portkey-provider': '@oai',
+      'content-type': 'application/json',
+    };
+    const body = JSON.stringify({ model, messages });
+    const response = await fetch(`${gateway.baseUrl}/chat/completions`, { method: 'POST', headers, body });
+    const names = [...response.headers.keys()];
+    expect(names.filter((name) => name.startsWith('x-portkey-')).length).toBeGreaterThanOrEqual(4);
+    expect(names.filter((name) => name.startsWith('x-svc-'))).toEqual([]);
+    const ours = await gateway.call('/chat/completions', { body: { model: `@oai/${model}`, messages } });
+    expect([...ours.headers.keys()].filter((name) => name.startsWith('x-portkey-'))).toEqual([]);
+  });
+
+  it('streams a chat', async () => {
+    const texts: string[] = [];
+    for await (const chunk of await clientFor().chat.completions.create({ model, messages, stream: true })) {
+      texts.push(String(chunk.choices?.[0]?.delta?.content ?? ''));
+    }
+    expect(texts.length).toBeGreaterThan(4);
+    expect(texts.join('')).toBe('You said: hello there');
+  });
+
+  it('calls tools, plain and streamed', async () => {
+    const tools = [{ type: 'function' as const, function: { name: 'look_up', parameters: { type: 'object', properties: {} } } }];
+    const plain = await clientFor().chat.completions.create({ model, messages, tools });
+    expect(plain.choices?.[0]?.message?.tool_calls?.[0]).toMatchObject({ function: { name: 'look_up', arguments: '{}' } });
+    const names: (string | undefined)[] = [];
+    for await (const chunk of await clientFor().chat.completions.create({ model, messages, tools, stream: true })) {
+      for (const call of chunk.choices?.[0]?.delta?.tool_calls ?? [])
+        names.push((call as { function?: { name?: string } }).function?.name);
+    }
+    expect(names.filter(Boolean)).toEqual(['look_up']);
+  });
+
+  it('embeds', async () => {
+    const result = await clientFor().embeddings.create({ model: 'text-embedding-3-small', input: 'a text' });
+    expect(result.data?.[0]?.embedding).toHaveLength(8);
+    expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
+  });
+});
+
+describe('its options', () => {
+  it('follows a config given as an object and a saved one by its slug', async () => {
+    const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@oai' }, { provider: '@ant' }] };
+    const slug = await gateway.admin.createConfig(config);
+    for (const given of [config, slug]) {
+      gateway.upstream.once(path, openaiError(500, 'broken'));
+      const completion = await clientFor({ config: given }).chat.completions.create({ model, messages, max_tokens: 9 });
+      expect(completion.choices?.[0]?.message?.content).toBe('You said: hello there');
+      expect(completion.getHeaders()).toMatchObject({ 'last-used-option-index': 'config.targets[1]', provider: 'anthropic' });
+    }
+  });
+
+  it('reaches a provider by its slug given as virtual key', async () => {
+    await clientFor({ virtualKey: 'ant' }).chat.completions.create({ model, messages, max_tokens: 9 });
+    expect(gateway.upstream.last.path).toBe('/v1/messages');
+  });
+
+  it('puts the trace id and the metadata of the client into the log', async () => {
+    const traceID = 'my-own-trace-1';
+    const client = clientFor({ provider: '@oai', traceID, metadata: { _user: 'ann', team: 'red' } });
+    const completion = await client.chat.completions.create({ model, messages });
+    expect(completion.getHeaders()?.['trace-id']).toBe(traceID);
+    const { metrics } = await gateway.logOf(traceID);
+    const metadata = Object.fromEntries(
+      metrics['metadata.key'].map((key: string, i: number) => [key, metrics['metadata.value'][i]]),
+    );
+    expect(metadata).toEqual({ _user: 'ann', team: 'red' });
+  });
+
+  it('sends none of its headers to the provider, save those it asks to be forwarded', async () => {
+    const options = {
+      provider: '@oai',
+      metadata: { team: 'red' },
+      forwardHeaders: ['x-custom'],
+      'x-custom': 'passed',
+    } as Options;
+    await clientFor(options).chat.completions.create({ model, messages });
+    const sent = gateway.upstream.last;
+    expect(sent.headerNames().filter((name) => /^x-(portkey|svc)-/.test(name))).toEqual([]);
+    expect(sent.header('x-custom')).toBe('passed');
+    expect(sent.rawHeaders.join('\n')).not.toContain(gateway.workspaceKey);
+  });
+
+  it('reaches any other path through the generic calls', async () => {
+    gateway.upstream.on('/v1/some/new/route', reply(200, { made: true }));
+    const client = clientFor();
+    expect(await client.post('/some/new/route', { anyField: 1 })).toMatchObject({ made: true });
+    expect([gateway.upstream.last.method, gateway.upstream.last.path]).toEqual(['POST', '/v1/some/new/route']);
+    expect(await client.get('/some/new/route')).toMatchObject({ made: true });
+    expect(gateway.upstream.last.method).toBe('GET');
+  });
+});
+
+describe('errors and abort', () => {
+  it('raises 401 for an unknown key and 400 for an unknown provider, saying why', async () => {
+    const unknown = clientFor({ apiKey: 'nobody', provider: '@oai' });
+    const refused = await unknown.chat.completions.create({ model, messages }).catch((thrown) => thrown);
+    expect([refused.status, refused.message]).toEqual([401, expect.stringContaining('Invalid API Key')]);
+    const nowhere = await clientFor({ provider: '@none' })
+      .chat.completions.create({ model, messages })
+      .catch((thrown) => thrown);
+    expect([nowhere.status, nowhere.message]).toEqual([400, expect.stringContaining('none')]);
+    expect(gateway.upstream.requests).toHaveLength(0);
+  });
+
+  it('raises the error of the provider and does not try a 5xx again that the gateway has answered', async () => {
+    for (const status of [400, 404, 429, 500]) {
+      gateway.upstream.reset();
+      gateway.upstream.on(path, openaiError(status, 'its own words', 'some_code'));
+      const error = await clientFor()
+        .chat.completions.create({ model, messages })
+        .catch((thrown) => thrown);
+      expect([error.status, error.message]).toEqual([status, expect.stringContaining('its own words')]);
+      expect(gateway.upstream.requests).toHaveLength(1);
+    }
+  });
+
+  it('closes the connection to the provider when it gives up, before the reply and in a stream', async () => {
+    const chunk = {
+      id: 'c',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model,
+      choices: [{ index: 0, delta: { content: 'x' } }],
+    };
+    const before = stallBeforeHead();
+    gateway.upstream.once(path, before);
+    const controller = new AbortController();
+    // The plain calls of this client know no signal; those it makes through the OpenAI client within do.
+    const call = clientFor().chat.completions.parse({ model, messages }, undefined, { signal: controller.signal });
+    const failed = call.catch((thrown: unknown) => thrown);
+    const waiting = await before.reached;
+    controller.abort();
+    expect(await failed).toBeInstanceOf(Error);
+    expect(await waiting.request.closed).toBe('client-left');
+
+    const during = stallMidStream([dataEvent(chunk)], []);
+    gateway.upstream.once(path, during);
+    const stream = await clientFor().chat.completions.create({ model, messages, stream: true });
+    for await (const item of stream) {
+      expect(item.choices?.[0]?.delta?.content).toBe('x');
+      break;
+    }
+    expect(await (await during.reached).request.closed).toBe('client-left');
+  });
+});
