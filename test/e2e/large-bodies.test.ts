@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { type Behaviour, readBodyLate } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { patternBytes } from '../support/pattern-bytes.ts';
+
+/** 100 MB each way through one gateway process whose memory is watched from outside. */
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream();
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const pieces = 100;
+const piece = patternBytes(1_000_000);
+const total = pieces * piece.length;
+const digest = (() => {
+  const hash = createHash('sha256');
+  for (let i = 0; i < pieces; i++) hash.update(piece);
+  return hash.digest('hex');
+})();
+/** What the process may hold beyond its size before: far less than a body, and enough for its garbage. */
+const growthBytesMax = 60e6;
+
+/** Resident memory of the gateway process, from Linux's `/proc`. */
+function residentBytes(): number {
+  const [pid] = gateway.pidsOf('gateway');
+  const match = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  if (!match) throw new Error(`no memory figure for process ${pid}`);
+  return Number(match[1]) * 1024;
+}
+
+/** Takes the body in and says nothing of it but its length. */
+const swallow: Behaviour = {
+  when: 'body',
+  run: ({ request, response }) =>
+    void response.writeHead(200, { 'content-length': 9 }).end(String(request.bodyBytes).padStart(9)),
+};
+
+/** Waits until a count no longer moves: every buffer on the way is full. Calls through the same process are the clock. */
+async function standstillOf(count: () => number): Promise<void> {
+  for (let stillFor = 0, seen = -1; stillFor < 50; ) {
+    await (await fetch(`${gateway.origin}/health`)).arrayBuffer();
+    const now = count();
+    stillFor = now === seen ? stillFor + 1 : 0;
+    seen = now;
+  }
+}
+
+async function upload(
+  headers: Record<string, string>,
+  count: number,
+  sampled: (bytes: number) => void,
+  behaviour = swallow,
+): Promise<string> {
+  gateway.upstream.once('/v1/files', behaviour);
+  const options = { method: 'POST', path: '/v1/files', headers: { ...headers, ...credentials() } };
+  const outgoing = httpRequest(gateway.origin, options);
+  const replied = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  async function* source() {
+    for (let i = 0; i < count; i++) {
+      sampled(residentBytes());
+      yield piece;
+    }
+  }
+  await pipeline(Readable.from(source(), { objectMode: true, highWaterMark: 1 }), outgoing);
+  const [message] = await replied;
+  let text = '';
+  for await (const chunk of message) text += chunk;
+  return `${message.statusCode} ${text}`;
+}
+
+const credentials = () => ({ 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': '@oai' });
+
+it.each([
+  ['of known length', { 'content-length': String(total) }],
+  ['in chunks', { 'transfer-encoding': 'chunked' }],
+])('streams an upload of 100 MB %s through flat memory', async (_, headers) => {
+  await upload({ 'transfer-encoding': 'chunked' }, 10, () => undefined);
+  const before = residentBytes();
+  let peak = 0;
+  const answer = await upload(headers, pieces, (bytes) => {
+    peak = Math.max(peak, bytes);
+  });
+  expect(answer).toBe(`200 ${total}`);
+  expect(gateway.upstream.last.sha256).toBe(digest);
+  expect(peak - before).toBeLessThan(growthBytesMax);
+});
+
+it('makes the client wait with its upload while the provider does not read', async () => {
+  const before = residentBytes();
+  let peak = 0;
+  let taken = 0;
+  const late = readBodyLate(swallow);
+  const sampled = (bytes: number) => {
+    peak = Math.max(peak, bytes);
+    taken++;
+  };
+  const answer = upload({ 'content-length': String(total) }, pieces, sampled, late);
+  await late.reached;
+  await standstillOf(() => {
+    peak = Math.max(peak, residentBytes());
+    return taken;
+  });
+  expect(taken).toBeLessThan(pieces / 2);
+  late.release();
+  expect(await answer).toBe(`200 ${total}`);
+  expect(gateway.upstream.last.sha256).toBe(digest);
+  expect(peak - before).toBeLessThan(growthBytesMax);
+});
+
+it('streams a download of 100 MB through flat memory, and stops reading the provider while the client does not read', async () => {
+  let written = 0;
+  const flood: Behaviour = {
+    when: 'head',
+    async run({ response }) {
+      response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': total });
+      for (let i = 0; i < pieces && !response.destroyed; i++) {
+        written += piece.length;
+        if (!response.write(piece)) await once(response, 'drain');
+      }
+      response.end();
+    },
+  };
+  gateway.upstream.on('/v1/files/content', flood);
+  const before = residentBytes();
+  let peak = 0;
+  const outgoing = httpRequest(gateway.origin, { path: '/v1/files/content', headers: credentials() }).end();
+  const [message] = (await once(outgoing, 'response')) as [IncomingMessage];
+
+  // The client reads nothing yet.
+  await standstillOf(() => {
+    peak = Math.max(peak, residentBytes());
+    return written;
+  });
+  expect(written).toBeLessThan(total / 2);
+
+  const hash = createHash('sha256');
+  for await (const chunk of message) {
+    hash.update(chunk);
+    peak = Math.max(peak, residentBytes());
+  }
+  expect(hash.digest('hex')).toBe(digest);
+  expect(peak - before).toBeLessThan(growthBytesMax);
+});
