@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { internalPaths } from '../core/contract/internal-api.ts';
+import { causeOf } from './cause-of.ts';
 import { AdminError } from './http/errors.ts';
 import type { AdminServices } from './http/route.ts';
 import { serveRoute } from './http/serve-route.ts';
@@ -22,7 +23,7 @@ export function createApp(services: AdminServices): Hono {
   }
   app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
   app.onError((thrown) => {
-    services.log.error({ cause: thrown.stack ?? String(thrown) }, 'an admin request failed outside its route');
+    services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');
     return errorReply(toAdminError(thrown), {});
   });
   return app;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { ChangeNotice } from '../core/contract/documents.ts';
 import { BootstrapFault } from './bootstrap/first-start.ts';
+import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
 import { createLog } from './log.ts';
 import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
@@ -35,7 +36,7 @@ export async function runProcess(): Promise<void> {
     try {
       plane = await startControlPlane(settings, { log, publish });
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
+      const cause = causeOf(error);
       if (isDatabaseAway(error) && settings.databaseUrl !== null) {
         log.warn({ cause }, 'the database is away; trying again');
         await sleep(200 + Math.random() * 800);

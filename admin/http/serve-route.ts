@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
+import { causeOf } from '../cause-of.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { writeChange } from '../db/write-change.ts';
 import { authenticate, credentialOf } from './authenticate.ts';
@@ -125,7 +126,7 @@ class Visit {
       addAuditEntry(em, this.#auditDraft(this.#actor), { status: error.status, errorCode: error.code, resourceId: null });
       await em.flush();
     } catch (cause) {
-      this.#services.log.error({ requestId: this.id, cause: String(cause) }, 'a refused change could not be audited');
+      this.#services.log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
     }
   }
 
@@ -182,6 +183,5 @@ function clean(text: string, max: number): string {
 }
 
 function logFailure(services: AdminServices, visit: Visit, error: AdminError, thrown: unknown): void {
-  const cause = thrown instanceof Error ? { name: thrown.name, stack: thrown.stack } : String(thrown);
-  services.log.error({ requestId: visit.id, code: error.code, cause }, 'an admin request failed');
+  services.log.error({ requestId: visit.id, code: error.code, cause: causeOf(thrown) }, 'an admin request failed');
 }

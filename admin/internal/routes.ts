@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { DocumentReply, RecordsReply } from '../../core/contract/internal-api.ts';
+import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
 import { readBytes } from '../http/read-body.ts';
@@ -23,7 +24,7 @@ export function internalApp(services: AdminServices): Hono {
   app.onError((thrown) => {
     const error = toAdminError(thrown);
     if (error.status >= 500) {
-      services.log.error({ code: error.code, cause: thrown.stack ?? String(thrown) }, 'an internal request failed');
+      services.log.error({ code: error.code, cause: causeOf(thrown) }, 'an internal request failed');
     }
     return errorReply(error, {});
   });

@@ -1,5 +1,6 @@
 import type { ChangeNotice } from '../../core/contract/documents.ts';
 import type { Log } from '../../core/contract/plugin.ts';
+import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
 import { outbox } from './entity.ts';
 
@@ -25,7 +26,7 @@ export function startRelay(database: Database, publish: (notice: ChangeNotice) =
         while ((await publishSome(database, publish)) === batchSize);
       } catch (error) {
         // The next wake, or the next start, publishes them; until then gateways poll.
-        log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'changes could not be published');
+        log.warn({ cause: causeOf(error) }, 'changes could not be published');
       }
     }
     active = false;

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { causeOf } from '../../admin/cause-of.ts';
+import { configs } from '../../admin/resources/configs/entity.ts';
+import { type Plane, startPlane } from './support/plane.ts';
+import { databases } from './support/test-database.ts';
+
+describe.each(databases)('what the log tells of a failure, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  it('names code, constraint and place of a database error, and none of the data it quotes', async () => {
+    const em = plane.control.services.database.em();
+    await plane.ask('POST', '/configs', { body: { name: 'planted', slug: 'planted', config: { provider: '@mock' } } });
+    const error = await em.nativeUpdate(configs, {}, { status: 'planted' as 'active' }).catch((thrown: unknown) => thrown);
+    expect(String((error as Error).message)).toContain('planted');
+    expect(causeOf(error)).toMatchObject({
+      code: '23514',
+      constraint: 'configs_status_check',
+      at: expect.arrayContaining([expect.stringMatching(/^at /)]),
+    });
+    expect(JSON.stringify(causeOf(error))).not.toContain('planted');
+  });
+
+  it('keeps the words of our own errors, and copes with what is no error', () => {
+    expect(causeOf(new TypeError('x is not a function'))).toMatchObject({
+      name: 'TypeError',
+      message: 'x is not a function',
+      code: null,
+    });
+    expect(causeOf('oops')).toMatchObject({ name: 'string', message: 'oops', at: [] });
+  });
+});
