@@ -25,6 +25,7 @@ import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
 import { createHandler } from './pipeline/run.ts';
+import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { traceIdOf } from './pipeline/trace-id.ts';
 import { providers } from './providers/index.ts';
 import { mockOrigin } from './providers/mock/index.ts';
@@ -67,8 +68,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
   const journal: Journal = {
     append(record) {
-      spool.append(record);
       metrics.observe(record);
+      spool.append(record);
     },
     healthy: () => spool.healthy(),
   };
@@ -100,16 +101,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     providers,
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
-    parseBaseUrl(url) {
-      if (url === mockOrigin) return { origin: mockOrigin, path: '' };
-      const check = checkOutboundUrl(url, { trusted });
-      if (!check.ok)
-        throw new GatewayError('invalid_custom_host', {
-          message: `Invalid custom host: it ${check.reason}`,
-          param: 'custom_host',
-        });
-      return { origin: check.url.origin, path: check.url.basePath };
-    },
+    parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false)),
     now: clock.now,
   });
   const handle = createHandler({
@@ -120,11 +112,17 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     jsonBodyBytesMax: settings.jsonBodyBytesMax,
     match: matchEndpoint,
     errorReply,
-    forwardToControlPlane: createForward({ transport, controlPlaneUrl: settings.controlPlaneUrl, errorReply }),
+    forwardToControlPlane: createForward({
+      transport,
+      controlPlaneUrl: settings.controlPlaneUrl,
+      clusterKey: settings.clusterKeyText,
+      errorReply,
+    }),
     dispatcher: {
       transport,
       resolve,
       services,
+      sign: createTokenFetch({ transport, parseUrl: (url) => parseOutbound(url, true), now: clock.now }),
       outgoing: {
         prefixes,
         timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
@@ -153,6 +151,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('connections', 'Open client connections', () => server.connections);
+  metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => spool.spool.backlog().bytes);
+  metrics.counter('records_lost_total', 'Records the disk refused', () => spool.spool.counts.lost);
+  metrics.counter('records_shipped_total', 'Records the control plane has stored', () => spool.shipper.counts.inserted);
+  metrics.counter('document_hits_total', 'Look-ups answered from memory', () => snapshot.documents.counts.hits);
+  metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => snapshot.documents.counts.misses);
+  metrics.counter('documents_invalid_total', 'Documents that failed their check', () => snapshot.documents.counts.invalid);
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
 
@@ -170,6 +174,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await transport.close();
     },
   };
+
+  function parseOutbound(url: string, allowQuery: boolean): { origin: string; path: string } {
+    const check = checkOutboundUrl(url, { trusted, allowQuery });
+    if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
+    throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: it ${check.reason}`, param: 'custom_host' });
+  }
 
   /** The record of a request that never reached the pipeline. */
   function refusal(error: GatewayError, request: InboundRequest) {

@@ -2,9 +2,8 @@ import type { GatewayError } from './errors.ts';
 import type { HeaderList, InboundRequest } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
-import type { OperationName } from './provider.ts';
+import type { Credentials, OperationName } from './provider.ts';
 import type { AttemptRecord, OutcomeKind } from './record.ts';
-import type { Secret } from './secret.ts';
 import type { Usage } from './usage.ts';
 
 /** A route family: what the path means before any provider is chosen. */
@@ -41,7 +40,8 @@ export interface Identity {
 export interface RequestTarget {
   /** Provider type id or `@slug`. */
   readonly provider: string | null;
-  readonly apiKey: Secret | null;
+  /** The caller's own provider credentials: `api_key` from Authorization and the like, others from their headers. */
+  readonly credentials: Credentials;
   readonly customHost: string | null;
   readonly settings: Readonly<JsonObject>;
   readonly timeoutMs: number | null;

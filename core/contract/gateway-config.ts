@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { providerSecretKeys, providerSettingKeys } from './provider-settings.ts';
 
 /**
  * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
@@ -16,8 +17,9 @@ const retry = v.strictObject({
 const params = v.record(v.string(), v.unknown());
 const slugPattern = /^@?[a-zA-Z0-9_.-]{1,255}$/;
 
-/** Provider-specific settings a target may carry beside the general ones; each provider's own schema checks the values. */
-export const providerSettingKeys = ['openai_organization', 'openai_project', 'anthropic_version', 'anthropic_beta'] as const;
+const settingValue = v.union([v.pipe(v.string(), v.maxLength(2048)), v.boolean(), v.number()]);
+// A service account may be given as the object it is in its file.
+const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
 
 const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
@@ -32,11 +34,13 @@ const targetEntries = {
   custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
   forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
   strict_open_ai_compliance: v.optional(v.boolean()),
-  openai_organization: v.optional(v.string()),
-  openai_project: v.optional(v.string()),
-  anthropic_version: v.optional(v.string()),
-  anthropic_beta: v.optional(v.string()),
+  ...optionalEntries(providerSettingKeys, settingValue),
+  ...optionalEntries(providerSecretKeys, secretValue),
 };
+
+function optionalEntries<const Key extends string, Value extends v.GenericSchema>(keys: readonly Key[], schema: Value) {
+  return Object.fromEntries(keys.map((key) => [key, v.optional(schema)])) as Record<Key, v.OptionalSchema<Value, undefined>>;
+}
 
 export type RetryConfig = v.InferOutput<typeof retry>;
 

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from './gateway-config.ts';
 import type { JsonObject } from './json.ts';
 import type { Hooks } from './plugin.ts';
-import type { Secret } from './secret.ts';
+import type { Credentials } from './provider.ts';
 
 /** The hooks of one kind, in the order they run. */
 type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
@@ -36,7 +36,8 @@ export interface Target {
   readonly path: string;
   /** Provider type id or `@slug`; null = what the request says. */
   readonly provider: string | null;
-  readonly apiKey: Secret | null;
+  /** `api_key` and the secret settings the config carries itself. */
+  readonly credentials: Credentials;
   readonly customHost: string | null;
   readonly settings: Readonly<JsonObject>;
   readonly overrideParams: Readonly<JsonObject> | null;

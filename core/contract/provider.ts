@@ -36,7 +36,7 @@ export interface ProviderAdapter {
   /** Headers that authenticate and version every call; computed once per stored provider. */
   headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
   /** For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. */
-  sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials): Maybe<void>;
+  sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<void>;
   /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
@@ -44,6 +44,26 @@ export interface ProviderAdapter {
   readonly operations: Partial<Record<OperationName, Operation>>;
   /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+}
+
+/** What a scheme that has to ask somebody for a token may use. */
+export interface SignServices {
+  /**
+   * One HTTP exchange over the gateway's own connector, whole reply in memory (≤ 1 MiB). With `metadata` it may go to the
+   * cloud's instance metadata addresses, which are closed to everything else and open only where the deployment says so.
+   * Rejects with GatewayError.
+   */
+  fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+export interface TokenRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly headers: HeaderList;
+  readonly body: string | null;
+  readonly metadata?: boolean;
 }
 
 export interface OutgoingCall {
@@ -78,6 +98,8 @@ export interface Operation {
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
   /** Absent, or null: the provider's event stream passes as it came. */
   translateStream?(call: OperationCall): StreamTranslator | null;
+  /** For providers whose streams are not server-sent events: which content type they have, and how events are read from it. */
+  readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
   /** Reads tokens from the provider's own (untranslated) plain reply. */
   usage(reply: JsonObject): Usage | null;
   /** Reads tokens and the end of the reply from the provider's own event stream. */
@@ -107,6 +129,13 @@ export interface OperationCall {
 export interface StreamEvent {
   readonly event: string | null;
   readonly data: JsonObject | string;
+}
+
+/** Reads events from a framed binary stream. Throws GatewayError `upstream_invalid` on a damaged frame. */
+export interface StreamDecoder {
+  push(chunk: Uint8Array): StreamEvent[];
+  /** Called after the last byte; a frame that is not whole is damaged. */
+  end(): StreamEvent[];
 }
 
 export interface StreamTranslator {

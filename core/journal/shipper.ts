@@ -6,6 +6,8 @@ import type { RefusedRecords } from './refused-records.ts';
 import type { Spool } from './spool.ts';
 import { realTimers, type Timers } from './timers.ts';
 
+const restMsMax = 1000;
+
 export interface ShipperOptions {
   readonly spool: Spool;
   readonly refused: RefusedRecords;
@@ -15,6 +17,8 @@ export interface ShipperOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly timers?: Timers;
+  /** Rest behind a full batch, as a multiple of the time it took; default 3. */
+  readonly restFactor?: number;
 }
 
 /** Counts since start. `torn`: last lines that a killed process did not finish. `refused`: set aside, see RefusedRecords. */
@@ -50,6 +54,7 @@ export class Shipper {
   /** Halved while a batch is refused as a whole, until the record at fault stands alone. */
   #recordsMax = recordsMax;
   #stopped = false;
+  #endRest: (() => void) | null = null;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
   constructor(options: ShipperOptions) {
@@ -63,6 +68,7 @@ export class Shipper {
   async drain(withinMs: number): Promise<boolean> {
     const { clock, spool, random } = this.#options;
     this.#deadlineMs = clock.elapsed() + withinMs;
+    this.#endRest?.();
     while (!this.#stopped && spool.next() !== null && this.#leftMs() > 0) {
       this.#cancel();
       // A batch that was sent before may take longer than there is time left.
@@ -76,6 +82,7 @@ export class Shipper {
   /** Sends nothing more; resolves when the batch under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#endRest?.();
     this.#options.spool.onAppend = () => {};
     this.#cancel();
     await this.#running;
@@ -115,16 +122,36 @@ export class Shipper {
     for (;;) {
       const segment = this.#options.spool.next();
       if (this.#stopped || segment === null || this.#leftMs() <= 0) return;
+      const beganMs = this.#options.clock.elapsed();
       try {
         const batch = await this.#reader.read(segment, this.#recordsMax);
         if (batch === null) this.#skipTorn(segment);
         else if (!(await this.#send(batch))) return;
         else if (segment.fd !== null && batch.records < recordsMax && this.#recordsMax === recordsMax) return;
+        else await this.#rest(this.#options.clock.elapsed() - beganMs);
       } catch (error) {
         this.#fail(error);
         return;
       }
     }
+  }
+
+  /**
+   * Behind a full batch comes a rest of three times its length: the backlog of a busy gateway takes at most a quarter of the
+   * control plane's time, and administrators get the rest.
+   */
+  async #rest(tookMs: number): Promise<void> {
+    const restMs = Math.min(restMsMax, (this.#options.restFactor ?? 3) * tookMs);
+    if (restMs < 1 || this.#stopped || this.#deadlineMs !== Number.POSITIVE_INFINITY) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#timers.after(restMs, resolve);
+      // Whoever stops or drains does not wait for a rest to be over.
+      this.#endRest = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#endRest = null;
   }
 
   /** True when the batch is done with, or a smaller one is to be tried; false after a failure. */

@@ -18,6 +18,8 @@ export interface JournalOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly timers?: Timers;
+  /** See ShipperOptions. */
+  readonly restFactor?: number;
 }
 
 /** Where records go: safe on disk at once, at the control plane soon. */
@@ -42,7 +44,7 @@ export function startJournal(options: JournalOptions): RunningJournal {
     log,
   });
   const refused = createRefusedRecords(join(root, `refused-${slot}.ndjson`), log);
-  const shipper = new Shipper({ spool, refused, fetch, clock, random, log, timers });
+  const shipper = new Shipper({ spool, refused, fetch, clock, random, log, timers, restFactor: options.restFactor });
   return {
     append: (record) => spool.append(record),
     healthy: () => spool.healthy(),

@@ -3,7 +3,7 @@ import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/http.ts';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
-import type { OperationCall } from '../contract/provider.ts';
+import type { Operation, OperationCall } from '../contract/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -121,11 +121,11 @@ class Attempt implements UpstreamHandler {
     const ok = status >= 200 && status < 300;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
-      if (!ok || !operationCall.stream || !isEventStream(headers)) return;
+      if (!ok || !operationCall.stream || !isStream(headers, operation)) return;
       const translator = operation.translateStream?.(operationCall) ?? null;
       this.#translated = translator !== null;
       this.#reader = operation.streamReader();
-      this.#events = new EventStream(this.#reader, translator);
+      this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
       this.#open(passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok || this.#options.isFinal(status)) {
       const length = findHeader(headers, 'content-length');
@@ -235,7 +235,7 @@ class Attempt implements UpstreamHandler {
       return;
     }
     if (!ok) return this.#endFault(body);
-    if (operationCall.stream && isEventStream(this.#headers)) return this.#endBufferedStream(body);
+    if (operationCall.stream && isStream(this.#headers, operation)) return this.#endBufferedStream(body);
     const reply = parseJson(body);
     if (!reply) {
       const error = new GatewayError('upstream_invalid', {
@@ -264,7 +264,7 @@ class Attempt implements UpstreamHandler {
     if (!operation || !operationCall) return;
     const translator = operation.translateStream?.(operationCall) ?? null;
     const reader = operation.streamReader();
-    const events = new EventStream(reader, translator);
+    const events = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
     const text = events.push(body) + events.end();
     this.#ctx.usage = reader.usage();
     const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
@@ -319,8 +319,8 @@ class Attempt implements UpstreamHandler {
   }
 }
 
-function isEventStream(headers: HeaderList): boolean {
-  return findHeader(headers, 'content-type')?.startsWith('text/event-stream') ?? false;
+function isStream(headers: HeaderList, operation: Operation): boolean {
+  return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
 }
 
 function parseJson(body: Uint8Array): JsonObject | null {

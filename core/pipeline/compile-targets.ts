@@ -1,7 +1,8 @@
 import type { GatewayConfig, RetryConfig } from '../contract/gateway-config.ts';
-import { providerSettingKeys } from '../contract/gateway-config.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Retry, Target } from '../contract/plan.ts';
+import type { Credentials } from '../contract/provider.ts';
+import { providerSecretKeys, providerSettingKeys } from '../contract/provider-settings.ts';
 import { Secret } from '../contract/secret.ts';
 
 /** Statuses retried when the config lists none (data-plane §4.5). */
@@ -34,7 +35,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
   const sameProvider = named === undefined;
   return {
     provider: named ?? parent?.provider ?? null,
-    apiKey: node.api_key !== undefined ? new Secret(node.api_key) : sameProvider ? (parent?.apiKey ?? null) : null,
+    credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node) },
     customHost: node.custom_host ?? parent?.customHost ?? null,
     settings: { ...parent?.settings, ...settingsOf(node) },
     overrideParams: merge(parent?.overrideParams, node.override_params),
@@ -59,6 +60,16 @@ function settingsOf(node: GatewayConfig): JsonObject {
   const settings: JsonObject = {};
   for (const key of providerSettingKeys) if (node[key] !== undefined) settings[key] = node[key];
   return settings;
+}
+
+function credentialsOf(node: GatewayConfig): Credentials {
+  const credentials: Record<string, Secret> = {};
+  if (node.api_key !== undefined) credentials.api_key = new Secret(node.api_key);
+  for (const key of providerSecretKeys) {
+    const value = node[key];
+    if (value !== undefined) credentials[key] = new Secret(typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return credentials;
 }
 
 function merge(parent: Readonly<JsonObject> | null | undefined, own: JsonObject | undefined): Readonly<JsonObject> | null {

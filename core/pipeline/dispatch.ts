@@ -4,6 +4,7 @@ import type { ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Retry, Target } from '../contract/plan.ts';
 import type { Clock, Services } from '../contract/plugin.ts';
+import type { SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
 import { type Answer, attempt } from './attempt.ts';
 import { type OutgoingOptions, proxyCall, shapedCall } from './outgoing.ts';
@@ -14,6 +15,8 @@ export interface Dispatcher {
   readonly resolve: ResolveTarget;
   readonly outgoing: OutgoingOptions;
   readonly services: Services;
+  /** For providers that sign calls with tokens they fetch. */
+  readonly sign: SignServices;
 }
 
 /** Longest single and summed wait that a provider's retry-after may ask for (data-plane §4.5). */
@@ -80,7 +83,7 @@ async function tryTarget(
         headers: [...outgoing.call.headers],
         body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
       };
-      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials);
+      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, dispatcher.sign);
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }

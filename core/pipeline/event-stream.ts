@@ -1,6 +1,6 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { isObject } from '../contract/json.ts';
-import type { StreamEvent, StreamReader, StreamTranslator } from '../contract/provider.ts';
+import type { StreamDecoder, StreamEvent, StreamReader, StreamTranslator } from '../contract/provider.ts';
 
 /** Longest single event; a provider that never ends one does not get to fill the memory. */
 const eventLengthMax = 32 * 1024 * 1024;
@@ -14,12 +14,15 @@ export class EventStream {
   readonly #reader: StreamReader;
   readonly #translator: StreamTranslator | null;
   readonly #parser: EventSourceParser;
-  readonly #decoder = new TextDecoder('utf-8');
+  readonly #text = new TextDecoder('utf-8');
+  readonly #frames: StreamDecoder | null;
   #rest = '';
   /** Text that goes to the client, null while the frame at hand has held no event. */
   #out: string | null = null;
 
-  constructor(reader: StreamReader, translator: StreamTranslator | null) {
+  /** `frames` reads providers whose streams are not server-sent events; they need a translator. */
+  constructor(reader: StreamReader, translator: StreamTranslator | null, frames: StreamDecoder | null = null) {
+    this.#frames = frames;
     this.#reader = reader;
     this.#translator = translator;
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
@@ -27,7 +30,8 @@ export class EventStream {
 
   /** The text to send for this chunk; always empty without a translator. Throws RangeError on an event without end. */
   push(chunk: Uint8Array): string {
-    const text = this.#decoder.decode(chunk, { stream: true });
+    if (this.#frames) return this.#decoded(this.#frames.push(chunk));
+    const text = this.#text.decode(chunk, { stream: true });
     if (!this.#translator) {
       this.#parser.feed(text);
       return '';
@@ -44,15 +48,30 @@ export class EventStream {
 
   /** What is owed after the provider's last byte. */
   end(): string {
-    const last = this.#rest + this.#decoder.decode();
+    if (this.#frames) return this.#decoded(this.#frames.end()) + this.#owed();
+    const last = this.#rest + this.#text.decode();
     this.#rest = '';
     // A last event without its blank line is still an event to a reader that is about to lose it.
     if (!this.#translator) {
       this.#parser.feed(`${last}\n\n`);
       return '';
     }
-    let sent = last === '' ? '' : this.#frame(`${last}\n\n`);
-    for (const event of this.#translator.end()) sent += encodeEvent(event);
+    return (last === '' ? '' : this.#frame(`${last}\n\n`)) + this.#owed();
+  }
+
+  #decoded(events: readonly StreamEvent[]): string {
+    let sent = '';
+    for (const event of events) {
+      this.#out = null;
+      this.#take(event);
+      if (this.#out !== null) sent += this.#out === sameText ? encodeEvent(event) : this.#out;
+    }
+    return sent;
+  }
+
+  #owed(): string {
+    let sent = '';
+    for (const event of this.#translator?.end() ?? []) sent += encodeEvent(event);
     return sent;
   }
 

@@ -8,8 +8,12 @@ export interface ForwardOptions {
   readonly transport: UpstreamTransport;
   /** `http://127.0.0.1:8788`. */
   readonly controlPlaneUrl: string;
+  readonly clusterKey: string;
   errorReply(error: GatewayError): Reply;
 }
+
+/** With the cluster key in it, the control plane believes what we say about the caller's address. */
+const vouchHeader = 'svc-internal-cluster-key';
 
 const notForwarded: ReadonlySet<string> = new Set([
   'host',
@@ -25,6 +29,7 @@ const notForwarded: ReadonlySet<string> = new Set([
   'x-forwarded-for',
   'x-forwarded-proto',
   'x-forwarded-host',
+  vouchHeader,
 ]);
 
 const bodyBytesMax = 1024 * 1024;
@@ -35,7 +40,7 @@ const bodyBytesMax = 1024 * 1024;
  */
 export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
   return (request, sink) => {
-    const headers: HeaderList = ['x-forwarded-for', request.remoteAddress];
+    const headers: HeaderList = ['x-forwarded-for', request.remoteAddress, vouchHeader, options.clusterKey];
     const host = request.header('host');
     if (host !== undefined) headers.push('x-forwarded-host', host);
     for (let i = 0; i < request.headers.length; i += 2) {

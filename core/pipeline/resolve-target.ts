@@ -8,7 +8,6 @@ import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { DocumentReader } from '../contract/plugin.ts';
 import type { Credentials, ProviderAdapter, ProviderSettings } from '../contract/provider.ts';
-import type { Secret } from '../contract/secret.ts';
 
 /** A target with everything an attempt needs: where, as whom, and through which adapter. */
 export interface ResolvedTarget {
@@ -84,7 +83,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       });
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
-    if (Object.keys(settings).length === 0) return resolved;
+    if (isEmpty(settings)) return resolved;
     return build(resolved.adapter, slug, { ...document.settings, ...settings }, resolved.credentials, document.customHeaders);
   }
 
@@ -93,20 +92,21 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (known) return known;
     const asked = ctx.requestTarget;
     const host = asked?.customHost ?? target.customHost;
-    const apiKey = target.apiKey ?? asked?.apiKey ?? null;
+    const own = !isEmpty(target.credentials);
     const settings: JsonObject = { ...asked?.settings, ...target.settings };
     if (host !== null && host !== undefined) settings.custom_host = host;
     // A key saved in a config belongs to the host saved beside it; a host from a header must bring its own key.
-    if (target.apiKey && asked?.customHost && asked.customHost !== target.customHost) {
+    if (own && asked?.customHost && asked.customHost !== target.customHost) {
       throw new GatewayError('invalid_custom_host', {
         message:
           'Invalid custom host: a key from a config is only sent to the host of that config; send the provider key with the request',
         param: 'x-svc-custom-host',
       });
     }
-    const credentials: Record<string, Secret> = apiKey ? { api_key: apiKey } : {};
+    // What a config holds and what a caller brings are never mixed: half of each would be nobody's credential.
+    const credentials = own ? target.credentials : (asked?.credentials ?? {});
     const resolved = build(adapterOf(type), null, settings, credentials, null);
-    const complete = target.provider !== null && target.apiKey !== null && !asked?.customHost && noSettings(asked?.settings);
+    const complete = target.provider !== null && own && !asked?.customHost && isEmpty(asked?.settings ?? {});
     if (complete) fixed.set(target, resolved);
     return resolved;
   }
@@ -147,6 +147,7 @@ function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string
   return resolved.origin === base.origin && resolved.basePath === base.path;
 }
 
-function noSettings(settings: Readonly<JsonObject> | undefined): boolean {
-  return settings === undefined || Object.keys(settings).length === 0;
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
 }

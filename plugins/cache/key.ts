@@ -19,7 +19,10 @@ export function cacheKey(ctx: RequestContext): string {
       target?.settings ?? null,
       target?.strict ?? null,
       target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
-      target?.apiKey ? createHash('sha256').update(target.apiKey.reveal()).digest('base64') : null,
+      Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
+        name,
+        createHash('sha256').update(secret.reveal()).digest('base64'),
+      ]),
       ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
     ]),
   );

@@ -1,11 +1,13 @@
 import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
-import { providerSettingKeys } from '../../core/contract/gateway-config.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { Services } from '../../core/contract/plugin.ts';
+import type { Credentials } from '../../core/contract/provider.ts';
+import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
 import { Secret } from '../../core/contract/secret.ts';
 
-const settingHeaders = providerSettingKeys.map((key) => ({ key, header: key.replaceAll('_', '-') }));
+const settingHeaders = new Map<string, string>(providerSettingKeys.map((key) => [key.replaceAll('_', '-'), key]));
+const secretHeaders = new Map<string, string>(providerSecretKeys.map((key) => [key.replaceAll('_', '-'), key]));
 
 /**
  * Takes `@slug/` off the model of the body, or of the query on pass-through routes, and returns `@slug`. Model names that
@@ -38,19 +40,19 @@ export function readRequestTarget(ctx: RequestContext, modelSlug: string | null,
   const forwardHeaders = forwardOf(headers.get('forward-headers'));
   const strict = booleanOf(headers.get('strict-open-ai-compliance'), 'x-svc-strict-open-ai-compliance');
   const settings = settingsOf(ctx);
-  const apiKey = providerKeyOf(ctx);
+  const credentials = credentialsOf(ctx);
   if (
     provider === null &&
     customHost === null &&
     timeoutMs === null &&
     forwardHeaders === null &&
     strict === null &&
-    settings === noSettings &&
-    apiKey === null
+    settings === nothing &&
+    credentials === nothing
   ) {
     return null;
   }
-  return { provider, apiKey, customHost, settings, timeoutMs, forwardHeaders, strict };
+  return { provider, credentials, customHost, settings, timeoutMs, forwardHeaders, strict };
 }
 
 function providerOf(ctx: RequestContext, modelSlug: string | null, services: Services): string | null {
@@ -68,25 +70,29 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Ser
   return modelSlug;
 }
 
-/** The caller's own provider key: what is in Authorization, x-api-key or api-key beside the gateway's key. */
-function providerKeyOf(ctx: RequestContext): Secret | null {
+const nothing = Object.freeze({});
+
+/** The caller's own provider credentials: what is in Authorization, x-api-key or api-key beside the gateway's key. */
+function credentialsOf(ctx: RequestContext): Credentials {
+  let credentials: Record<string, Secret> = nothing;
+  for (const [header, value] of ctx.gatewayHeaders) {
+    const key = secretHeaders.get(header);
+    if (key !== undefined) credentials = { ...credentials, [key]: new Secret(value) };
+  }
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     if (name === ctx.keyHeader) continue;
     const value = ctx.request.header(name);
-    if (value !== undefined) return new Secret(name === 'authorization' ? value.replace(/^bearer\s+/i, '') : value);
+    if (value === undefined) continue;
+    return { ...credentials, api_key: new Secret(name === 'authorization' ? value.replace(/^bearer\s+/i, '') : value) };
   }
-  return null;
+  return credentials;
 }
 
-const noSettings: JsonObject = Object.freeze({});
-
 function settingsOf(ctx: RequestContext): JsonObject {
-  let settings: JsonObject = noSettings;
-  for (const { key, header } of settingHeaders) {
-    const value = ctx.gatewayHeaders.get(header);
-    if (value === undefined) continue;
-    if (settings === noSettings) settings = {};
-    settings[key] = value;
+  let settings: JsonObject = nothing;
+  for (const [header, value] of ctx.gatewayHeaders) {
+    const key = settingHeaders.get(header);
+    if (key !== undefined) settings = { ...settings, [key]: value };
   }
   return settings;
 }

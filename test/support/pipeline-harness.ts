@@ -144,6 +144,7 @@ export function createHarness(options: { plugins?: Plugin[]; now?: () => number;
     dispatcher: {
       transport,
       services,
+      sign: { fetch: () => Promise.reject(new Error('no token endpoint here')), now: Date.now },
       resolve: createResolver({
         providers,
         documents: services.documents,

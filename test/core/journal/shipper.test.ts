@@ -41,6 +41,7 @@ function start(slot = 0, gatewayProcesses = 1, clock = time.clock): RunningJourn
     random: () => 0.5,
     log,
     timers: time.timers,
+    restFactor: 0,
   });
   journals.push(journal);
   return journal;
@@ -252,5 +253,37 @@ describe('on shutdown', () => {
     time.advance(200);
     await until(() => next.spool.backlog().bytes === 0);
     expect(storedIds()).toEqual(ids(records));
+  });
+});
+
+describe('a backlog', () => {
+  it('rests three times as long as a full batch took, and not at all when it is stopped', async () => {
+    let tookMs = 0;
+    const slow: typeof plane.fetch = async (...call) => {
+      const reply = await plane.fetch(...call);
+      time.advance(tookMs);
+      return reply;
+    };
+    const journal = startJournal({
+      settings: { dataDir, spoolBytesMax: 1e9, gatewayProcesses: 1 },
+      slot: 0,
+      fetch: slow,
+      clock: time.clock,
+      random: () => 0.5,
+      log,
+      timers: time.timers,
+    });
+    append(journal, 1200);
+    tookMs = 100;
+    time.advance(time.waiting()[0] as number);
+    await until(() => plane.records.size === 500);
+    await until(() => time.waiting().includes(300));
+    expect(plane.records.size).toBe(500);
+    time.advance(300);
+    await until(() => plane.records.size === 1000);
+    await until(() => time.waiting().includes(300));
+    await journal.shipper.stop();
+    expect(plane.records.size).toBe(1000);
+    journal.spool.close();
   });
 });

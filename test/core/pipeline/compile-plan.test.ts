@@ -154,6 +154,6 @@ describe('compileTargets', () => {
       api_key: 'sk-parent',
       targets: [{ provider: 'groq' }],
     });
-    expect(child?.apiKey).toBeNull();
+    expect(child?.credentials).toEqual({});
   });
 });

@@ -10,7 +10,7 @@ function leaving(settings: JsonObject, key: string, fromClient: HeaderList = [])
   const credentials = { api_key: new Secret(key) };
   const own = anthropic.headers(v.parse(anthropic.settings, settings), credentials);
   const call = { method: 'POST', origin: '', path: '/messages', headers: [...own, ...fromClient], body: null };
-  anthropic.sign?.(call, settings, credentials);
+  anthropic.sign?.(call, settings, credentials, { fetch: () => Promise.reject(new Error('not asked')), now: Date.now });
   expect(new Set(call.headers.filter((_, i) => i % 2 === 0)).size).toBe(call.headers.length / 2);
   return Object.fromEntries(Array.from({ length: call.headers.length / 2 }, (_, i) => call.headers.slice(2 * i, 2 * i + 2)));
 }

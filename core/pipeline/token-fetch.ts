@@ -1,0 +1,62 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { HeaderList } from '../contract/http.ts';
+import type { SignServices } from '../contract/provider.ts';
+import type { UpstreamTransport } from '../contract/upstream.ts';
+
+export interface TokenFetchOptions {
+  readonly transport: UpstreamTransport;
+  /** Scheme, host and port of a URL that may be called, and its path with query; throws GatewayError `invalid_custom_host`. */
+  parseUrl(url: string): { origin: string; path: string };
+  readonly now: () => number;
+}
+
+/** Pool of token endpoints: they are the identity provider's, not a tenant's. */
+const tenant = 'svc-tokens';
+const replyBytesMax = 1024 * 1024;
+const timeoutMs = 10_000;
+
+/** How provider adapters ask for tokens: over the one connector, with deadlines and a size limit, following nothing. */
+export function createTokenFetch(options: TokenFetchOptions): SignServices {
+  return {
+    now: options.now,
+    fetch: (request) =>
+      new Promise((resolve, reject) => {
+        if (request.metadata) {
+          throw new GatewayError('forbidden', {
+            message: 'This deployment does not lend the identity of its machine to providers',
+          });
+        }
+        const { origin, path } = options.parseUrl(request.url);
+        const chunks: Uint8Array[] = [];
+        let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
+        let size = 0;
+        const exchange = options.transport.send(
+          {
+            tenant,
+            origin,
+            path,
+            method: request.method,
+            headers: request.headers,
+            body: request.body === null ? null : Buffer.from(request.body),
+            timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
+          },
+          {
+            onHead(status, headers) {
+              head = { status, headers };
+            },
+            onData(chunk) {
+              chunks.push(chunk);
+              size += chunk.length;
+              if (size > replyBytesMax) {
+                exchange.abort();
+                reject(new GatewayError('upstream_invalid', { message: 'The reply of a token endpoint is too large' }));
+              }
+              return true;
+            },
+            onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
+            onError: reject,
+          },
+        );
+      }),
+  };
+}
