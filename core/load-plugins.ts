@@ -1,5 +1,6 @@
-import { createRequire } from 'node:module';
-import { isAbsolute, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { createRequire, findPackageJSON } from 'node:module';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from './contract/plugin.ts';
 
@@ -27,7 +28,30 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
 function locate(name: string): string {
   if (name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name)) return pathToFileURL(resolve(name)).href;
   // Packages are looked up from where the service was started, so that they need not be installed inside it.
-  return pathToFileURL(createRequire(resolve('package.json')).resolve(name)).href;
+  const from = resolve('package.json');
+  try {
+    return pathToFileURL(createRequire(from).resolve(name)).href;
+  } catch (thrown) {
+    const manifest = (thrown as NodeJS.ErrnoException).code === notForRequire ? findPackageJSON(name, from) : undefined;
+    const entry = manifest ? importEntry(JSON.parse(readFileSync(manifest, 'utf8')).exports) : null;
+    if (!manifest || entry === null) throw thrown;
+    return pathToFileURL(resolve(dirname(manifest), entry)).href;
+  }
+}
+
+/** `require` cannot find a package whose `exports` only know `import`, and only `require` can look from another directory. */
+const notForRequire = 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+
+/** The file that `import` of a package's root means, by its `exports` (Node.js documentation, "Packages", conditional exports). */
+function importEntry(exports: unknown): string | null {
+  if (typeof exports === 'string') return exports;
+  if (typeof exports !== 'object' || exports === null) return null;
+  for (const [condition, target] of Object.entries(exports)) {
+    if (!['.', 'node', 'import', 'default'].includes(condition)) continue;
+    const entry = importEntry(target);
+    if (entry !== null) return entry;
+  }
+  return null;
 }
 
 function faultOf(plugin: unknown): string | null {
