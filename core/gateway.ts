@@ -71,6 +71,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       metrics.observe(record);
       spool.append(record);
     },
+    whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
   };
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });

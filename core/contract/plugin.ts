@@ -116,9 +116,12 @@ export interface PlanSource {
   inline(text: string): Plan;
 }
 
-/** Takes the record of each request; returns once it is safe from a crash of this process. */
+/** Takes the record of each request and keeps it safe from a crash of this process. */
 export interface Journal {
+  /** Takes the record; it is safe once a `whenSafe` that was asked afterwards has called back. */
   append(record: RequestRecord): void;
+  /** Calls back when everything appended so far is safe: at once, or later in this turn of the event loop. */
+  whenSafe(callback: () => void): void;
   /** False: the next record may find no place, so requests that must be counted are refused. */
   healthy(): boolean;
 }

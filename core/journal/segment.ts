@@ -39,12 +39,12 @@ export function findSegments(directory: string): Segment[] {
   return segments;
 }
 
-/** Adds one line, in one write, so that a killed process leaves either all or none of it. Throws when it could not. */
-export function appendLine(segment: Segment, line: string, lineBytes: number): void {
+/** Adds whole lines, in one write, so that a killed process leaves either all or none of them. Throws when it could not. */
+export function appendLines(segment: Segment, lines: Uint8Array): void {
   if (segment.fd === null) throw new Error('the segment is closed');
-  const written = writeSync(segment.fd, line);
-  if (written !== lineBytes) throw new Error(`only ${written} of ${lineBytes} bytes could be written`);
-  segment.bytes += lineBytes;
+  const written = writeSync(segment.fd, lines);
+  if (written !== lines.length) throw new Error(`only ${written} of ${lines.length} bytes could be written`);
+  segment.bytes += lines.length;
 }
 
 /** Empties a segment whose every record is confirmed, so that it can go on being used. */

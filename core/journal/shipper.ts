@@ -69,6 +69,7 @@ export class Shipper {
     const { clock, spool, random } = this.#options;
     this.#deadlineMs = clock.elapsed() + withinMs;
     this.#endRest?.();
+    spool.flush();
     while (!this.#stopped && spool.next() !== null && this.#leftMs() > 0) {
       this.#cancel();
       // A batch that was sent before may take longer than there is time left.

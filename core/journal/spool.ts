@@ -1,7 +1,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Clock, Journal, Log } from '../contract/plugin.ts';
 import type { RequestRecord } from '../contract/record.ts';
-import { appendLine, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
+import { appendLines, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
 
 export interface SpoolOptions {
   /** Directory of this process alone: `DATA_DIR/spool/<slot>`. */
@@ -24,17 +24,20 @@ export interface SpoolCounts {
 
 /** Characters; what a provider may blow a record up to (its own usage object, its error text) is cut off beyond. */
 const lineCharsMax = 128 * 1024;
+/** Room for the lines of one turn; three times the longest line at least. */
+const gatheredBytesMax = 1024 * 1024;
 const probeEveryMs = 1000;
 const probeBytes = 64 * 1024;
 
 /**
- * The records of this process on their way to the control plane, one JSON line each, in files. A record is safe from the death of
- * the process as soon as `append` returns: it was handed to the kernel in one write. (It is not synced: a power cut may take the
- * last seconds.) One write per record costs 1 to 2 µs beside 2.4 µs for `JSON.stringify`, so nothing is gathered.
+ * The records of this process on their way to the control plane, one JSON line each, in files. The records of one turn of the event
+ * loop are handed to the kernel in one write at its end; whoever must know asks `whenSafe`. What was written outlives the process.
+ * (It is not synced: a power cut may take the last seconds.) Gathering was worth 5 % of the CPU time of a plain call with 64
+ * connections (`npm run bench -- --only plain`).
  */
 export class Spool implements Journal {
   readonly counts: SpoolCounts = { appended: 0, lost: 0 };
-  /** Called after each record; must be cheap. */
+  /** Called after each write; must be cheap. */
   onAppend: () => void = () => {};
   readonly #options: SpoolOptions;
   readonly #segmentBytesMax: number;
@@ -43,6 +46,12 @@ export class Spool implements Journal {
   #bytes: number;
   /** Monotonic ms of the last failed write or probe; null while all is well. */
   #failedAtMs: number | null = null;
+  /** Lines gathered in this turn: the first `#gatheredBytes` of the buffer. */
+  readonly #gathered = Buffer.allocUnsafeSlow(gatheredBytesMax);
+  #gatheredBytes = 0;
+  #gatheredRecords = 0;
+  #waiting: (() => void)[] = [];
+  #flushing = false;
 
   /** Throws when the directory cannot be read or made. */
   constructor(options: SpoolOptions) {
@@ -53,21 +62,48 @@ export class Spool implements Journal {
     this.#segments.push(createSegment(options.directory, options.clock.now()));
   }
 
-  /** Throws GatewayError `unavailable` when the disk is full, failing, or the bound is reached. */
+  /** Throws GatewayError `unavailable` when the bound is reached, or the last write failed. */
   append(record: RequestRecord): void {
     let line = `${JSON.stringify(record)}\n`;
     if (line.length > lineCharsMax) line = `${JSON.stringify(shorten(record))}\n`;
-    const lineBytes = Buffer.byteLength(line);
-    if (this.#bytes + lineBytes > this.#options.bytesMax) throw this.#lose('the bound of the spool is reached');
-    try {
-      appendLine(this.#open(lineBytes), line, lineBytes);
-    } catch (error) {
-      this.#fail(error);
-      throw this.#lose('the spool cannot be written', error);
+    // A character is at most three bytes of UTF-8.
+    if (this.#gatheredBytes + 3 * line.length > gatheredBytesMax) this.flush();
+    if (this.#bytes + this.#gatheredBytes + line.length > this.#options.bytesMax)
+      throw this.#lose('the bound of the spool is reached');
+    this.#gatheredBytes += this.#gathered.write(line, this.#gatheredBytes);
+    this.#gatheredRecords += 1;
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.flush());
+  }
+
+  /** Calls back once every record appended so far is on disk, or is counted as lost because the disk refused it. */
+  whenSafe(callback: () => void): void {
+    if (this.#gatheredBytes === 0) callback();
+    else this.#waiting.push(callback);
+  }
+
+  /** Writes what was gathered. Never throws: a disk that refuses makes the spool unhealthy. */
+  flush(): void {
+    this.#flushing = false;
+    const bytes = this.#gatheredBytes;
+    if (bytes > 0) {
+      try {
+        appendLines(this.#open(bytes), this.#gathered.subarray(0, bytes));
+        this.#bytes += bytes;
+        this.counts.appended += this.#gatheredRecords;
+        this.onAppend();
+      } catch (error) {
+        this.counts.lost += this.#gatheredRecords;
+        this.#fail(error);
+      }
+      this.#gatheredBytes = 0;
+      this.#gatheredRecords = 0;
     }
-    this.#bytes += lineBytes;
-    this.counts.appended += 1;
-    this.onAppend();
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const callback of waiting) callback();
   }
 
   /**
@@ -113,6 +149,7 @@ export class Spool implements Journal {
 
   /** Takes no more records. What is on disk stays there for the next process of this slot. */
   close(): void {
+    this.flush();
     for (const segment of this.#segments) closeSegment(segment);
     for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.confirm(segment, 0);
   }
@@ -136,12 +173,11 @@ export class Spool implements Journal {
     if (last.bytes === 0) this.confirm(last, 0);
   }
 
-  #lose(detail: string, cause?: unknown): GatewayError {
+  #lose(detail: string): GatewayError {
     this.counts.lost += 1;
     return new GatewayError('unavailable', {
       message: 'The gateway cannot record this request right now; try again shortly',
       detail,
-      cause,
       retryAfterMs: probeEveryMs,
     });
   }
@@ -151,7 +187,7 @@ export class Spool implements Journal {
     try {
       const segment = this.#open(probeBytes);
       const bytes = segment.bytes;
-      appendLine(segment, ' '.repeat(probeBytes), probeBytes);
+      appendLines(segment, Buffer.alloc(probeBytes, ' '));
       segment.bytes = bytes;
       closeSegment(segment);
       if (bytes === 0) this.confirm(segment, 0);

@@ -47,6 +47,7 @@ export function startJournal(options: JournalOptions): RunningJournal {
   const shipper = new Shipper({ spool, refused, fetch, clock, random, log, timers, restFactor: options.restFactor });
   return {
     append: (record) => spool.append(record),
+    whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
     spool,
     shipper,

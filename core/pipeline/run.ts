@@ -148,13 +148,13 @@ function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   if (answer.last) sink.write(answer.last);
   if (!answer.error) {
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
-    return sink.end();
+    return options.services.journal.whenSafe(() => sink.end());
   }
   const format = ctx.endpoint?.format ?? 'plain';
   end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
   if (format === 'plain') return sink.destroy();
   if (!answer.told) sink.write(Buffer.from(streamError(answer.error, format)));
-  sink.end();
+  options.services.journal.whenSafe(() => sink.end());
 }
 
 function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
@@ -227,7 +227,7 @@ function complete(
   ctx.firstByteAtMs = options.services.clock.elapsed();
   // The record is safe before the last byte leaves: a client that has its answer has been counted.
   end(options, ctx, outcome);
-  sink.send(outcome.status, headers, body);
+  options.services.journal.whenSafe(() => sink.send(outcome.status, headers, body));
 }
 
 function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {

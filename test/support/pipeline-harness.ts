@@ -90,7 +90,11 @@ export function createHarness(options: { plugins?: Plugin[]; now?: () => number;
   const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
   const services: Services = {
     documents: { get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never },
-    journal: { append: (record) => void records.push(structuredClone(record)), healthy: () => true },
+    journal: {
+      append: (record) => void records.push(structuredClone(record)),
+      whenSafe: (callback) => callback(),
+      healthy: () => true,
+    },
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock: { now: options.now ?? Date.now, elapsed: () => performance.now() },
     newId: randomUUID,

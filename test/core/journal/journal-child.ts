@@ -7,23 +7,27 @@ import { sampleRecord } from '../../support/sample-record.ts';
 export const journalChildPath = fileURLToPath(import.meta.url);
 
 /**
- * A process that appends records until it is killed (or `count` of them) and says each id on its standard output only after
- * `append` has returned; `lost <id>` when it threw. Arguments: directory, count, segment size.
+ * A process that appends records until it is killed (or `count` of them), up to fifty in a turn, and says each id on its standard
+ * output only after `whenSafe` has called back; `lost <id>` for those the disk refused. Arguments: directory, count, segment size.
  */
 function main(directory: string, count: number, segmentBytesMax: number): void {
   const clock = { now: Date.now, elapsed: () => performance.now() };
   const spool = new Spool({ directory, bytesMax: 2 ** 40, clock, log: newMemoryLog(), segmentBytesMax });
+  let said = 0;
   const some = () => {
-    for (let i = 0; i < 50 && spool.counts.appended + spool.counts.lost < count; i++) {
+    const ids: string[] = [];
+    for (let i = 0; i < 50 && said + ids.length < count; i++) {
       const record = sampleRecord({ metadata: { text: 'ä€😀\n'.repeat(i) } });
-      try {
-        spool.append(record);
-        process.stdout.write(`${record.id}\n`);
-      } catch {
-        process.stdout.write(`lost ${record.id}\n`);
-      }
+      spool.append(record);
+      ids.push(record.id);
     }
-    if (spool.counts.appended + spool.counts.lost < count) setImmediate(some);
+    const lostBefore = spool.counts.lost;
+    spool.whenSafe(() => {
+      const lost = spool.counts.lost > lostBefore;
+      for (const id of ids) process.stdout.write(lost ? `lost ${id}\n` : `${id}\n`);
+      said += ids.length;
+      if (said < count) setImmediate(some);
+    });
   };
   some();
 }

@@ -54,6 +54,7 @@ const append = (journal: RunningJournal, count: number): RequestRecord[] =>
   Array.from({ length: count }, () => {
     const record = sampleRecord();
     journal.append(record);
+    journal.spool.flush();
     return record;
   });
 
@@ -62,6 +63,7 @@ describe('shipping', () => {
     const journal = start();
     const record = sampleRecord({ metadata: { text: 'ä€😀\n,\u2028]"' } });
     journal.append(record);
+    journal.spool.flush();
     expect(time.waiting()[0]).toBeLessThanOrEqual(200);
     time.advance(200);
     await until(() => plane.records.size === 1);
