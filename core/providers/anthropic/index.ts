@@ -1,9 +1,9 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
+import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicCompletions } from '../shared/anthropic/completions.ts';
+import { anthropicFault } from '../shared/anthropic/errors.ts';
+import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
-import { chatComplete } from './chat-completions.ts';
-import { complete } from './completions.ts';
-import { faultOf } from './errors.ts';
-import { messages, messagesCountTokens } from './messages.ts';
 import { settings } from './settings.ts';
 
 /** Anthropic's Messages API, and OpenAI-format chat and text completions answered from it. See README.md. */
@@ -16,6 +16,11 @@ export const anthropic: ProviderAdapter = {
   forwards: ['anthropic-beta', 'anthropic-version'],
   // Clients of this provider carry `/v1` in their paths, so a base URL that ends in `/v1` doubles it.
   proxyPath: (path) => path.replace(/^(\/v1)+(?=\/)/, ''),
-  operations: { chatComplete, complete, messages, messagesCountTokens },
-  error: faultOf,
+  operations: {
+    chatComplete: anthropicChat('anthropic'),
+    complete: anthropicCompletions('anthropic'),
+    messages: anthropicMessages('anthropic'),
+    messagesCountTokens: anthropicCountTokens,
+  },
+  error: (status, body, headers) => anthropicFault('anthropic', status, body, headers),
 };

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamEvent } from '../../../../core/contract/provider.ts';
-import { chatComplete } from '../../../../core/providers/anthropic/chat-completions.ts';
-import { complete } from '../../../../core/providers/anthropic/completions.ts';
+import { anthropicChat } from '../../../../core/providers/shared/anthropic/chat-completions.ts';
+import { anthropicCompletions } from '../../../../core/providers/shared/anthropic/completions.ts';
 import { callOf, translated } from '../contract-suite.ts';
 
+const chatComplete = anthropicChat('anthropic');
+const complete = anthropicCompletions('anthropic');
 const call = () => callOf({ model: 'claude-opus-4-5', stream: true }, {}, {});
 const usage = { input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 1 };
 const opening: StreamEvent[] = [

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
 
 /** Thinking budgets of models before 4.6, in tokens by `reasoning_effort`. */

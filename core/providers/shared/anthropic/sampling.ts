@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
 
 /**

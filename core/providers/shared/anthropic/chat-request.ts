@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+import { noteOnce } from '../note-once.ts';
 import { plainWherePossible, toConversation } from './chat-messages.ts';
 import { contentBlocks } from './content-parts.ts';
 import { samplingParams } from './sampling.ts';

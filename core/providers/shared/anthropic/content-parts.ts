@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { badParam } from '../shared/bad-param.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import { badParam } from '../bad-param.ts';
 
 /**
  * The content of a chat message (text, or a list of parts) as Messages content blocks. Empty texts are left out, because the

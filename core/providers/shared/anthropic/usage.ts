@@ -1,8 +1,8 @@
-import type { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { StreamReader } from '../../contract/provider.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
-import { tokenCount } from '../shared/chat-usage.ts';
+import type { GatewayError } from '../../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { StreamReader } from '../../../contract/provider.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../../contract/usage.ts';
+import { tokenCount } from '../chat-usage.ts';
 import { streamFault } from './errors.ts';
 
 /** Tokens of a plain Messages reply; null when it carries no `usage`. */
@@ -44,7 +44,7 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
 }
 
 /** Reads a Messages event stream: counts from `message_start` and `message_delta`, its end from `message_stop`. */
-export function messagesStreamReader(): StreamReader {
+export function messagesStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
   let complete = false;
   let fault: GatewayError | null = null;
@@ -54,7 +54,7 @@ export function messagesStreamReader(): StreamReader {
       if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);
       else if (data.type === 'message_delta') counts = laterCounts(counts, data.usage);
       else if (data.type === 'message_stop') complete = true;
-      else if (data.type === 'error') fault = streamFault(data);
+      else if (data.type === 'error') fault = streamFault(data, provider);
     },
     usage: () => (counts === null ? null : usageOf(counts)),
     complete: () => complete,

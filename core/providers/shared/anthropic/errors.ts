@@ -1,8 +1,8 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { ProviderFault } from '../../contract/provider.ts';
-import { retryAfterMs } from '../shared/retry-after.ts';
+import { GatewayError } from '../../../contract/errors.ts';
+import type { HeaderList } from '../../../contract/http.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { ProviderFault } from '../../../contract/provider.ts';
+import { retryAfterMs } from '../retry-after.ts';
 
 /**
  * The statuses of the error types, for errors that come inside a stream whose own status was 200
@@ -23,11 +23,11 @@ const statusOfType: Readonly<Record<string, number>> = {
 };
 
 /** The provider's error reply, `{type: "error", error: {type, message}, request_id}`, as ours. */
-export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function anthropicFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const error = isObject(body?.error) ? body.error : {};
   const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
   return {
-    message: `anthropic error: ${message}`,
+    message: `${provider} error: ${message}`,
     type: typeof error.type === 'string' ? error.type : null,
     param: null,
     code: null,
@@ -36,10 +36,10 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
 }
 
 /** The data of an `error` event in a stream, as the error it means. */
-export function streamFault(data: JsonObject): GatewayError {
-  const { message, type } = faultOf(500, data, []);
+export function streamFault(data: JsonObject, provider: string): GatewayError {
+  const { message, type } = anthropicFault(provider, 500, data, []);
   return new GatewayError('upstream_status', {
-    message: message === 'anthropic error: status 500' ? 'anthropic error: the stream failed' : message,
+    message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,
     status: statusOfType[type ?? ''] ?? 500,
     detail: type ?? undefined,
   });

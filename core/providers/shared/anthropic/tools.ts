@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+import { badParam } from '../bad-param.ts';
+import { noteOnce } from '../note-once.ts';
 import { withCacheControl } from './content-parts.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
 import { refusalOf } from './chat-reply.ts';
 import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -16,7 +16,7 @@ interface ToolBlock {
  * Messages events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after
  * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream.
  */
-export function chatStream(call: OperationCall): StreamTranslator {
+export function chatStream(call: OperationCall, provider: string): StreamTranslator {
   const options = call.params.stream_options;
   const withUsage = isObject(options) && options.include_usage === true;
   const tools = new Map<unknown, ToolBlock>();
@@ -26,7 +26,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
 
   const chunk = (fields: JsonObject): StreamEvent => {
     id ??= call.newId('chatcmpl-');
-    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider: 'anthropic' };
+    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider };
     return { event: null, data: { ...head, ...fields } };
   };
   const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
@@ -101,7 +101,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
           return stop();
         case 'error':
           // Before the first byte another target can still answer, so nothing may be sent then.
-          return id === null ? [] : [inBandError(data)];
+          return id === null ? [] : [inBandError(data, provider)];
         default:
           return [];
       }
@@ -114,8 +114,8 @@ function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
   return { index: tool.place, function: { arguments: text } };
 }
 
-function inBandError(data: JsonObject): StreamEvent {
-  const fault = streamFault(data);
+function inBandError(data: JsonObject, provider: string): StreamEvent {
+  const fault = streamFault(data, provider);
   const error = { message: fault.message, type: fault.detail, param: null, code: null };
-  return { event: null, data: { error, provider: 'anthropic' } };
+  return { event: null, data: { error, provider } };
 }

@@ -1,15 +1,17 @@
-import type { Operation, StreamReader } from '../../contract/provider.ts';
+import type { Operation, StreamReader } from '../../../contract/provider.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
 /** Native: the client's bytes go to the provider and its bytes come back. */
-export const messages: Operation = {
-  path: () => '/messages',
-  usage: usageOfReply,
-  streamReader: messagesStreamReader,
-};
+export function anthropicMessages(provider: string): Operation {
+  return {
+    path: () => '/messages',
+    usage: usageOfReply,
+    streamReader: () => messagesStreamReader(provider),
+  };
+}
 
 /** Native. The `input_tokens` of its reply are an answer, not a consumption, so there is no usage to read. */
-export const messagesCountTokens: Operation = {
+export const anthropicCountTokens: Operation = {
   path: () => '/messages/count_tokens',
   usage: () => null,
   streamReader: neverStreams,

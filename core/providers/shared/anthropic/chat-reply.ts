@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
@@ -8,7 +8,7 @@ import { toChatUsage, usageOfReply } from './usage.ts';
  * blocks as they came (thinking with its signature, citations, server tools): sent back unchanged, nothing is lost.
  * Top-level fields this does not know are kept.
  */
-export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
+export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const { id, type: _type, role: _role, content, model, stop_reason, stop_sequence: _sequence, usage: _usage, ...others } = reply;
   const blocks = Array.isArray(content) ? content.filter(isObject) : [];
   const usage = usageOfReply(reply);
@@ -25,7 +25,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     object: 'chat.completion',
     created: call.nowSeconds,
     model: typeof model === 'string' ? model : call.model,
-    provider: 'anthropic',
+    provider,
     choices: [{ index: 0, message, logprobs: null, finish_reason: finishReasonOf(stop_reason, call.strict) }],
     ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
     ...withoutNulls(others),

@@ -1,20 +1,22 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
+import { badParam } from '../bad-param.ts';
 import { chatReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
 /** A text completion answered from the Messages API: the prompt is one user message, the reply's text the completion. */
-export const complete: Operation = {
-  path: () => '/messages',
-  toProvider: completionRequest,
-  fromProvider: (reply, call) => completionOf(chatReply(reply, call)),
-  translateStream: completionStream,
-  usage: usageOfReply,
-  streamReader: messagesStreamReader,
-};
+export function anthropicCompletions(provider: string): Operation {
+  return {
+    path: () => '/messages',
+    toProvider: completionRequest,
+    fromProvider: (reply, call) => completionOf(chatReply(reply, call, provider)),
+    translateStream: (call) => completionStream(call, provider),
+    usage: usageOfReply,
+    streamReader: () => messagesStreamReader(provider),
+  };
+}
 
 function completionRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { prompt, ...others } = params;
@@ -34,8 +36,8 @@ function completionOf(chat: JsonObject): JsonObject {
 }
 
 /** Chat chunks with their choices turned into text; chunks that carry neither text nor an end are left out. */
-function completionStream(call: OperationCall): StreamTranslator {
-  const chat = chatStream(call);
+function completionStream(call: OperationCall, provider: string): StreamTranslator {
+  const chat = chatStream(call, provider);
   const translate = (event: StreamEvent): StreamEvent[] => {
     if (!isObject(event.data) || !Array.isArray(event.data.choices)) return [event];
     const choices = event.data.choices.filter(isObject).map((choice) => textChoice(choice, choice.delta));
