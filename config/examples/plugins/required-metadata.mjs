@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+
+/**
+ * An example of a plugin that is not part of the service: refuses requests without the metadata a config asks for, shows the
+ * first of it on the reply, and counts requests by it. How it works is told in plugins/README.md. Load it with
+ * `PLUGINS=config/examples/plugins/required-metadata.mjs`.
+ *
+ * @type {import('svc-gateway/plugin').Plugin<{ keys: string[] } | undefined>}
+ */
+export const plugin = {
+  name: 'required-metadata',
+  stage: 'limits',
+  config: v.optional(v.strictObject({ keys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1)) })),
+
+  onConfig(config, scope, services) {
+    // Not named by this config: no hooks, no cost.
+    if (!config) return null;
+    let requests = 0;
+    return {
+      onRequest(ctx) {
+        const missing = config.keys.filter((key) => !ctx.metadata[key]);
+        if (missing.length === 0) {
+          ctx.replyHeaders.push(`${ctx.headerPrefix}${config.keys[0]}`, ctx.metadata[config.keys[0]]);
+          return undefined;
+        }
+        const message = `Send ${ctx.headerPrefix}metadata with: ${missing.join(', ')}`;
+        const error = { message, type: 'invalid_request_error', param: `${ctx.headerPrefix}metadata`, code: 'missing_metadata' };
+        return {
+          status: 400,
+          headers: ['content-type', 'application/json'],
+          body: JSON.stringify({ status: 'failure', message, error }),
+        };
+      },
+      onEnd(ctx, outcome) {
+        requests++;
+        services.log.info({ config: scope.slug, team: ctx.metadata[config.keys[0]], outcome: outcome.kind, requests }, 'counted');
+      },
+    };
+  },
+};

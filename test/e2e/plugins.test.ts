@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/json.ts';
+import { openaiError } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { startGateway } from '../support/start-gateway.ts';
+import { until } from '../support/until.ts';
+
+/** Plugins that are no part of the service: named in PLUGINS, switched on by a config. */
+const example = 'config/examples/plugins/required-metadata.mjs';
+const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');
+
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream({ env: { PLUGINS: `${example},${throwing}`, LOG_LEVEL: 'info' } });
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
+const call = (config: JsonObject | string, headers: Record<string, string> = {}, more: JsonObject = {}) =>
+  gateway.call('/chat/completions', {
+    body: { ...body, ...more },
+    headers: { 'x-svc-config': typeof config === 'string' ? config : JSON.stringify(config), ...headers },
+  });
+
+describe('the example plugin', () => {
+  it('is the one that plugins/README.md shows', () => {
+    const readme = readFileSync('plugins/README.md', 'utf8');
+    expect(readme).toContain(`\`\`\`js\n${readFileSync(example, 'utf8')}\`\`\`\n`);
+  });
+
+  const config = { provider: '@oai', plugins: { 'required-metadata': { keys: ['team', 'stage'] } } };
+
+  it('does nothing for a config that does not name it', async () => {
+    const response = await call({ provider: '@oai' });
+    expect([response.status, response.headers.get('x-svc-team')]).toEqual([200, null]);
+  });
+
+  it('refuses in its own words before the provider is asked, and the refusal is recorded', async () => {
+    const response = await call(config, { 'x-svc-metadata': '{"team":"red"}' });
+    expect([response.status, (await response.json()).error]).toMatchObject([400, { code: 'missing_metadata' }]);
+    expect(gateway.upstream.requests).toHaveLength(0);
+    const log = await gateway.logOf(response);
+    expect([log.outcome, log.metrics.response_status_code]).toEqual(['refused', 400]);
+  });
+
+  it('adds to the reply, plain and streamed, and hears of every end', async () => {
+    const slug = await gateway.admin.createConfig(config);
+    for (const stream of [false, true]) {
+      const response = await call(slug, { 'x-svc-metadata': '{"team":"red","stage":"test"}' }, { stream });
+      expect([response.status, response.headers.get('x-svc-team')]).toEqual([200, 'red']);
+      await response.arrayBuffer();
+    }
+    const lines = await until(() => {
+      const found = gateway.output().match(/^.*"config":"pc-.*"counted".*$/gm) ?? [];
+      return found.length === 2 && found.map((line) => JSON.parse(line));
+    });
+    expect(lines).toMatchObject([
+      { config: slug, team: 'red', outcome: 'success', requests: 1 },
+      { config: slug, team: 'red', outcome: 'success', requests: 2 },
+    ]);
+  });
+
+  it('has its settings checked by its own schema, with the path', async () => {
+    const response = await call({ ...config, plugins: { 'required-metadata': { keys: ['team', ''], more: 1 } } });
+    const { errors } = await response.json();
+    expect(response.status).toBe(400);
+    expect(errors.join('\n')).toContain('plugins.required-metadata.keys[1]:');
+    expect(errors.join('\n')).toContain('plugins.required-metadata.more:');
+  });
+});
+
+describe('a plugin that throws', () => {
+  const withHook = (hook: string, more: JsonObject = {}) => ({ provider: '@oai', plugins: { throwing: { hook } }, ...more });
+
+  it.each(['onRequest', 'onUpstream', 'onResponse', 'onChunk'])(
+    'in %s ends its request with 500 and no word of why',
+    async (hook) => {
+      const pids = gateway.pidsOf('gateway');
+      const response = await call(withHook(hook));
+      const text = await response.text();
+      expect([response.status, text]).toEqual([500, expect.stringContaining('Something went wrong')]);
+      expect(text).not.toContain('any better');
+      expect((await gateway.logOf(response)).error.code).toBe('internal');
+      expect((await call({ provider: '@oai' })).status).toBe(200);
+      expect(gateway.pidsOf('gateway')).toEqual(pids);
+    },
+  );
+
+  it.each(['onResponse', 'onChunk'])('in %s of a stream ends that stream and nothing else', async (hook) => {
+    const response = await call(withHook(hook), {}, { stream: true });
+    expect(await response.text()).not.toContain('[DONE]');
+    const log = await gateway.logOf(response);
+    expect(log.outcome).not.toBe('success');
+    expect((await call({ provider: '@oai' })).status).toBe(200);
+  });
+
+  it('in onError leaves the error it was told of to the client', async () => {
+    const response = await call(withHook('onError', { custom_host: 'http://10.0.0.1' }));
+    expect([response.status, (await response.json()).error.code]).toEqual([400, 'invalid_custom_host']);
+    gateway.upstream.once('/v1/chat/completions', openaiError(503, 'its own words'));
+    expect((await call(withHook('onError'))).status).toBe(503);
+  });
+
+  it('in onEnd takes neither the reply nor the record', async () => {
+    const response = await call(withHook('onEnd'));
+    expect([response.status, (await response.json()).object]).toEqual([200, 'chat.completion']);
+    expect((await gateway.logOf(response)).outcome).toBe('success');
+  });
+});
+
+it('does not start with a plugin that cannot be loaded, and says which', async () => {
+  const failure = await startGateway({ env: { PLUGINS: './no-such-plugin.mjs' } }).then(
+    async (running) => {
+      await running.stop();
+      return null;
+    },
+    (error: Error) => error.message,
+  );
+  expect(failure).toContain('PLUGINS: ./no-such-plugin.mjs cannot be loaded');
+});
