@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { cutMidStream, openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type GatewayWithUpstream, type LooseResponse, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
 /** Every reply's trace id reads back as exactly one record that says what happened. */
@@ -24,7 +24,7 @@ const chunk = (text: string) =>
   });
 
 /** The counts and the fate, which must agree however the reply travelled. */
-async function summary(response: Response) {
+async function summary(response: LooseResponse) {
   const log = await gateway.logOf(response);
   const { req_units, res_units, total_units, ai_org, ai_model, virtual_key, response_status_code, mode } = log.metrics;
   return { outcome: log.outcome, req_units, res_units, total_units, ai_org, ai_model, virtual_key, response_status_code, mode };

@@ -12,12 +12,18 @@ export interface GatewayWithUpstream extends RunningGateway {
   /** A workspace key whose default config is this one, so that a client needs nothing but the key. */
   keyFor(config: JsonObject): Promise<string>;
   /** `fetch` below the base URL with the first workspace key; headers given here win. An object as `body` is sent as JSON. */
-  call(path: string, init?: CallInit): Promise<Response>;
+  call(path: string, init?: CallInit): Promise<LooseResponse>;
   /** The log of a reply as the control plane shows it, once it is there. Fails when the trace has more than one. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into many fields
-  logOf(reply: Response | string): Promise<any>;
+  logOf(reply: LooseResponse | string): Promise<any>;
   /** Stops gateway and upstream. */
   close(): Promise<void>;
+}
+
+/** What `fetch` gives, with a JSON body that may be looked into without asking. */
+export interface LooseResponse extends Omit<Response, 'json'> {
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  json(): Promise<any>;
 }
 
 export interface CallInit {
