@@ -84,7 +84,7 @@ export function writeLargeHead(res: HttpResponse, head: ReplyHead): true {
 function addAll(head: ReplyHead, headers: HeaderList): void {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (notCarried.has(name) || !isToken(name)) continue;
+    if (notCarried.has(name) || !isKnownToken(name)) continue;
     const value = wireValue(headers[i + 1] as string);
     if (value === null) continue;
     head.headers.push(name, value);
@@ -104,6 +104,17 @@ function wireValue(value: string): string | Buffer | null {
     if (code > 0xff) return Buffer.from(value, 'utf8');
   }
   return ascii ? value : Buffer.from(value, 'latin1');
+}
+
+/** Header names that were checked: replies name the same few over and over. */
+const tokens = new Set<string>();
+const tokensMax = 1000;
+
+function isKnownToken(name: string): boolean {
+  if (tokens.has(name)) return true;
+  if (!isToken(name)) return false;
+  if (tokens.size < tokensMax && name.length < 64) tokens.add(name);
+  return true;
 }
 
 function isToken(name: string): boolean {

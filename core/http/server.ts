@@ -75,6 +75,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases]);
   const cors = compileCors(settings.corsOrigins);
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
+  const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs);
+  /** Time of the last sweep: near enough for body deadlines, and no clock has to be asked per request. */
+  let sweptAtMs = performance.now();
   /** Replies whose request body is still arriving → when that must be over. */
   const receiving = new Map<UwsReplySink, number>();
   let listening: us_listen_socket | null = null;
@@ -128,7 +131,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     request.body = body;
     sink.body = body;
     sink.closeAfter = request.bodyLength === -1;
-    receiving.set(sink, performance.now() + bodyTimeoutMs);
+    receiving.set(sink, sweptAtMs + bodyTimeoutMs + sweepEveryMs);
     res.onData((chunk, last) => {
       sink.enterCallback();
       if (last) receiving.delete(sink);
@@ -151,9 +154,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   /** Cuts uploads that take too long. The map is in order of arrival. */
   function sweep(): void {
-    const now = performance.now();
+    sweptAtMs = performance.now();
     for (const [sink, deadline] of receiving) {
-      if (deadline > now) return;
+      if (deadline > sweptAtMs) return;
       receiving.delete(sink);
       sink.expire();
     }
@@ -162,7 +165,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const app = openApp();
   app.any('/*', onRequest);
   app.filter(countConnection);
-  const sweeper = setInterval(sweep, Math.min(sweepMs, bodyTimeoutMs));
+  const sweeper = setInterval(sweep, sweepEveryMs);
   sweeper.unref();
 
   function countConnection(_res: HttpResponse, change: number): void {

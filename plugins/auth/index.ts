@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { digestSecret, type ParsedApiKey, parseApiKey } from '../../core/contract/api-key.ts';
 import type { Identity, RequestContext } from '../../core/contract/context.ts';
@@ -17,16 +18,18 @@ export const auth = definePlugin({
   onConfig: (_config, _scope, services) => createHooks(services),
 });
 
-/** A key that was verified once: the same credential is then only compared by its SHA-256. */
+/** A credential that was verified once. It holds for as long as the document it was verified against is the one in memory. */
 interface Verified {
-  readonly sha256: string;
+  readonly document: ApiKeyDocument;
   readonly identity: Identity;
   readonly expiresAtMs: number;
 }
 
+const verifiedMax = 10_000;
+
 function createHooks(services: Services): Hooks {
-  // Weak: when a change notice replaces the document, what was verified against the old one is gone with it.
-  const verified = new WeakMap<ApiKeyDocument, Verified>();
+  /** By the SHA-256 of the whole credential. */
+  const verified = new LRUCache<string, Verified>({ max: verifiedMax });
   const failures = new FailureLimit(services.clock);
 
   return {
@@ -36,12 +39,17 @@ function createHooks(services: Services): Hooks {
         throw new GatewayError('invalid_api_key', {
           message: 'Invalid API Key: send it as x-svc-api-key or as Authorization: Bearer',
         });
+      const sha256 = hash('sha256', credential, 'base64');
+      const known = verified.get(sha256);
+      // A change notice puts another document in the place of this one, and the credential is verified anew.
+      if (known !== undefined && services.documents.get('api-key', known.document.id) === known.document)
+        return admit(ctx, known);
       const key = parseApiKey(credential);
       if (!key) throw refused(ctx, failures);
       const document = lookUp(ctx, key);
       return isPromise(document)
-        ? document.then((found) => admit(ctx, credential, key, found))
-        : admit(ctx, credential, key, document);
+        ? document.then((found) => admit(ctx, verify(ctx, key, sha256, found)))
+        : admit(ctx, verify(ctx, key, sha256, document));
     },
   };
 
@@ -55,19 +63,19 @@ function createHooks(services: Services): Hooks {
     return document;
   }
 
-  function admit(ctx: RequestContext, credential: string, key: ParsedApiKey, document: ApiKeyDocument | null): undefined {
-    const sha256 = hash('sha256', credential, 'base64');
-    let entry = document ? verified.get(document) : undefined;
-    if (!document || entry?.sha256 !== sha256) {
-      // An unknown id costs the same digest as a known one.
-      const digest = digestSecret(services.apiKeyPepper, key.secret);
-      if (!document || !kindMatches(key, document) || !secretMatches(document, digest, services.clock.now()))
-        throw refused(ctx, failures);
-      entry = { sha256, identity: identityOf(document), expiresAtMs: expiryOf(document, digest) };
-      verified.set(document, entry);
-    }
-    if (document.status === 'expired' || entry.expiresAtMs <= services.clock.now()) throw new GatewayError('api_key_expired');
-    ctx.identity = entry.identity;
+  function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
+    // An unknown id costs the same digest as a known one.
+    const digest = digestSecret(services.apiKeyPepper, key.secret);
+    if (!document || !kindMatches(key, document) || !secretMatches(document, digest, services.clock.now()))
+      throw refused(ctx, failures);
+    const entry = { document, identity: identityOf(document), expiresAtMs: expiryOf(document, digest) };
+    verified.set(sha256, entry);
+    return entry;
+  }
+
+  function admit(ctx: RequestContext, { document, identity, expiresAtMs }: Verified): undefined {
+    if (document.status === 'expired' || expiresAtMs <= services.clock.now()) throw new GatewayError('api_key_expired');
+    ctx.identity = identity;
     checkAccess(ctx, document);
     return undefined;
   }

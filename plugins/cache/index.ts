@@ -9,7 +9,7 @@ export const cache = definePlugin({
   name: 'cache',
   stage: 'cache',
   after: ['config-resolution'],
-  reads: { request: 'body', response: 'chunks' },
+  reads: { response: 'chunks' },
   config: cacheConfig,
   slice: (config) => config.cache,
   onConfig(config, _scope, services) {

@@ -1,3 +1,4 @@
+import { holdsApiKey } from '../../core/contract/api-key.ts';
 import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
@@ -72,7 +73,10 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Ser
 
 const nothing = Object.freeze({});
 
-/** The caller's own provider credentials: what is in Authorization, x-api-key or api-key beside the gateway's key. */
+/**
+ * The caller's own provider credentials: what is in Authorization, x-api-key or api-key beside the gateway's key. A second copy of
+ * a key of ours, which SDKs send when they are given it twice, is none.
+ */
 function credentialsOf(ctx: RequestContext): Credentials {
   let credentials: Record<string, Secret> = nothing;
   for (const [header, value] of ctx.gatewayHeaders) {
@@ -82,7 +86,7 @@ function credentialsOf(ctx: RequestContext): Credentials {
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     if (name === ctx.keyHeader) continue;
     const value = ctx.request.header(name);
-    if (value === undefined) continue;
+    if (value === undefined || holdsApiKey(value)) continue;
     return { ...credentials, api_key: new Secret(name === 'authorization' ? value.replace(/^bearer\s+/i, '') : value) };
   }
   return credentials;

@@ -38,7 +38,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     spanId: ctx.gatewayHeaders.get('span-id') ?? null,
     parentSpanId: ctx.gatewayHeaders.get('parent-span-id') ?? null,
     spanName: ctx.gatewayHeaders.get('span-name') ?? null,
-    createdAt: new Date(ctx.receivedAtMs).toISOString(),
+    createdAt: isoTime(ctx.receivedAtMs),
     organisationId: ctx.identity?.organisationId ?? null,
     workspaceId: ctx.identity ? ctx.identity.workspaceId || null : null,
     apiKeyId: ctx.identity?.keyId ?? null,
@@ -74,6 +74,18 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     clientAddress: ctx.request.remoteAddress,
     metadata: ctx.metadata,
   };
+}
+
+let lastMs = 0;
+let lastIso = '';
+
+/** Requests of one millisecond share one text. */
+function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastIso = new Date(ms).toISOString();
+  }
+  return lastIso;
 }
 
 /** Microseconds are noise nobody reads; negative times would be a clock fault. */
