@@ -37,6 +37,15 @@ export interface ProviderAdapter {
   headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
   /** For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. */
   sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<void>;
+  /** Another adapter for these settings (before its schema has seen them), where they ask for one; null = this one serves them. */
+  variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
+  /** Settings that say as whom calls are made: those of a stored provider cannot be replaced by a request or config. */
+  readonly pinned?: readonly string[];
+  /**
+   * Settings by which a request or config may move the calls of a stored provider to another host of the same owner, such as a
+   * region. Whatever else would move a stored credential to another host is refused.
+   */
+  readonly movedBy?: readonly string[];
   /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
@@ -56,6 +65,11 @@ export interface SignServices {
   fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
   /** Milliseconds since the epoch. */
   now(): number;
+  /**
+   * True when this call may be made as the machine the gateway runs on (its metadata service, tokens its orchestrator keeps in
+   * files): the deployment lends it, and the provider is a stored one. False or absent: `metadata` requests are refused.
+   */
+  readonly machineIdentity?: boolean;
 }
 
 export interface TokenRequest {

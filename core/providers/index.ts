@@ -1,5 +1,6 @@
 import type { ProviderAdapter } from '../contract/provider.ts';
 import { anthropic } from './anthropic/index.ts';
+import { azureOpenAi } from './azure-openai/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
 import { groq } from './groq/index.ts';
@@ -11,6 +12,7 @@ import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
 import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtra } from './shared/messages-over-chat-request.ts';
+import { withClientCredentials } from './shared/oauth-client-credentials.ts';
 import { togetherAi } from './together-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
 
@@ -18,6 +20,7 @@ import { xAi } from './x-ai/index.ts';
 const adapters: readonly ListedAdapter[] = [
   openai,
   anthropic,
+  azureOpenAi,
   deepseek,
   fireworksAi,
   groq,
@@ -30,9 +33,9 @@ const adapters: readonly ListedAdapter[] = [
   xAi,
 ];
 
-/** The providers by their id of data-plane §7, each with the operations that format adapters add. */
+/** The providers by their id of data-plane §7, each with the operations and the authentication that adapters add. */
 export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
-  adapters.map((adapter) => [adapter.id, withAdapters(adapter)]),
+  adapters.map((adapter) => [adapter.id, withClientCredentials(withAdapters(adapter))]),
 );
 
 type ListedAdapter = ProviderAdapter & { readonly chatExtras?: readonly ChatExtra[] };

@@ -1,0 +1,76 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+import { isSince, isVersionFree, type Place, placeOf } from './deployments.ts';
+
+/**
+ * Two forms of URL below `https://<resource>.openai.azure.com`: `/openai/deployments/<deployment>/<function>?api-version=<date>`,
+ * and since 2025 `/openai/v1/<function>`, where the body's model names the deployment.
+ * https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle
+ */
+
+/** `https://<resource>.openai.azure.com`; throws `invalid_config` where no resource is named. */
+export function baseUrl(settings: ProviderSettings): string {
+  if (typeof settings.custom_host === 'string' && settings.custom_host !== '') return settings.custom_host.replace(/\/+$/, '');
+  if (typeof settings.azure_resource_name === 'string') return `https://${settings.azure_resource_name}.openai.azure.com`;
+  throw new GatewayError('invalid_config', {
+    message: 'azure_resource_name is required by azure-openai: the first label of <name>.openai.azure.com',
+    param: 'azure_resource_name',
+  });
+}
+
+/** Path of a function that belongs to a deployment: chat completions, completions, embeddings. */
+export function deploymentPath(settings: ProviderSettings, place: Place, path: string): string {
+  if (isVersionFree(place)) return versionFreePath(settings, place, path);
+  return `${root(settings)}/deployments/${encodeURIComponent(place.deployment)}${path}?api-version=${place.apiVersion}`;
+}
+
+/** Path of the Responses API: dated since 2025-03-01; older versions are passed over for the version-free API. */
+export function responsesPath(settings: ProviderSettings, place: Place): string {
+  if (isVersionFree(place) || !isSince(place, '2025-03-01')) return versionFreePath(settings, place, '/responses');
+  return `${root(settings)}/responses?api-version=${place.apiVersion}`;
+}
+
+/** Functions whose dated form has the deployment in its path. */
+const ofDeployments =
+  /^\/(chat\/completions|completions|embeddings|images\/(generations|edits)|audio\/(speech|transcriptions|translations))$/;
+
+/** Path of a pass-through call. Paths that are whole already (`/openai/…`) stay as they are. */
+export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+  if (path.startsWith('/openai/')) return root(settings) === '' ? path.slice('/openai'.length) : path;
+  if (path.startsWith('/deployments/')) return root(settings) + path;
+  const place = proxyPlace(settings);
+  if (isVersionFree(place)) return `${root(settings)}${v1(settings)}${path}`;
+  const deployment = ofDeployments.test(path) ? `/deployments/${encodeURIComponent(place.deployment)}` : '';
+  return `${root(settings)}${deployment}${path}`;
+}
+
+/** Gives a pass-through call the API version it lacks. */
+export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
+  if (/[?&]api-version=/.test(call.path) || /\/v1\//.test(call.path)) return;
+  const place = proxyPlace(settings);
+  if (isVersionFree(place)) return;
+  call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${place.apiVersion}`;
+}
+
+/** No body was read, so no model is known: the default deployment has to do, and without one the version-free API. */
+function proxyPlace(settings: ProviderSettings): Place {
+  try {
+    return placeOf(settings, '');
+  } catch {
+    return { deployment: '', apiVersion: 'v1' };
+  }
+}
+
+function versionFreePath(settings: ProviderSettings, place: Place, path: string): string {
+  const query = place.apiVersion === 'preview' ? '?api-version=preview' : '';
+  return `${root(settings)}${v1(settings)}${path}${query}`;
+}
+
+/** `/openai`, unless a custom host has it in its path. */
+function root(settings: ProviderSettings): string {
+  return /\/openai(\/v1)?\/*$/.test(String(settings.custom_host ?? '')) ? '' : '/openai';
+}
+
+function v1(settings: ProviderSettings): string {
+  return /\/openai\/v1\/*$/.test(String(settings.custom_host ?? '')) ? '' : '/v1';
+}

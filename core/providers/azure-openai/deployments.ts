@@ -1,0 +1,58 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { OperationCall, ProviderSettings } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import type { Deployment } from './settings.ts';
+
+/** Where one call goes: a deployment, and the version of the API it is asked through. */
+export interface Place {
+  readonly deployment: string;
+  /** `v1`, `preview` and `latest` mean the version-free API, anything else is a date. */
+  readonly apiVersion: string;
+}
+
+/**
+ * The deployment of a model (data-plane §4.2): the one the settings name, else the row of the alias table whose alias, model or
+ * name it is, else the table's default. Without a table the model is the deployment. Throws `bad_request` when nothing fits.
+ */
+export function placeOf(settings: ProviderSettings, model: string): Place {
+  const table = (settings.deployments ?? []) as readonly Deployment[];
+  const version = text(settings.azure_api_version);
+  const named = text(settings.azure_deployment_id);
+  const row = named === null ? rowOf(table, model) : table.find((candidate) => candidate.name === named);
+  // A version that was asked for with the deployment is meant for it; one of the provider as a whole gives way to its row's.
+  const apiVersion = (named === null ? (row?.apiVersion ?? version) : (version ?? row?.apiVersion)) ?? 'v1';
+  const deployment = named ?? row?.name ?? (table.length === 0 && model !== '' ? model : null);
+  if (deployment !== null) return { deployment, apiVersion };
+  if (table.length === 0) throw badParam('model', 'the name of a deployment is expected by azure-openai');
+  throw new GatewayError('bad_request', {
+    message: `model: no deployment has the alias "${model}" and none is the default (No azure alias passed/default config found)`,
+    param: 'model',
+  });
+}
+
+export function placeOfCall(call: OperationCall): Place {
+  return placeOf(call.settings, call.model);
+}
+
+/** True for the API whose paths name no deployment: the body's model does. */
+export function isVersionFree(place: Place): boolean {
+  return /^(v1|preview|latest)$/.test(place.apiVersion);
+}
+
+/** True when the API is at least of this date. */
+export function isSince(place: Place, date: string): boolean {
+  return isVersionFree(place) || place.apiVersion.slice(0, 10) >= date;
+}
+
+function rowOf(table: readonly Deployment[], model: string): Deployment | undefined {
+  return (
+    table.find((row) => row.alias === model) ??
+    table.find((row) => row.model === model) ??
+    table.find((row) => row.name === model) ??
+    table.find((row) => row.isDefault)
+  );
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import type { ChatQuirks } from '../shared/chat-quirks.ts';
+import { withUsageInStream } from '../shared/chat-request.ts';
+import { completions } from '../shared/completions.ts';
+import { embeddings } from '../shared/embeddings.ts';
+import { responses } from '../shared/responses.ts';
+import { deploymentPath, responsesPath } from './address.ts';
+import { isSince, isVersionFree, placeOfCall } from './deployments.ts';
+
+const quirks: ChatQuirks = {};
+const pathOf =
+  (path: string) =>
+  (call: OperationCall): string =>
+    deploymentPath(call.settings, placeOfCall(call), path);
+
+export const chatComplete: Operation = {
+  ...chatCompletions('azure-openai', quirks, pathOf('/chat/completions')),
+  toProvider: (params, call) => forDeployment(withUsage(params, call), call),
+};
+
+export const complete: Operation = {
+  ...completions('azure-openai', quirks, pathOf('/completions')),
+  toProvider: (params, call) => forDeployment(withUsage(params, call), call),
+};
+
+export const embed: Operation = { ...embeddings(pathOf('/embeddings')), toProvider: forDeployment };
+
+export const createModelResponse: Operation = {
+  ...responses('azure-openai', (call) => responsesPath(call.settings, placeOfCall(call))),
+  toProvider: (params, call) => withModel(params, placeOfCall(call).deployment),
+};
+
+/** Token counts in streams are known since 2024-09-01 and refused by chats over one's own data; elsewhere they are asked for. */
+function withUsage(params: JsonObject, call: OperationCall): JsonObject {
+  if ('data_sources' in params || !isSince(placeOfCall(call), '2024-09-01')) return params;
+  return withUsageInStream(params, quirks);
+}
+
+/** Dated paths name the deployment and ignore the body's model; the version-free API goes by the model alone. */
+function forDeployment(params: JsonObject, call: OperationCall): JsonObject {
+  const place = placeOfCall(call);
+  return isVersionFree(place) ? withModel(params, place.deployment) : params;
+}
+
+function withModel(params: JsonObject, deployment: string): JsonObject {
+  return params.model === deployment ? params : { ...params, model: deployment };
+}
