@@ -252,26 +252,27 @@ function pairs(headers: HeaderList): [string, string][] {
   return Array.from({ length: headers.length / 2 }, (_, i) => [headers[2 * i] as string, headers[2 * i + 1] as string]);
 }
 
-/** True for an event that states an end: `finish_reason`, `stop_reason`, or the terminal event of a response. */
+/** Fields in which formats state how a reply ended. */
+const endingKeys: ReadonlySet<string> = new Set(['finish_reason', 'stop_reason', 'finishReason', 'stopReason']);
+
+/** True for an event that states an end, in one of `endingKeys` or as the terminal event of a response. */
 function saysHowItEnds(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(saysHowItEnds);
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([key, item]) => {
-    if (key === 'finish_reason' || key === 'stop_reason') return typeof item === 'string';
+    if (endingKeys.has(key)) return typeof item === 'string';
     if (key === 'type' && typeof item === 'string') return /^response\.(completed|incomplete|failed)$/.test(item);
     return saysHowItEnds(item);
   });
 }
 
-/** A copy with every stated end (`finish_reason`, `stop_reason`) replaced by this word. */
+/** A copy with every stated end (`endingKeys`) replaced by this word. */
 function withFinishReason(value: unknown, native: string): unknown {
   if (Array.isArray(value)) return value.map((item) => withFinishReason(item, native));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) =>
-      (key === 'finish_reason' || key === 'stop_reason') && typeof item === 'string'
-        ? [key, native]
-        : [key, withFinishReason(item, native)],
+      endingKeys.has(key) && typeof item === 'string' ? [key, native] : [key, withFinishReason(item, native)],
     ),
   );
 }
