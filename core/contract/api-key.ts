@@ -15,6 +15,7 @@ export interface ParsedApiKey {
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const ownKey = /^svc_(admin|ws|user)_/;
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
@@ -29,6 +30,12 @@ export function parseApiKey(text: string): ParsedApiKey | null {
   const match = pattern.exec(text);
   if (!match || checkOf(text.slice(0, -6)) !== match[4]) return null;
   return { kind: match[1] as ApiKeyKind, id: match[2] as string, secret: match[3] as string };
+}
+
+/** True for a header value that is, or was meant to be, a key of this service, with or without `Bearer`. Such a value never leaves. */
+export function holdsApiKey(value: string): boolean {
+  const start = value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer ' ? 7 : 0;
+  return value.startsWith('svc_', start) && ownKey.test(value.slice(start));
 }
 
 /** What the store keeps instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */

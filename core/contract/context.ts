@@ -90,6 +90,8 @@ export class RequestContext {
   body: Uint8Array | null = null;
   /** True once `params` differ from what `body` says: the bytes can no longer be sent as they came. */
   bodyChanged = false;
+  /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
+  bodyTaken = false;
   params: JsonObject | null = null;
   model: string | null = null;
   stream = false;

@@ -33,8 +33,6 @@ export interface StreamedAnswer {
   readonly error: GatewayError | null;
   /** True when the client has read of the error already, in an event of the provider. */
   readonly told: boolean;
-  /** Goes out before the end. */
-  readonly last: Uint8Array | null;
 }
 
 export interface PlainAnswer {
@@ -155,7 +153,7 @@ class Attempt implements UpstreamHandler {
 
   onError(error: GatewayError): void {
     this.#readUsage();
-    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, told: false, last: null });
+    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, told: false });
     else this.#settle({ kind: 'error', error });
   }
 
@@ -187,7 +185,11 @@ class Attempt implements UpstreamHandler {
     const ok = this.#status < 300;
     if (this.#size > (ok ? bufferedReplyBytesMax : keptErrorBytesMax)) {
       // An error page without end is cut where we stop reading; a reply that should be JSON is not usable in part.
-      if (!ok) return true;
+      if (!ok) {
+        this.exchange?.abort();
+        this.#endPlain();
+        return true;
+      }
       this.#fail(
         new GatewayError('upstream_invalid', {
           message: `The reply of ${this.#resolved.adapter.id} is larger than ${bufferedReplyBytesMax} bytes`,
@@ -205,10 +207,10 @@ class Attempt implements UpstreamHandler {
     if (stream.replacement) return this.#replace(stream.replacement);
     let error: GatewayError | null = null;
     let told = false;
-    let last: Uint8Array | null = null;
+    let owed = '';
     if (this.#events && this.#reader) {
       const text = this.#events.end();
-      if (this.#translated && text !== '') last = Buffer.from(text);
+      if (this.#translated) owed = text;
       error = this.#reader.error?.() ?? null;
       told = error !== null;
       if (!error && !this.#reader.complete()) {
@@ -216,13 +218,18 @@ class Attempt implements UpstreamHandler {
           message: `${this.#resolved.adapter.id} ended the stream before it was complete`,
         });
         // What a translator would add to round the reply off would make a cut stream look whole.
-        last = null;
+        owed = '';
       }
       this.#ctx.usage = this.#reader.usage();
     }
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
-    stream.start();
-    this.#settle({ kind: 'streamed', status: this.#status, error, told, last });
+    try {
+      if (owed !== '') stream.write(Buffer.from(owed));
+      stream.start();
+    } catch (thrown) {
+      return this.#fail(toGatewayError(thrown));
+    }
+    this.#settle({ kind: 'streamed', status: this.#status, error, told });
   }
 
   #endPlain(): void {

@@ -1,7 +1,7 @@
 import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { ReplySink } from '../contract/http.ts';
-import { isPromise } from '../contract/json.ts';
+import { isPromise, type Maybe } from '../contract/json.ts';
 import type { Retry, Target } from '../contract/plan.ts';
 import type { Clock, Services } from '../contract/plugin.ts';
 import type { SignServices } from '../contract/provider.ts';
@@ -19,8 +19,8 @@ export interface Dispatcher {
   readonly sign: SignServices;
 }
 
-/** Longest single and summed wait that a provider's retry-after may ask for (data-plane §4.5). */
-const retryAfterMsMax = 60_000;
+/** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
+const waitMsMax = 60_000;
 
 /**
  * The one loop of retries and targets. A target's retries are used up before the strategy is asked for the next one; the
@@ -32,11 +32,19 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
   for (;;) {
     const target = ctx.plan.onTarget(ctx, last);
     if (!target) return answer ?? { kind: 'error', error: new GatewayError('missing_provider') };
-    const found = dispatcher.resolve(ctx, target);
-    const resolved = isPromise(found) ? await found : found;
     ctx.targetPath = target.path;
+    const found = resolveOrFail(ctx, target, dispatcher);
+    const resolved = isPromise(found) ? await found : found;
+    if (ctx.aborted) return clientClosed();
+    if (resolved instanceof GatewayError) {
+      last = unresolved(target, resolved);
+      ctx.attempts.push(last);
+      answer = { kind: 'error', error: resolved };
+      continue;
+    }
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
+    let waitedMs = 0;
     for (let tries = 0; ; tries++) {
       const isLastTry = tries >= (target.retry?.attempts ?? 0);
       ctx.retryAttemptCount = tries;
@@ -44,21 +52,60 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       answer = await tryTarget(ctx, sink, target, resolved, isLastTry, dispatcher);
       last = resultOf(answer, target, resolved, dispatcher.services.clock, begun);
       ctx.attempts.push(last);
-      if (ctx.aborted || answer.kind === 'streamed' || answer.kind === 'replaced') return answer;
+      if (ctx.aborted || answer.kind === 'streamed' || answer.kind === 'replaced' || ctx.bodyTaken) return answer;
       if (!canRetry(target.retry, last)) break;
       if (isLastTry) {
         ctx.retryAttemptCount = -1;
         break;
       }
       const waitMs = retryWaitMs(target.retry as Retry, tries, last, dispatcher.services.random());
-      if (waitMs === null) {
+      waitedMs += waitMs ?? waitMsMax;
+      if (waitMs === null || waitedMs > waitMsMax) {
         ctx.retryAttemptCount = -1;
         break;
       }
       await wait(ctx, waitMs);
-      if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+      if (ctx.aborted) return clientClosed();
     }
   }
+}
+
+/**
+ * What could not be looked up right now counts as a failed try, so that a fallback may go on; a fault of the config or the caller
+ * is thrown, for no other target makes it right.
+ */
+function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatcher): Maybe<ResolvedTarget | GatewayError> {
+  const failed = (thrown: unknown): GatewayError => {
+    const error = toGatewayError(thrown);
+    if (error.retryable) return error;
+    throw error;
+  };
+  try {
+    const found = dispatcher.resolve(ctx, target);
+    return isPromise(found) ? found.catch(failed) : found;
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+/** The result of a target that was never reached because it could not be looked up. */
+function unresolved(target: Target, error: GatewayError): AttemptResult {
+  return {
+    targetPath: target.path,
+    targetIndex: target.index,
+    provider: target.provider ?? '',
+    providerSlug: target.provider?.startsWith('@') ? target.provider.slice(1) : null,
+    status: error.status,
+    errorCode: error.code,
+    durationMs: 0,
+    ok: false,
+    error,
+    retryAfterMs: null,
+  };
+}
+
+function clientClosed(): Answer {
+  return { kind: 'error', error: new GatewayError('client_closed') };
 }
 
 async function tryTarget(
@@ -87,11 +134,15 @@ async function tryTarget(
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }
+    // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
+    if (ctx.aborted) return clientClosed();
     const { transport, services } = dispatcher;
     return await attempt(ctx, sink, resolved, outgoing, {
       transport,
       clock: services.clock,
       isFinal: (status) => {
+        // A body that was streamed is gone: whatever the answer is, there is no second one.
+        if (ctx.bodyTaken) return true;
         if (!isLastTry && target.retry?.statusCodes.includes(status)) return false;
         const seen = {
           ...resultShape(target, resolved),
@@ -142,7 +193,7 @@ function canRetry(retry: Retry | null, last: AttemptResult): boolean {
  */
 function retryWaitMs(retry: Retry, tries: number, last: AttemptResult, random: number): number | null {
   if (retry.useRetryAfter && last.status === 429 && last.retryAfterMs !== null) {
-    return last.retryAfterMs > retryAfterMsMax ? null : last.retryAfterMs;
+    return last.retryAfterMs > waitMsMax ? null : last.retryAfterMs;
   }
   return random * 1000 * 2 ** tries;
 }

@@ -1,6 +1,7 @@
+import { holdsApiKey } from '../contract/api-key.ts';
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
-import type { HeaderList } from '../contract/http.ts';
+import type { HeaderList, RequestBody } from '../contract/http.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Operation, OperationCall } from '../contract/provider.ts';
@@ -120,10 +121,11 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
       .split(/[,\s]+/) ?? [];
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
-    if (ownHeaders.has(name) || isGatewayHeader(name, options.prefixes) || carriesOurKey(ctx, name)) continue;
+    const value = sent[i + 1] as string;
+    if (ownHeaders.has(name) || isGatewayHeader(name, options.prefixes) || carriesOurKey(ctx, name, value)) continue;
     if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
     if (hasHeader(headers, name, fixed)) continue;
-    headers.push(name, sent[i + 1] as string);
+    headers.push(name, value);
   }
   return {
     call: {
@@ -132,7 +134,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
       path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
       method: ctx.request.method,
       headers,
-      body: ctx.body ?? (ctx.request.body.length === 0 ? null : ctx.request.body),
+      body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx)),
       timeouts: timeoutsOf(ctx, target, options),
       bodyBytesMax: options.streamedBodyBytesMax,
     },
@@ -141,9 +143,25 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
   };
 }
 
-/** True when this header of the client carried the gateway's own key: such a header never leaves. */
-function carriesOurKey(ctx: RequestContext, name: string): boolean {
-  return name === ctx.keyHeader;
+/** The client's body as it arrives; remembers when somebody has begun to read it. */
+function takenOnce(ctx: RequestContext): RequestBody {
+  const { body } = ctx.request;
+  return {
+    length: body.length,
+    bytes(maxBytes) {
+      ctx.bodyTaken = true;
+      return body.bytes(maxBytes);
+    },
+    pipe(to, maxBytes) {
+      ctx.bodyTaken = true;
+      return body.pipe(to, maxBytes);
+    },
+  };
+}
+
+/** True when this header of the client carried a key of the gateway: such a header never leaves. */
+function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
+  return name === ctx.keyHeader || holdsApiKey(value);
 }
 
 function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {
@@ -160,9 +178,9 @@ function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, 
 
 /** Adds a client header under its own name, unless the provider's own settings have said it already. */
 function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
-  if (carriesOurKey(ctx, name) || hasHeader(headers, name, headers.length)) return;
   const value = ctx.request.header(name);
-  if (value !== undefined) headers.push(name, value);
+  if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
+  headers.push(name, value);
 }
 
 function hasHeader(headers: HeaderList, name: string, end: number): boolean {

@@ -58,7 +58,10 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
 
   function fromStore(ctx: RequestContext, target: Target, slug: string, document: ProviderDocument | null): ResolvedTarget {
     if (!document) {
-      throw new GatewayError('invalid_provider', { message: `Following keys are not valid: ${slug}`, param: 'provider' });
+      throw new GatewayError('invalid_provider', {
+        message: `Following keys are not valid: ${slug.slice(0, 255)}`,
+        param: 'provider',
+      });
     }
     if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
       throw new GatewayError('invalid_provider', { message: `The provider @${slug} has expired`, param: 'provider' });

@@ -145,7 +145,6 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
 }
 
 function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): void {
-  if (answer.last) sink.write(answer.last);
   if (!answer.error) {
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
@@ -203,6 +202,11 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
         headers,
         reply.body,
       );
+    })
+    .catch((thrown: unknown) => {
+      options.services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'the reply of a plugin cannot be sent');
+      end(options, ctx, { kind: 'cut', status: error.status, error });
+      sink.destroy();
     });
 }
 

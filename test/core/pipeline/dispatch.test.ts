@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import type { RequestBody } from '../../../core/contract/http.ts';
+import type { UpstreamCall } from '../../../core/contract/upstream.ts';
+import { answer, chatReply, createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
+
+const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
+const chat = { model: 'gpt-5', messages: [] };
+
+/** Reads the whole body of the call before it answers. */
+function readThen(script: Script, sizes: number[]): Script {
+  return (call, handler) => {
+    let size = 0;
+    (call.body as RequestBody).pipe(
+      {
+        onData: (chunk) => {
+          size += chunk.length;
+          return true;
+        },
+        onEnd: () => {
+          sizes.push(size);
+          script(call, handler);
+        },
+        onError: (error) => handler.onError(error as GatewayError),
+      },
+      Number.MAX_SAFE_INTEGER,
+    );
+  };
+}
+
+describe('a body too large to be kept', () => {
+  const upload = { path: '/v1/files', body: new Uint8Array(2 * 1024 * 1024), headers: { 'x-svc-config': 'pc-two' } };
+
+  it('is sent once: the answer of the provider that got it is the answer, whatever it is', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', twoTargets);
+    const sizes: number[] = [];
+    gateway.script(readThen(answer(503, 'not now', ['content-type', 'text/plain']), sizes));
+    const reply = await gateway.send(upload);
+    expect(reply.status).toBe(503);
+    expect(reply.text).toBe('not now');
+    expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[0]');
+    expect(sizes).toEqual([upload.body.length]);
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  it('is sent once also where a retry is asked for', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', { provider: '@one', retry: { attempts: 3 } });
+    const sizes: number[] = [];
+    gateway.script(readThen((_call, handler) => handler.onError(new GatewayError('upstream_reset')), sizes));
+    expect((await gateway.send(upload)).status).toBe(502);
+    expect(sizes).toHaveLength(1);
+  });
+
+  it('goes to the next target while nobody has begun to read it', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', twoTargets);
+    const sizes: number[] = [];
+    const unreached: Script = (_call, handler) => handler.onError(new GatewayError('upstream_connect'));
+    gateway.script(unreached, readThen(answer(200, 'ok'), sizes));
+    expect((await gateway.send(upload)).text).toBe('ok');
+    expect(sizes).toEqual([upload.body.length]);
+  });
+});
+
+describe('a target that cannot be looked up right now', () => {
+  it('counts as a failed try, and the fallback answers', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', twoTargets);
+    away(gateway.documents, 'one');
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-two' }, body: chat });
+    expect(reply.status).toBe(200);
+    expect(gateway.records[0]?.attempts).toMatchObject([
+      { targetPath: 'config.targets[0]', providerSlug: 'one', status: 503, errorCode: 'unavailable' },
+      { targetPath: 'config.targets[1]', providerSlug: 'two', status: 200 },
+    ]);
+  });
+
+  it('is 503 when there is no other', async () => {
+    const gateway = createHarness();
+    away(gateway.documents, 'one');
+    const reply = await gateway.send({ headers: { 'x-svc-provider': '@one' }, body: chat });
+    expect(reply.status).toBe(503);
+    expect(reply.json).toMatchObject({ error: { code: 'unavailable' } });
+    expect(gateway.records).toHaveLength(1);
+  });
+
+  it('stays a fault of the config when the provider does not exist', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-two', { ...twoTargets, targets: [{ provider: '@gone' }, { provider: '@two' }] });
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-two' }, body: chat });
+    expect(reply.status).toBe(400);
+    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
+  });
+});
+
+describe('a client that leaves while its provider is looked up', () => {
+  it('has nobody asked for it, and leaves one record', async () => {
+    const gateway = createHarness();
+    const document = gateway.documents.get(keyOf(gateway.documents, 'one'));
+    let found = (_value: unknown): void => {};
+    const looking = new Promise((resolve) => {
+      found = resolve;
+    });
+    gateway.documents.set(keyOf(gateway.documents, 'one'), looking);
+    let sink: FakeSink | null = null;
+    const sent = gateway.send({
+      headers: { 'x-svc-provider': '@one' },
+      body: chat,
+      prepare: (given) => {
+        sink = given;
+      },
+    });
+    // Left once the request stands before the look-up, which is answered only then.
+    setImmediate(() => {
+      (sink as FakeSink | null)?.leave();
+      found(document);
+    });
+    await sent;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(gateway.calls).toHaveLength(0);
+    expect(gateway.records).toMatchObject([{ outcome: 'aborted', status: 499 }]);
+  });
+});
+
+describe('what a provider asks for with retry-after', () => {
+  it('is not waited for when it is longer than a minute', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-wait', { provider: '@one', retry: { attempts: 5, use_retry_after_header: true } });
+    gateway.script(answer(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', 'retry-after', '61']));
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-wait' }, body: chat });
+    expect(reply.status).toBe(429);
+    expect(reply.header('x-svc-retry-attempt-count')).toBe('-1');
+    expect(gateway.calls).toHaveLength(1);
+  });
+});
+
+describe('an error page without end', () => {
+  it('is cut at a mebibyte and answered as an error', async () => {
+    const gateway = createHarness();
+    gateway.script((_call, handler) => {
+      handler.onHead(500, ['content-type', 'text/html']);
+      const page = Buffer.alloc(300_000, 'x');
+      for (let i = 0; i < 4; i++) handler.onData(page);
+    });
+    const reply = await gateway.send({ body: { ...chat, model: '@one/gpt-5', stream: true } });
+    expect(reply.status).toBe(500);
+    expect(reply.json).toMatchObject({ provider: 'openai', error: { message: expect.stringContaining('Invalid response') } });
+    expect(gateway.aborted).toHaveLength(1);
+  });
+});
+
+describe('a copy of the gateway key in another header', () => {
+  const sentTo = (call: UpstreamCall | undefined): string => call?.headers.join('\n') ?? '';
+
+  it.each([
+    ['x-api-key', (key: string) => key],
+    ['api-key', (key: string) => key],
+    ['authorization', (key: string) => `Bearer ${key}`],
+    ['authorization', (key: string) => `bearer ${key}`],
+    ['x-anything', (key: string) => key],
+  ])('never leaves (%s)', async (name, toValue) => {
+    const gateway = createHarness();
+    const headers = { 'x-svc-provider': 'anthropic', 'x-svc-forward-headers': name, [name]: toValue(gateway.key) };
+    await gateway.send({ path: '/v1/anything', headers });
+    await gateway.send({ path: '/v1/messages', headers, body: { ...chat, max_tokens: 1 } });
+    expect(gateway.calls).toHaveLength(2);
+    for (const call of gateway.calls) expect(sentTo(call)).not.toContain('svc_');
+  });
+
+  it('does not stand in the way of the provider key beside it', async () => {
+    const gateway = createHarness();
+    const headers = { 'x-svc-provider': 'openai', 'x-api-key': gateway.key, authorization: 'Bearer sk-own' };
+    expect((await gateway.send({ headers, body: chat })).json).toEqual(chatReply('hello'));
+    expect(sentTo(gateway.calls[0])).toContain('Bearer sk-own');
+  });
+});
+
+function keyOf(documents: Map<string, unknown>, slug: string): string {
+  return [...documents.keys()].find((key) => key.startsWith('provider ') && key.endsWith(`/${slug}`)) as string;
+}
+
+/** Makes the look-up of this provider fail as it does while the control plane is away. */
+function away(documents: Map<string, unknown>, slug: string): void {
+  const failed = Promise.reject(new GatewayError('unavailable'));
+  failed.catch(() => undefined);
+  documents.set(keyOf(documents, slug), failed);
+}
