@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/errors.ts';
-import { answer, chatReply, chatStream, createHarness } from '../../support/pipeline-harness.ts';
+import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
@@ -26,6 +26,19 @@ describe('the simple cache', () => {
     expect(second.header('x-svc-cache-status')).toBe('HIT');
     expect(second.text).toBe(first.text);
     expect(second.header('content-type')).toContain('text/event-stream');
+  });
+
+  it('plays a translated stream back to its last event', async () => {
+    const gateway = createHarness();
+    gateway.script(messagesStream);
+    const config = { 'x-svc-config': '{"provider":"@claude","cache":{"mode":"simple"}}' };
+    const claude = { ...body, model: 'claude-sonnet-4-5', max_tokens: 5, stream: true };
+    const first = await gateway.send({ headers: config, body: claude });
+    const second = await gateway.send({ headers: config, body: claude });
+    expect(first.text.trimEnd().endsWith('data: [DONE]')).toBe(true);
+    expect(second.header('x-svc-cache-status')).toBe('HIT');
+    expect(second.text).toBe(first.text);
+    expect(gateway.records[0]?.replyBytes).toBe(Buffer.byteLength(first.text));
   });
 
   it.each([
@@ -70,6 +83,12 @@ describe('the simple cache', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
+  it('leaves the body of a pass-through call alone, however large', async () => {
+    const gateway = createHarness();
+    await gateway.send({ path: '/v1/files', headers: cached, body: new Uint8Array(2 * 1024 * 1024) });
+    expect(gateway.calls[0]?.body).not.toBeInstanceOf(Uint8Array);
+  });
+
   it('keeps nothing of pass-through calls', async () => {
     const gateway = createHarness();
     await gateway.send({ path: '/v1/things', headers: cached });
@@ -77,3 +96,18 @@ describe('the simple cache', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 });
+
+/** A whole reply of the Messages API, whose end the translator turns into more than one event. */
+const messagesStream: Script = (_call, handler) => {
+  const events = [
+    { type: 'message_start', message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 1, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hello' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ];
+  handler.onHead(200, ['content-type', 'text/event-stream']);
+  for (const event of events) handler.onData(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
+  handler.onEnd();
+};
