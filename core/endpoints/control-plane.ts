@@ -37,10 +37,13 @@ const segments: ReadonlySet<string> = new Set([
   'workspaces',
 ]);
 
-/** True for paths that go to the control plane as they are. Never true for its internal API. */
+/** `.` and `..`, also percent-encoded: a URL parser resolves them, and could end up outside `/v1` and `/v2`. */
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/** True for paths that go to the control plane as they are. Never true for its internal API, however it is spelt. */
 export function isControlPlanePath(path: string): boolean {
-  if (path.startsWith('/v2/')) return true;
-  if (!path.startsWith('/v1/')) return false;
+  if (path.startsWith('/v2/')) return !dotSegment.test(path);
+  if (!path.startsWith('/v1/') || dotSegment.test(path)) return false;
   const end = path.indexOf('/', 4);
   return segments.has(end === -1 ? path.slice(4) : path.slice(4, end));
 }
