@@ -45,6 +45,8 @@ const retryMs = 500;
 /** Look-ups of one kind under way at once; beyond that callers are told to come back. */
 const flightsMax = 1000;
 const refreshesAtOnce = 16;
+/** Printable ASCII, as long as the longest id a change notice can name. */
+const possibleId = /^[\x21-\x7e]{1,600}$/;
 
 /**
  * The documents a gateway process knows, fetched on demand and kept until a change notice names them.
@@ -183,6 +185,9 @@ export class DocumentStore implements DocumentReader {
 
   /** What is not simply there and fresh. */
   #find(shelf: Shelf, id: string, entry: Entry | undefined): Maybe<Entry | null> {
+    // Ids hold slugs as callers sent them. What no document can be called is not asked for: a URL that the control plane cannot
+    // take would look like a control plane that is away, to everybody.
+    if (!possibleId.test(id)) return null;
     if (entry) return this.#findStale(shelf, entry);
     const absence = shelf.absences.get(id);
     if (absence && this.#clock.elapsed() < absence.untilMs) {

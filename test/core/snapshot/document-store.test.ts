@@ -43,6 +43,16 @@ describe('look-ups', () => {
     expect(plane.requests).toHaveLength(1);
   });
 
+  it.each([
+    ['longer than any id', `workspace-1/${'a'.repeat(600)}`],
+    ['with a control character', 'workspace-1/a\u0000b'],
+    ['with half a character', 'workspace-1/\ud800'],
+    ['empty', ''],
+  ])('does not ask for an id that is %s', (_what, id) => {
+    expect(store.get('config', id)).toBeNull();
+    expect(plane.requests).toHaveLength(0);
+  });
+
   it('remembers for five seconds that a document does not exist', async () => {
     expect(await store.get('api-key', 'unknown')).toBeNull();
     expect(store.get('api-key', 'unknown')).toBeNull();
