@@ -1,7 +1,7 @@
 import type { GenericSchema } from 'valibot';
 import type { AttemptResult, Outcome, RequestContext } from './context.ts';
 import type { ConfigDocument, DocumentKind, DocumentOf } from './documents.ts';
-import type { GatewayError } from './errors.ts';
+import { GatewayError } from './errors.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { HeaderList } from './http.ts';
 import type { JsonObject, Maybe } from './json.ts';
@@ -139,6 +139,9 @@ export interface Log {
   warn(fields: JsonObject, message: string): void;
   error(fields: JsonObject, message: string): void;
 }
+
+/** What a plugin throws to refuse a request with a code of the error table. */
+export { GatewayError };
 
 /** Lets the compiler check a plugin where it is written. */
 export function definePlugin<Config>(plugin: Plugin<Config>): Plugin<Config> {

@@ -74,9 +74,12 @@ function apply(ctx: RequestContext, document: ConfigDocument | null, services: S
   return undefined;
 }
 
+/** Anything that could be a slug is one, whatever it begins with: a config that can be saved can be used. */
 function isSlug(header: string): boolean {
-  return header.charCodeAt(0) !== 123 && header.startsWith('pc-');
+  return slugPattern.test(header);
 }
+
+const slugPattern = /^[a-zA-Z0-9_-]{1,255}$/;
 
 function missingProvider(): GatewayError {
   return new GatewayError('missing_provider', {
