@@ -110,6 +110,12 @@ export const settingsTable = {
       ),
     ),
   ),
+  machineIdentity: row(
+    'MACHINE_IDENTITY',
+    'false',
+    'whether stored providers may be called as the machine itself: managed identities, instance roles, workload tokens',
+    flag(),
+  ),
   requestTimeoutMs: row(
     'REQUEST_TIMEOUT',
     '600000',

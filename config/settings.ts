@@ -23,6 +23,8 @@ export interface Settings {
   readonly headerPrefixAliases: readonly string[];
   /** `host`, `host:port`, or CIDR entries exempt from the private-address refusal. */
   readonly trustedCustomHosts: readonly string[];
+  /** Whether stored providers may be called as the machine the gateway runs on. */
+  readonly machineIdentity: boolean;
   readonly requestTimeoutMs: number;
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;

@@ -77,6 +77,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     createTransport({
       trusted,
       internalOrigins: [settings.controlPlaneUrl],
+      machineIdentity: settings.machineIdentity,
       onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
     }),
   );
@@ -125,6 +126,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false)),
     now: clock.now,
   });
+  const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
   const handle = createHandler({
     chain,
     plans,
@@ -143,7 +145,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       transport,
       resolve,
       services,
-      sign: createTokenFetch({ transport, parseUrl: (url) => parseOutbound(url, true), now: clock.now }),
+      sign: createTokenFetch(tokenFetch),
+      signStored: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
       outgoing: {
         prefixes,
         timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },

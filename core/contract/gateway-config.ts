@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { providerSecretKeys, providerSettingKeys } from './provider-settings.ts';
+import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from './provider-settings.ts';
 
 /**
  * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
@@ -35,6 +35,9 @@ const targetEntries = {
   forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
   strict_open_ai_compliance: v.optional(v.boolean()),
   ...optionalEntries(providerSettingKeys, settingValue),
+  ...optionalEntries(providerTargetKeys, settingValue),
+  /** Alias table of azure-openai; its rows are checked by the provider's own schema. */
+  deployments: v.optional(v.pipe(v.array(v.record(v.string(), settingValue)), v.minLength(1), v.maxLength(100))),
   ...optionalEntries(providerSecretKeys, secretValue),
 };
 

@@ -34,7 +34,11 @@ export const providerSettingKeys = [
   'fireworks_account_id',
   'huggingface_base_url',
   'workers_ai_account_id',
+  'databricks_workspace',
 ] as const;
+
+/** Shorter names that only a config target may use: as headers they would say too little. */
+export const providerTargetKeys = ['resource_name', 'deployment_id', 'api_version'] as const;
 
 /** The same for settings that are secrets: they travel as `Secret` from the moment they are read. */
 export const providerSecretKeys = [

@@ -4,6 +4,15 @@ import type { HeaderList, RequestBody } from './http.ts';
 /** The tenant of calls to our own control plane: the only one for which the transport's internal origins are open. */
 export const internalTenant = 'svc-internal';
 
+/** The tenant of calls to the metadata service of the machine's cloud: these origins are open to it alone, and it to nothing else. */
+export const metadataTenant = 'svc-metadata';
+export const metadataOrigins: readonly string[] = [
+  'http://169.254.169.254', // AWS, Azure, Google Cloud
+  'http://169.254.170.2', // AWS containers
+  'http://[fd00:ec2::254]', // AWS over IPv6
+  'http://metadata.google.internal', // Google Cloud
+];
+
 /** One HTTP exchange with a provider. The transport adds nothing but framing: path and bytes leave exactly as given. */
 export interface UpstreamCall {
   /** Owner of the connection pool: no two tenants share a socket. */

@@ -2,7 +2,7 @@ import type { GatewayConfig, RetryConfig } from '../contract/gateway-config.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Retry, Target } from '../contract/plan.ts';
 import type { Credentials } from '../contract/provider.ts';
-import { providerSecretKeys, providerSettingKeys } from '../contract/provider-settings.ts';
+import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../contract/provider-settings.ts';
 import { Secret } from '../contract/secret.ts';
 
 /** Statuses retried when the config lists none (data-plane §4.5). */
@@ -58,7 +58,9 @@ function compileRetry(retry: RetryConfig): Retry {
 
 function settingsOf(node: GatewayConfig): JsonObject {
   const settings: JsonObject = {};
-  for (const key of providerSettingKeys) if (node[key] !== undefined) settings[key] = node[key];
+  for (const key of [...providerSettingKeys, ...providerTargetKeys, 'deployments'] as const) {
+    if (node[key] !== undefined) settings[key] = node[key];
+  }
   return settings;
 }
 

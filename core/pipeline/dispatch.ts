@@ -17,6 +17,8 @@ export interface Dispatcher {
   readonly services: Services;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
+  /** The same for stored providers, where these may be called as the machine; without it they are called like all others. */
+  readonly signStored?: SignServices;
 }
 
 /** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
@@ -130,7 +132,8 @@ async function tryTarget(
         headers: [...outgoing.call.headers],
         body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
       };
-      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, dispatcher.sign);
+      const services = resolved.slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
+      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, services);
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }

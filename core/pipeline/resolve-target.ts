@@ -87,7 +87,22 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
     if (isEmpty(settings)) return resolved;
-    return build(resolved.adapter, slug, { ...document.settings, ...settings }, resolved.credentials, document.customHeaders);
+    for (const key of resolved.adapter.pinned ?? []) {
+      if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
+      throw new GatewayError('invalid_config', {
+        message: `${key}: it is stored with the credential of @${slug} and cannot be replaced by a request or config`,
+        param: key,
+      });
+    }
+    const changed = build(
+      resolved.adapter,
+      slug,
+      { ...document.settings, ...settings },
+      resolved.credentials,
+      document.customHeaders,
+    );
+    refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
+    return changed;
   }
 
   function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
@@ -109,6 +124,11 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     // What a config holds and what a caller brings are never mixed: half of each would be nobody's credential.
     const credentials = own ? target.credentials : (asked?.credentials ?? {});
     const resolved = build(adapterOf(type), null, settings, credentials, null);
+    if (own && asked && !isEmpty(asked.settings)) {
+      const saved: JsonObject = { ...target.settings };
+      if (host !== null && host !== undefined) saved.custom_host = host;
+      refuseMove(build(resolved.adapter, null, saved, credentials, null), resolved, asked.settings, 'a key from a config');
+    }
     const complete = target.provider !== null && own && !asked?.customHost && isEmpty(asked?.settings ?? {});
     if (complete) fixed.set(target, resolved);
     return resolved;
@@ -124,12 +144,13 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   }
 
   function build(
-    adapter: ProviderAdapter,
+    listed: ProviderAdapter,
     slug: string | null,
     given: JsonObject,
     credentials: Credentials,
     customHeaders: Readonly<Record<string, string>> | null,
   ): ResolvedTarget {
+    const adapter = listed.variant?.(given) ?? listed;
     const parsed = v.safeParse(adapter.settings, given);
     if (!parsed.success) {
       const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
@@ -148,6 +169,16 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
 
 function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {
   return resolved.origin === base.origin && resolved.basePath === base.path;
+}
+
+/** A credential goes to the host it was saved for; only what the provider itself calls a region of it may move it. */
+function refuseMove(from: ResolvedTarget, to: ResolvedTarget, by: Readonly<JsonObject>, whose: string): void {
+  if (from.origin === to.origin || to.adapter.movedBy?.some((key) => by[key] !== undefined)) return;
+  const names = Object.keys(by).join(', ');
+  throw new GatewayError('invalid_custom_host', {
+    message: `Invalid custom host: ${whose}, which is only sent to its own host; ${names} would send it to another`,
+    param: names,
+  });
 }
 
 function isEmpty(object: object): boolean {

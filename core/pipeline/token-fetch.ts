@@ -1,13 +1,15 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
 import type { SignServices } from '../contract/provider.ts';
-import type { UpstreamTransport } from '../contract/upstream.ts';
+import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../contract/upstream.ts';
 
 export interface TokenFetchOptions {
   readonly transport: UpstreamTransport;
   /** Scheme, host and port of a URL that may be called, and its path with query; throws GatewayError `invalid_custom_host`. */
   parseUrl(url: string): { origin: string; path: string };
   readonly now: () => number;
+  /** Whether the machine's metadata service may be asked, and its identity be used; default no. */
+  readonly machineIdentity?: boolean;
 }
 
 /** Pool of token endpoints: they are the identity provider's, not a tenant's. */
@@ -19,20 +21,22 @@ const timeoutMs = 10_000;
 export function createTokenFetch(options: TokenFetchOptions): SignServices {
   return {
     now: options.now,
+    machineIdentity: options.machineIdentity ?? false,
     fetch: (request) =>
       new Promise((resolve, reject) => {
-        if (request.metadata) {
+        if (request.metadata && !options.machineIdentity) {
           throw new GatewayError('forbidden', {
-            message: 'This deployment does not lend the identity of its machine to providers',
+            message:
+              'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
           });
         }
-        const { origin, path } = options.parseUrl(request.url);
+        const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
         const chunks: Uint8Array[] = [];
         let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
         let size = 0;
         const exchange = options.transport.send(
           {
-            tenant,
+            tenant: request.metadata ? metadataTenant : tenant,
             origin,
             path,
             method: request.method,
@@ -59,4 +63,13 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
         );
       }),
   };
+}
+
+/** A metadata request goes to one of the known services, whatever settings or environment say. */
+function metadataPlace(text: string): { origin: string; path: string } {
+  const url = URL.parse(text);
+  if (url === null || !metadataOrigins.includes(url.origin)) {
+    throw new GatewayError('forbidden', { message: 'Not a metadata service of a cloud', detail: text.slice(0, 200) });
+  }
+  return { origin: url.origin, path: url.pathname + url.search };
 }

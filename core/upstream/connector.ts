@@ -3,7 +3,7 @@ import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import { GatewayError } from '../contract/errors.ts';
-import { checkAddress, checkHost, type TrustedHosts } from '../contract/outbound-url.ts';
+import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/outbound-url.ts';
 
 /** All addresses of a name. Called once per connection, or once for several that open at the same time. */
 export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
@@ -24,6 +24,8 @@ export interface ConnectTarget {
   readonly port: number;
   /** Our own control plane: exempt from the address rules. */
   readonly internal: boolean;
+  /** The metadata service of the machine's cloud: a metadata address is then the only one that is good. */
+  readonly metadata?: boolean;
 }
 
 export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Attempt;
@@ -40,8 +42,11 @@ export interface Attempt {
  * behind the address, and whether anything does, shows neither in words nor in a connection made.
  */
 export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
-  const { hostname, port, internal } = target;
-  const judge = (address: string) => (internal ? null : checkAddress(address, hostname, port, options.trusted));
+  const { hostname, port, internal, metadata = false } = target;
+  const judge = (address: string): string | null => {
+    if (metadata) return isMetadataAddress(address) ? null : 'must be a metadata service';
+    return internal ? null : checkAddress(address, hostname, port, options.trusted);
+  };
   const dial = (options.dial ?? buildConnector)({
     allowH2: false,
     // The deadline of the call covers connecting too; an attempt never outlives its call.
@@ -50,7 +55,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
     ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] }),
   }) as (options: buildConnector.Options, callback: buildConnector.Callback) => Socket;
   return (connectOptions, callback) => {
-    const reason = internal ? null : checkHost(hostname, port, options.trusted);
+    const reason = internal || metadata ? null : checkHost(hostname, port, options.trusted);
     if (reason !== null) {
       queueMicrotask(() => callback(refusal(reason), null));
       return { cancel: () => {} };

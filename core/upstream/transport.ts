@@ -1,6 +1,8 @@
 import { GatewayError } from '../contract/errors.ts';
 import {
   internalTenant,
+  metadataOrigins,
+  metadataTenant,
   type UpstreamCall,
   type UpstreamExchange,
   type UpstreamHandler,
@@ -14,6 +16,8 @@ import { Pool } from './pool.ts';
 export interface TransportOptions extends ConnectorOptions {
   /** Origins of our own control plane: open at private addresses, for calls of `internalTenant` only. */
   readonly internalOrigins?: readonly string[];
+  /** Whether calls of `metadataTenant` may reach the metadata services of clouds; default no. */
+  readonly machineIdentity?: boolean;
   /** How long an idle connection is kept; default 30 s. */
   readonly keepAliveMs?: number;
   /** Header block of a reply; default 64 KiB. More is `upstream_invalid`. */
@@ -48,7 +52,12 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {
     const url = safeParseOrigin(call.origin);
     if (url === null) return new GatewayError('invalid_custom_host', { detail: `not an origin: ${call.origin}` });
+    const metadata = call.tenant === metadataTenant;
+    if (metadata && !(options.machineIdentity === true && metadataOrigins.includes(call.origin))) {
+      return new GatewayError('forbidden', { detail: `the metadata tenant called ${call.origin}` });
+    }
     const target = {
+      metadata,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
       port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
       internal: call.tenant === internalTenant && internal.has(url.origin),

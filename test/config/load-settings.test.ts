@@ -40,6 +40,7 @@ describe('loadSettings', () => {
       headerPrefix: 'x-svc-',
       headerPrefixAliases: [],
       trustedCustomHosts: [],
+      machineIdentity: false,
       requestTimeoutMs: 600_000,
       idleTimeoutMs: 120_000,
       connectTimeoutMs: 10_000,
