@@ -11,6 +11,7 @@ export interface Plan {
   /** Config slug and version, null for an inline or empty config. */
   readonly slug: string | null;
   readonly versionId: string | null;
+  /** Credentials in it are digests: the plain ones are in the targets. */
   readonly config: GatewayConfig;
   /** Leaf targets in document order; `Target.index` is the place here. */
   readonly targets: readonly Target[];

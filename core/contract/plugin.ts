@@ -43,6 +43,7 @@ export interface Plugin<Config = unknown> {
 
 /** What a plugin may know of the config it is compiled for. */
 export interface PlanScope {
+  /** Credentials in it are digests. */
   readonly config: GatewayConfig;
   readonly targets: readonly Target[];
   readonly slug: string | null;

@@ -4,6 +4,7 @@ import { type GatewayConfig, pathOf } from '../contract/gateway-config.ts';
 import type { Plan } from '../contract/plan.ts';
 import { type Hooks, type PlanScope, type Plugin, type Services, stages } from '../contract/plugin.ts';
 import { compileTargets } from './compile-targets.ts';
+import { concealSecrets } from './conceal-secrets.ts';
 
 /** The plugins of a process in running order, with the hooks of those that do not depend on a config. */
 export interface Chain {
@@ -76,7 +77,8 @@ export function compilePlan(
   source: { config: GatewayConfig; slug: string | null; versionId: string | null },
 ): Plan {
   const targets = compileTargets(source.config);
-  const scope: PlanScope = { config: source.config, targets, slug: source.slug };
+  const config = concealSecrets(source.config);
+  const scope: PlanScope = { config, targets, slug: source.slug };
   const known = new Set(chain.plugins.map((plugin) => plugin.name));
   for (const name of Object.keys(source.config.plugins ?? {})) {
     if (!known.has(name)) throw invalidConfig([`plugins.${name}: no plugin of this name is installed`]);
@@ -98,7 +100,7 @@ export function compilePlan(
   return {
     slug: source.slug,
     versionId: source.versionId,
-    config: source.config,
+    config,
     targets,
     onRequest: pick(all, 'onRequest'),
     onTarget,

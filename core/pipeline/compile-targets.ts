@@ -1,5 +1,6 @@
 import type { GatewayConfig, RetryConfig } from '../contract/gateway-config.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { splitModelSlug } from '../contract/model-slug.ts';
 import type { Retry, Target } from '../contract/plan.ts';
 import type { Credentials } from '../contract/provider.ts';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../contract/provider-settings.ts';
@@ -30,7 +31,10 @@ function walk(node: GatewayConfig, path: string, parent: Inherited | null, targe
 type Inherited = Omit<Target, 'index' | 'path'>;
 
 function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
-  const named = node.provider ?? (node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`);
+  const model = node.override_params?.model;
+  const split = typeof model === 'string' ? splitModelSlug(model) : null;
+  const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
+  const named = node.provider ?? virtual ?? split?.slug;
   // A child that names its own provider does not take the parent's key, host or provider settings with it.
   const sameProvider = named === undefined;
   return {
@@ -38,7 +42,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
     credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node) },
     customHost: node.custom_host ?? parent?.customHost ?? null,
     settings: { ...parent?.settings, ...settingsOf(node) },
-    overrideParams: merge(parent?.overrideParams, node.override_params),
+    overrideParams: merge(parent?.overrideParams, split ? { ...node.override_params, model: split.model } : node.override_params),
     defaultParams: merge(parent?.defaultParams, node.default_params),
     dropParams: node.drop_params ?? parent?.dropParams ?? null,
     retry: node.retry ? compileRetry(node.retry) : (parent?.retry ?? null),

@@ -2,6 +2,7 @@ import { holdsApiKey } from '../../core/contract/api-key.ts';
 import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
+import { splitModelSlug } from '../../core/contract/model-slug.ts';
 import type { Services } from '../../core/contract/plugin.ts';
 import type { Credentials } from '../../core/contract/provider.ts';
 import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
@@ -17,7 +18,7 @@ const secretHeaders = new Map<string, string>(providerSecretKeys.map((key) => [k
 export function stripModelSlug(ctx: RequestContext): string | null {
   const model = ctx.model;
   if (model !== null && ctx.params) {
-    const split = splitModel(model);
+    const split = splitModelSlug(model);
     if (!split) return null;
     ctx.model = split.model;
     ctx.params = { ...ctx.params, model: split.model };
@@ -135,18 +136,11 @@ function booleanOf(value: string | undefined, name: string): boolean | null {
   throw new GatewayError('bad_request', { message: `${name} must be true or false`, param: name });
 }
 
-function splitModel(model: string): { slug: string; model: string } | null {
-  if (model.charCodeAt(0) !== 64 || model.startsWith('@cf/') || model.startsWith('@hf/')) return null;
-  const end = model.indexOf('/');
-  if (end <= 1) return null;
-  return { slug: model.slice(0, end), model: model.slice(end + 1) };
-}
-
 function stripQueryModel(ctx: RequestContext): string | null {
   let slug: string | null = null;
   const parts = ctx.query.split('&').map((part) => {
     if (!part.startsWith('model=')) return part;
-    const split = splitModel(safeDecode(part.slice('model='.length)));
+    const split = splitModelSlug(safeDecode(part.slice('model='.length)));
     if (!split) return part;
     slug = split.slug;
     return `model=${encodeURIComponent(split.model)}`;

@@ -157,3 +157,46 @@ describe('compileTargets', () => {
     expect(child?.credentials).toEqual({});
   });
 });
+
+describe('credentials in a config', () => {
+  const inline = (key: string) => ({
+    'x-svc-config': JSON.stringify({ provider: 'openai', api_key: key, cache: { mode: 'simple' } }),
+  });
+
+  it('reach the provider, and no plugin', async () => {
+    const seen: string[] = [];
+    const curious = plugin('curious', 'output-guardrails', {
+      onConfig: (_config, scope) => {
+        seen.push(JSON.stringify(scope));
+        return {
+          onRequest: (ctx) => {
+            seen.push(JSON.stringify(ctx.plan));
+          },
+        };
+      },
+    });
+    const gateway = createHarness({ plugins: [curious] });
+    await gateway.send({ headers: inline('sk-planted') });
+    expect(gateway.calls[0]?.headers).toContain('Bearer sk-planted');
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen.join('')).not.toContain('sk-planted');
+  });
+
+  it('still tell two configs apart', async () => {
+    const gateway = createHarness();
+    await gateway.send({ headers: inline('sk-one') });
+    expect((await gateway.send({ headers: inline('sk-two') })).header('x-svc-cache-status')).toBe('MISS');
+  });
+});
+
+describe('a model with a slug in override_params', () => {
+  it('names the provider, and the slug comes off', () => {
+    const [target] = compileTargets({ override_params: { model: '@one/gpt-5', temperature: 1 } });
+    expect(target).toMatchObject({ provider: '@one', overrideParams: { model: 'gpt-5', temperature: 1 } });
+  });
+
+  it('gives way to a provider that is named, and the slug comes off all the same', () => {
+    const [target] = compileTargets({ provider: '@two', override_params: { model: '@one/gpt-5' } });
+    expect(target).toMatchObject({ provider: '@two', overrideParams: { model: 'gpt-5' } });
+  });
+});
