@@ -1,4 +1,5 @@
 import { type GatewayConfig, parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import { providerSecretKeys } from '../../../core/contract/provider-settings.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
@@ -44,9 +45,10 @@ function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> 
   const model = node.override_params?.model;
   const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
   if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
-  if (node.api_key !== undefined) {
+  for (const key of ['api_key', ...providerSecretKeys] as const) {
+    if (node[key] === undefined) continue;
     const fault = 'a saved config holds no credential: create an integration and name its provider as @slug';
-    yield { path: at('api_key'), slug: null, fault };
+    yield { path: at(key), slug: null, fault };
   }
   for (const [index, child] of (node.targets ?? []).entries()) yield* referencesOf(child, `${at('targets')}[${index}]`);
 }

@@ -44,6 +44,14 @@ describe.each(databases)('configs that are refused, on %s', (database) => {
       { name: 'x', config: { provider: 'openai', api_key: 'sk-planted-secret' } },
       'config.api_key: a saved config holds no credential',
     ],
+    [
+      'a credential under another name, deep inside',
+      {
+        name: 'x',
+        config: { strategy: { mode: 'single' }, targets: [{ provider: 'bedrock', aws_secret_access_key: 'sk-planted-secret' }] },
+      },
+      'config.targets[0].aws_secret_access_key: a saved config holds no credential',
+    ],
     ['text that is no JSON', { name: 'x', config: '{"a":' }, 'config: invalid JSON at position 5'],
     ['a slug with a slash', { name: 'x', slug: 'a/b', config: {} }, 'slug: '],
     ['a name that is too long', { name: 'x'.repeat(256), config: {} }, 'name: at most 255 characters'],
