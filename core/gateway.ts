@@ -164,7 +164,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     refused: (error, request) => journal.append(refusal(error, request)),
     builtIns: {
       version,
-      ready: () => !draining && snapshot.ready(),
+      ready: () => !draining && snapshot.ready() && journal.healthy(),
       metrics: settings.metrics ? () => peer.gather() : null,
     },
     failed: (where, error) =>

@@ -44,6 +44,8 @@ export class Spool implements Journal {
   /** Oldest first; the last one may be open. */
   readonly #segments: Segment[];
   #bytes: number;
+  /** What `healthy` said last about room; said in the log when it changes, not for every request. */
+  #full = false;
   /** Monotonic ms of the last failed write or probe; null while all is well. */
   #failedAtMs: number | null = null;
   /** Lines gathered in this turn: the first `#gatheredBytes` of the buffer. */
@@ -116,7 +118,9 @@ export class Spool implements Journal {
       if (!this.#probe()) return false;
     }
     // Requests under way still need room for their records.
-    return this.#bytes < this.#options.bytesMax * 0.95;
+    const full = this.#bytes >= this.#options.bytesMax * 0.95;
+    if (full !== this.#full) this.#tellFull(full);
+    return !full;
   }
 
   /** What waits on disk; `bytes` counts everything that takes up room there. */
@@ -171,6 +175,16 @@ export class Spool implements Journal {
     if (!last) return;
     closeSegment(last);
     if (last.bytes === 0) this.confirm(last, 0);
+  }
+
+  #tellFull(full: boolean): void {
+    this.#full = full;
+    const fields = { bytes: this.#bytes, bytesMax: this.#options.bytesMax };
+    if (!full) return this.#options.log.info(fields, 'the spool has room again');
+    this.#options.log.error(
+      fields,
+      'the spool is full, so requests are refused: see why records are not shipped, or raise SPOOL_MAX',
+    );
   }
 
   #lose(detail: string): GatewayError {

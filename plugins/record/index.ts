@@ -14,12 +14,26 @@ export const record = definePlugin({
     return {
       onRequest() {
         // What cannot be counted is not served: a full disk must not turn into free calls.
-        if (!journal.healthy()) throw new GatewayError('unavailable', { retryAfterMs: 5000, detail: 'the record spool is full' });
+        if (!journal.healthy()) throw unrecordable();
       },
-      onEnd: (ctx, outcome) => journal.append(toRecord(ctx, outcome, clock.elapsed())),
+      onEnd(ctx, outcome) {
+        try {
+          journal.append(toRecord(ctx, outcome, clock.elapsed()));
+        } catch (thrown) {
+          // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
+          if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
+        }
+      },
     };
   },
 });
+
+function unrecordable(): GatewayError {
+  return new GatewayError('unavailable', {
+    message: 'The gateway has no room left for records of requests, so it refuses them for now; try again shortly',
+    retryAfterMs: 5000,
+  });
+}
 
 /** The record of a request that has come to its end. */
 export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: number): RequestRecord {

@@ -72,6 +72,16 @@ describe('an appended record', () => {
 });
 
 describe('the bound', () => {
+  it('is said in the log once when it is reached, and once when there is room again', () => {
+    const log = newMemoryLog();
+    const spool = openSpool({ bytesMax: 10_000, log });
+    while (spool.healthy()) put(spool, sampleRecord());
+    for (let i = 0; i < 10; i++) spool.healthy();
+    for (let next = spool.next(); next !== null; next = spool.next()) spool.confirm(next, next.bytes);
+    expect(spool.healthy()).toBe(true);
+    expect(log.lines.map((line) => line.level)).toEqual(['error', 'info']);
+  });
+
   it('is kept: requests are refused a little ahead of it, records at it', () => {
     const spool = openSpool({ bytesMax: 200_000 });
     while (spool.healthy()) put(spool, sampleRecord());
