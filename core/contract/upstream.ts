@@ -9,7 +9,9 @@ export const metadataTenant = 'svc-metadata';
 export const metadataOrigins: readonly string[] = [
   'http://169.254.169.254', // AWS, Azure, Google Cloud
   'http://169.254.170.2', // AWS containers
+  'http://169.254.170.23', // AWS pods
   'http://[fd00:ec2::254]', // AWS over IPv6
+  'http://[fd00:ec2::23]', // AWS pods over IPv6
   'http://metadata.google.internal', // Google Cloud
 ];
 

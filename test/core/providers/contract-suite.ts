@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../core/contract/json.ts';
 import type {
   Operation,
   OperationCall,
+  OperationName,
   ProviderAdapter,
   ProviderSettings,
   StreamEvent,
@@ -30,6 +31,8 @@ export interface ContractOptions {
    * `as-sent` for the provider that defines the format.
    */
   readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
+  /** Where a provider's body wraps the caller's fields: the part of it that holds them. */
+  readonly unwrap?: (operation: OperationName, body: JsonObject) => JsonObject;
 }
 
 /** What every provider must keep, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`. */
@@ -99,7 +102,8 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 
       it('lets unknown request fields through', () => {
         const { body } = sent(operation, { ...plain, svc_unknown: { deep: [1, { field: 'kept' }] } }, fixture, settings);
-        expect(body.svc_unknown).toEqual({ deep: [1, { field: 'kept' }] });
+        const fields = options.unwrap?.(fixture.operation, body) ?? body;
+        expect(fields.svc_unknown).toEqual({ deep: [1, { field: 'kept' }] });
       });
 
       it('maps the reply', () => {
