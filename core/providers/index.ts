@@ -1,5 +1,6 @@
 import type { ProviderAdapter } from '../contract/provider.ts';
 import { anthropic } from './anthropic/index.ts';
+import { azureAi } from './azure-ai/index.ts';
 import { azureOpenAi } from './azure-openai/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
@@ -20,6 +21,7 @@ import { xAi } from './x-ai/index.ts';
 const adapters: readonly ListedAdapter[] = [
   openai,
   anthropic,
+  azureAi,
   azureOpenAi,
   deepseek,
   fireworksAi,

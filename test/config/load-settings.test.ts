@@ -82,6 +82,7 @@ describe('loadSettings', () => {
       HEADER_PREFIX: 'X-Acme-',
       HEADER_PREFIX_ALIASES: 'x-one-, X-Two-,x-acme-',
       TRUSTED_CUSTOM_HOSTS: 'localhost:11434, 127.0.0.1,10.0.0.0/8,[::1]:80,fd00::/8',
+      MACHINE_IDENTITY: 'on',
       REQUEST_TIMEOUT: '1',
       IDLE_TIMEOUT: '0',
       CONNECT_TIMEOUT: '3',

@@ -1,0 +1,134 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+
+/**
+ * The addresses a model of Microsoft Foundry may have
+ * (https://learn.microsoft.com/azure/foundry/foundry-models/concepts/endpoints):
+ *
+ * | form | chat completions |
+ * |---|---|
+ * | resource, version-free | `https://<resource>.services.ai.azure.com/openai/v1/chat/completions` |
+ * | resource, dated version | `https://<resource>.services.ai.azure.com/models/chat/completions?api-version=<date>` |
+ * | one deployment | `https://<resource>.…/openai/deployments/<name>/chat/completions?api-version=<date>` |
+ * | serverless | `https://<name>.<region>.models.ai.azure.com/chat/completions?api-version=<date>` |
+ * | managed | `https://<endpoint>.<region>.inference.ml.azure.com/score/chat/completions?api-version=<date>` |
+ * | Claude models | `https://<resource>.services.ai.azure.com/anthropic/v1/messages` |
+ */
+interface Address {
+  readonly origin: string;
+  /** What stands before every path, without trailing slash. */
+  readonly root: string;
+  /** What stands before `/chat/completions` beyond that. */
+  readonly prefix: string;
+  /** null = the API without versions. */
+  readonly apiVersion: string | null;
+}
+
+const defaultVersion = '2024-05-01-preview';
+
+export function baseUrl(settings: ProviderSettings): string {
+  const { origin, root } = addressOf(settings);
+  return origin + root;
+}
+
+/** Path of a function in OpenAI's format. */
+export function chatPath(settings: ProviderSettings, path: string): string {
+  const { prefix, apiVersion } = addressOf(settings);
+  return relative(settings, prefix + path) + (apiVersion === null ? '' : `?api-version=${apiVersion}`);
+}
+
+/** Path of a function in Anthropic's format. */
+export function claudePath(settings: ProviderSettings, path: string): string {
+  return relative(settings, `/anthropic/v1${path}`);
+}
+
+/** Path of a pass-through call: whole paths of the resource stay, others go where the unified functions go. */
+export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+  if (/^\/(openai|models|anthropic|api)\//.test(path)) return relative(settings, path);
+  if (/^\/messages(\/|$)/.test(path)) return claudePath(settings, path);
+  return relative(settings, addressOf(settings).prefix + path);
+}
+
+/** Gives a pass-through call the API version it lacks. */
+export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
+  if (/[?&]api-version=/.test(call.path) || /\/(openai\/v1|anthropic|api)\//.test(call.path)) return;
+  const { apiVersion } = addressOf(settings);
+  if (apiVersion !== null) call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${apiVersion}`;
+}
+
+/** True for endpoints that hold one model and take its key as bearer token. */
+export function isSingleModel(settings: ProviderSettings): boolean {
+  return settings.azure_deployment_type !== undefined || /\.(models\.ai|inference\.ml)\.azure\.com$/.test(hostOf(settings));
+}
+
+/** True for the Model Inference API, which refuses parameters it does not know unless told what to do with them. */
+export function isInferenceApi(settings: ProviderSettings): boolean {
+  const { prefix, apiVersion } = addressOf(settings);
+  return apiVersion !== null && !prefix.startsWith('/openai/');
+}
+
+function addressOf(settings: ProviderSettings): Address {
+  const given = text(settings.custom_host) ?? text(settings.azure_foundry_url);
+  const asked = text(settings.azure_api_version);
+  const version = asked === null || asked === 'v1' ? null : asked;
+  if (given === null) return { ...endpointOf(settings), apiVersion: version ?? defaultVersion };
+  const url = URL.parse(given);
+  if (url === null)
+    throw new GatewayError('invalid_config', { message: 'azure_foundry_url: not a URL', param: 'azure_foundry_url' });
+  const path = url.pathname.replace(/\/+$/, '').replace(/\/(chat\/completions|embeddings|messages)$/, '');
+  const { origin, hostname } = url;
+  if (hostname.endsWith('.models.ai.azure.com') || hostname.endsWith('.inference.ml.azure.com')) {
+    return { origin, root: path, prefix: '', apiVersion: version ?? defaultVersion };
+  }
+  const known =
+    /^(.*?)(\/models|\/openai\/v1|\/openai\/deployments\/[^/]+|\/openai|\/anthropic(?:\/v1)?|\/api\/projects\/[^/]+)$/.exec(path);
+  const root = known?.[1] ?? path;
+  const tail = known?.[2] ?? '';
+  if (tail === '/models') return { origin, root, prefix: tail, apiVersion: version ?? defaultVersion };
+  if (tail.startsWith('/openai/deployments/')) {
+    return { origin, root, prefix: tail, apiVersion: version ?? url.searchParams.get('api-version') ?? '2024-10-21' };
+  }
+  const isDated = version !== null && version !== 'preview' && tail !== '/openai/v1';
+  if (isDated) return { origin, root, prefix: '/models', apiVersion: version };
+  return { origin, root, prefix: '/openai/v1', apiVersion: version === 'preview' ? version : null };
+}
+
+/** The host of a serverless or managed endpoint, made of its parts. */
+function endpointOf(settings: ProviderSettings): Omit<Address, 'apiVersion'> {
+  const { azure_deployment_type: type } = settings;
+  if (type === undefined) throw missing('azure_foundry_url');
+  const region = text(settings.azure_region) ?? fail('azure_region');
+  if (type === 'managed') {
+    const endpoint = text(settings.azure_endpoint_name) ?? fail('azure_endpoint_name');
+    return { origin: `https://${endpoint}.${region}.inference.ml.azure.com`, root: '/score', prefix: '' };
+  }
+  const name = (text(settings.azure_deployment_name) ?? fail('azure_deployment_name')).toLowerCase();
+  if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) throw missing('azure_deployment_name', 'must be one label of a host name');
+  return { origin: `https://${name}.${region}.models.ai.azure.com`, root: '', prefix: '' };
+}
+
+/** A path below the root, without what a custom host already has in its own path. */
+function relative(settings: ProviderSettings, path: string): string {
+  const custom = text(settings.custom_host);
+  if (custom === null) return path;
+  const { root } = addressOf(settings);
+  const given = (URL.parse(custom)?.pathname ?? '').replace(/\/+$/, '');
+  const whole = root + path;
+  return whole.startsWith(`${given}/`) ? whole.slice(given.length) : path;
+}
+
+function hostOf(settings: ProviderSettings): string {
+  return URL.parse(text(settings.custom_host) ?? text(settings.azure_foundry_url) ?? '')?.hostname ?? '';
+}
+
+function fail(name: string): never {
+  throw missing(name);
+}
+
+function missing(name: string, fault = 'required by azure-ai'): GatewayError {
+  return new GatewayError('invalid_config', { message: `${name}: ${fault}`, param: name });
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,44 @@
+import { findHeader, type HeaderList } from '../../contract/http.ts';
+import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
+import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
+import { providerFault } from '../shared/provider-fault.ts';
+import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath } from './address.ts';
+import { chatComplete, complete, embed, messages } from './operations.ts';
+import { settings } from './settings.ts';
+
+/** Models of Microsoft Foundry, whoever made them. See README.md. */
+export const azureAi: ProviderAdapter = {
+  id: 'azure-ai',
+  settings,
+  baseUrl,
+  pinned: azurePinned,
+  headers: (given, credentials) => [
+    ...azureKeyHeaders(given, credentials, isSingleModel(given) ? 'bearer' : 'api-key'),
+    ...endpointHeaders(given),
+  ],
+  sign(call, given, credentials, services) {
+    addApiVersion(call, given);
+    if (/\/anthropic\/v1\//.test(call.path)) asAnthropic(call);
+    return signWithIdentity('azure-ai', call, given, credentials, services);
+  },
+  forwards: ['anthropic-beta', 'anthropic-version'],
+  proxyPath,
+  operations: { chatComplete, complete, embed, messages },
+  error: providerFault('azure-ai'),
+};
+
+function endpointHeaders(given: ProviderSettings): HeaderList {
+  const headers: HeaderList = [];
+  if (isInferenceApi(given)) headers.push('extra-parameters', String(given.azure_extra_parameters ?? 'drop'));
+  if (given.azure_deployment_type === 'managed' && typeof given.azure_deployment_name === 'string') {
+    headers.push('azureml-model-deployment', given.azure_deployment_name);
+  }
+  return headers;
+}
+
+/** Anthropic's API on Azure knows the key by Anthropic's name for it, and wants a version. */
+function asAnthropic(call: OutgoingCall): void {
+  const at = call.headers.indexOf('api-key');
+  if (at !== -1 && at % 2 === 0) call.headers[at] = 'x-api-key';
+  if (findHeader(call.headers, 'anthropic-version') === undefined) call.headers.push('anthropic-version', '2023-06-01');
+}

@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicMessages } from '../shared/anthropic/messages.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import { claudeOrChat } from '../shared/claude-or-chat.ts';
+import { completions } from '../shared/completions.ts';
+import { embeddings } from '../shared/embeddings.ts';
+import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import { chatPath, claudePath } from './address.ts';
+
+const id = 'azure-ai';
+const quirks = { developerAsSystem: true, ownFinishReasons: true } as const;
+const pathOf =
+  (path: string) =>
+  (call: OperationCall): string =>
+    chatPath(call.settings, path);
+
+const otherChat = forDeployment(chatCompletions(id, quirks, pathOf('/chat/completions')));
+const claudeMessages = (call: OperationCall): string => claudePath(call.settings, '/messages');
+
+export const chatComplete = claudeOrChat(isClaude, forDeployment({ ...anthropicChat(id), path: claudeMessages }), otherChat);
+
+export const messages = claudeOrChat(
+  isClaude,
+  forDeployment({ ...anthropicMessages(id), path: claudeMessages }),
+  messagesOverChat(otherChat),
+);
+
+export const complete = forDeployment(completions(id, quirks, pathOf('/completions')));
+
+export const embed = forDeployment(embeddings(pathOf('/embeddings')));
+
+/** Anthropic's models have an API of their own on the same resource. */
+function isClaude(call: OperationCall): boolean {
+  return /claude/i.test(call.model) || /claude/i.test(String(call.settings.azure_deployment_name ?? ''));
+}
+
+/** The same operation with the deployment's name as model, where one resource holds several. */
+function forDeployment(operation: Operation): Operation {
+  return {
+    ...operation,
+    toProvider(params, call) {
+      const body = operation.toProvider?.(params, call) ?? params;
+      const name = call.settings.azure_deployment_type === undefined ? call.settings.azure_deployment_name : undefined;
+      return name === undefined || body.model === name ? body : ({ ...body, model: name } satisfies JsonObject);
+    },
+  };
+}
