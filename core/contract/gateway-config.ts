@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from './provider-settings.ts';
+import { compileQuery } from './routing-query.ts';
 
 /**
  * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
@@ -26,6 +27,8 @@ const targetEntries = {
   provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
   virtual_key: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
   api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
+  /** Share among its siblings under loadbalance; 0 = never. */
+  weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
   override_params: v.optional(params),
   default_params: v.optional(params),
   drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
@@ -48,7 +51,7 @@ function optionalEntries<const Key extends string, Value extends v.GenericSchema
 export type RetryConfig = v.InferOutput<typeof retry>;
 
 export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof targetEntries, undefined>> {
-  readonly strategy?: { readonly mode: 'single' | 'fallback'; readonly on_status_codes?: number[] };
+  readonly strategy?: v.InferOutput<typeof strategy>;
   readonly targets?: GatewayConfig[];
   /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
   readonly plugins?: Record<string, unknown>;
@@ -57,8 +60,28 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
 }
 
 const strategy = v.strictObject({
-  mode: v.picklist(['single', 'fallback']),
+  mode: v.picklist(['single', 'fallback', 'loadbalance', 'conditional']),
+  /** fallback: the statuses that move on; without it every status but 2xx. */
   on_status_codes: v.optional(v.array(status)),
+  /** conditional: asked in order, the first that holds names the target. */
+  conditions: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ query: params, then: v.pipe(v.string(), v.minLength(1)) })),
+      v.minLength(1),
+      v.maxLength(1000),
+    ),
+  ),
+  default: v.optional(v.pipe(v.string(), v.minLength(1))),
+  /** loadbalance: how a target is chosen. */
+  algorithm: v.optional(v.picklist(['weighted', 'round_robin'])),
+  sticky: v.optional(
+    v.strictObject({
+      enabled: v.boolean(),
+      hash_fields: v.optional(v.pipe(v.array(v.pipe(v.string(), v.regex(/^(metadata|params|headers)\../))), v.maxLength(16))),
+      /** Seconds. */
+      ttl: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(604_800))),
+    }),
+  ),
 });
 
 const cache = v.strictObject({
@@ -103,10 +126,46 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   if (depth > configLimits.depth) errors.push(`${path}: targets are nested deeper than ${configLimits.depth}`);
   if (node.strategy && !node.targets) errors.push(`${at('targets')}: required when strategy is set`);
   if (node.targets && !node.strategy) errors.push(`${at('strategy')}: required when targets is set`);
-  if (node.strategy?.on_status_codes && node.strategy.mode !== 'fallback') {
-    errors.push(`${at('strategy.on_status_codes')}: only the fallback strategy has it`);
-  }
+  if (node.strategy && node.targets) checkStrategy(node.strategy, node.targets, at, errors);
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
+}
+
+/** Fields that only one mode acts on: elsewhere they would be accepted and ignored. */
+const modeOfField = {
+  on_status_codes: 'fallback',
+  conditions: 'conditional',
+  default: 'conditional',
+  algorithm: 'loadbalance',
+  sticky: 'loadbalance',
+} as const;
+
+function checkStrategy(
+  strategy: NonNullable<GatewayConfig['strategy']>,
+  targets: readonly GatewayConfig[],
+  at: (key: string) => string,
+  errors: string[],
+): void {
+  for (const [field, mode] of Object.entries(modeOfField)) {
+    if (field in strategy && strategy.mode !== mode) errors.push(`${at(`strategy.${field}`)}: only the ${mode} strategy has it`);
+  }
+  if (strategy.mode === 'loadbalance' && targets.every((target) => target.weight === 0)) {
+    errors.push(`${at('targets')}: every weight is 0, so no target could ever be chosen`);
+  }
+  if (strategy.mode !== 'conditional') return;
+  if (!strategy.conditions) errors.push(`${at('strategy.conditions')}: required by the conditional strategy`);
+  const names = new Set(targets.map((target) => target.name));
+  for (const [index, condition] of (strategy.conditions ?? []).entries()) {
+    try {
+      compileQuery(condition.query, at(`strategy.conditions[${index}].query`));
+    } catch (thrown) {
+      errors.push((thrown as Error).message);
+    }
+    if (!names.has(condition.then))
+      errors.push(`${at(`strategy.conditions[${index}].then`)}: no target is named ${condition.then}`);
+  }
+  if (strategy.default !== undefined && !names.has(strategy.default)) {
+    errors.push(`${at('strategy.default')}: no target is named ${strategy.default}`);
+  }
 }
 
 /** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */

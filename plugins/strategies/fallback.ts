@@ -1,24 +1,20 @@
 import type { AttemptResult } from '../../core/contract/context.ts';
-import type { Node } from './node.ts';
+import { childOf, type Node, type Range } from './node.ts';
 
 /**
- * Targets in order. Moves on when the status is in `statusCodes`, or, without a list, when it is not 2xx. A fault of the
- * caller found before any provider was asked stands: another target would only repeat it.
+ * Targets in order. Moves on when the status is in `statusCodes`, or, without a list, when it is not 2xx. A client that has
+ * left needs no other target.
  */
-export function fallback(
-  children: readonly Node[],
-  range: { from: number; to: number },
-  statusCodes: readonly number[] | null,
-): Node {
+export function fallback(children: readonly Node[], range: Range, statusCodes: readonly number[] | null): Node {
   return {
     ...range,
-    first: () => (children[0] as Node).first(),
-    next(last) {
-      const at = children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
-      const inner = children[at]?.next(last) ?? null;
+    first: (ctx) => (children[0] as Node).first(ctx),
+    next(ctx, last) {
+      const at = childOf(children, last);
+      const inner = children[at]?.next(ctx, last) ?? null;
       if (inner) return inner;
       if (!failed(last, statusCodes)) return null;
-      return children[at + 1]?.first() ?? null;
+      return children[at + 1]?.first(ctx) ?? null;
     },
   };
 }

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import type { AttemptResult } from '../../core/contract/context.ts';
 import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
 import type { Target } from '../../core/contract/plan.ts';
-import { definePlugin } from '../../core/contract/plugin.ts';
+import { definePlugin, type Services } from '../../core/contract/plugin.ts';
+import { conditional } from './conditional.ts';
 import { fallback } from './fallback.ts';
+import { loadbalance } from './loadbalance.ts';
 import type { Node } from './node.ts';
 import { single } from './single.ts';
 
@@ -13,26 +14,45 @@ export const strategies = definePlugin({
   stage: 'strategy',
   // The schema of the whole config has checked `strategy` and `targets` already: they shape the plan itself.
   config: v.optional(v.strictObject({})),
-  onConfig(_config, scope) {
-    const root = compileNode(scope.config, scope.targets, { next: 0 });
-    return { onTarget: (_ctx, last) => (last === null ? root.first() : root.next(last)) };
+  onConfig(_config, scope, services) {
+    const root = compileNode(scope.config, scope.targets, { next: 0 }, services);
+    return { onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)) };
   },
 });
 
 /** Walks the config in the order in which its leaves were numbered. */
-function compileNode(config: GatewayConfig, targets: readonly Target[], cursor: { next: number }): Node {
+function compileNode(config: GatewayConfig, targets: readonly Target[], cursor: { next: number }, services: Services): Node {
   const from = cursor.next;
-  if (!config.targets) {
+  if (!config.targets || !config.strategy) {
     cursor.next++;
     return leaf(targets[from] ?? null, from);
   }
-  const children = config.targets.map((child) => compileNode(child, targets, cursor));
+  const { strategy } = config;
+  const children = config.targets.map((child) => compileNode(child, targets, cursor, services));
   const range = { from, to: cursor.next };
-  return config.strategy?.mode === 'fallback'
-    ? fallback(children, range, config.strategy.on_status_codes ?? null)
-    : single(children, range);
+  switch (strategy.mode) {
+    case 'fallback':
+      return fallback(children, range, strategy.on_status_codes ?? null);
+    case 'loadbalance':
+      return loadbalance(
+        children,
+        range,
+        strategy,
+        config.targets.map((child) => child.weight ?? 1),
+        services,
+      );
+    case 'conditional':
+      return conditional(
+        children,
+        range,
+        strategy,
+        config.targets.map((child) => child.name),
+      );
+    case 'single':
+      return single(children, range);
+  }
 }
 
 function leaf(target: Target | null, index: number): Node {
-  return { from: index, to: index + 1, first: () => target, next: (_last: AttemptResult) => null };
+  return { from: index, to: index + 1, first: () => target, next: () => null };
 }

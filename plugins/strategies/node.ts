@@ -1,14 +1,42 @@
-import type { AttemptResult } from '../../core/contract/context.ts';
+import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
 import type { Target } from '../../core/contract/plan.ts';
 
 /**
- * One node of a compiled strategy tree. It holds no state: where a request stands is said by the target it tried last, whose
- * index lies in [`from`, `to`) of exactly one child.
+ * One node of a compiled strategy tree. Where a request stands is said by the target it tried last, whose index lies in
+ * [`from`, `to`) of exactly one child; asking twice gives the same answer.
  */
 export interface Node {
   readonly from: number;
   readonly to: number;
-  first(): Target | null;
+  first(ctx: RequestContext): Target | null;
   /** The target to ask after this result; null when this node has nothing left or the result stands. */
-  next(last: AttemptResult): Target | null;
+  next(ctx: RequestContext, last: AttemptResult): Target | null;
+}
+
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Index of the child that the last target belongs to. */
+export function childOf(children: readonly Node[], last: AttemptResult): number {
+  return children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
+}
+
+/** A node that picks one child per request and stays with it: what happens after a failure is that child's affair. */
+export function pickOne(children: readonly Node[], range: Range, pick: (ctx: RequestContext) => number): Node {
+  // Asked again in the same request, for example to see whether anything is left, the pick stands.
+  const picked = new WeakMap<RequestContext, number>();
+  return {
+    ...range,
+    first(ctx) {
+      let index = picked.get(ctx);
+      if (index === undefined) {
+        index = pick(ctx);
+        picked.set(ctx, index);
+      }
+      return (children[index] as Node).first(ctx);
+    },
+    next: (ctx, last) => (children[childOf(children, last)] as Node).next(ctx, last),
+  };
 }

@@ -1,7 +1,7 @@
-import type { Node } from './node.ts';
+import type { Node, Range } from './node.ts';
 
 /** The first target, and no other. */
-export function single(children: readonly Node[], range: { from: number; to: number }): Node {
+export function single(children: readonly Node[], range: Range): Node {
   const child = children[0] as Node;
-  return { ...range, first: () => child.first(), next: (last) => child.next(last) };
+  return { ...range, first: (ctx) => child.first(ctx), next: (ctx, last) => child.next(ctx, last) };
 }

@@ -49,7 +49,9 @@ export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
 const pepper = new Uint8Array(32).fill(7);
 
 /** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
-export function createHarness(options: { plugins?: Plugin[]; now?: () => number; key?: Partial<ApiKeyDocument> } = {}): Harness {
+export function createHarness(
+  options: { plugins?: Plugin[]; now?: () => number; random?: () => number; key?: Partial<ApiKeyDocument> } = {},
+): Harness {
   const documents = new Map<string, unknown>();
   const records: RequestRecord[] = [];
   const logs: Harness['logs'] = [];
@@ -98,7 +100,7 @@ export function createHarness(options: { plugins?: Plugin[]; now?: () => number;
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock: { now: options.now ?? Date.now, elapsed: () => performance.now() },
     newId: randomUUID,
-    random: () => 0,
+    random: options.random ?? (() => 0),
     newSlot: () => slots++,
     plans: undefined as never,
     apiKeyPepper: pepper,

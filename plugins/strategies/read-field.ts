@@ -1,0 +1,36 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import { isObject } from '../../core/contract/json.ts';
+
+/**
+ * What a routing field says for this request: `metadata.team`, `params.model`, `params.messages.0.role`, `headers.x-tier`,
+ * `url.pathname`. Undefined where there is nothing; parameters exist on routes whose JSON is read.
+ */
+export function readField(ctx: RequestContext, field: string): unknown {
+  const dot = field.indexOf('.');
+  const root = field.slice(0, dot);
+  const rest = field.slice(dot + 1);
+  switch (root) {
+    case 'metadata':
+      return Object.hasOwn(ctx.metadata, rest) ? ctx.metadata[rest] : undefined;
+    case 'headers':
+      return ctx.request.header(rest.toLowerCase());
+    case 'url':
+      return rest === 'pathname' ? ctx.request.path : undefined;
+    case 'params':
+      return ctx.params ? dig(ctx.params, rest) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** A key that holds dots itself is found before its parts are. */
+function dig(value: unknown, path: string): unknown {
+  if (isObject(value) && Object.hasOwn(value, path)) return value[path];
+  let at: unknown = value;
+  for (const key of path.split('.')) {
+    if (Array.isArray(at)) at = at[Number(key)];
+    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key];
+    else return undefined;
+  }
+  return at;
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
+import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
+
+type Harness = ReturnType<typeof createHarness>;
+
+const targets = [
+  { name: 'a', provider: '@one' },
+  { name: 'b', provider: '@two' },
+];
+const body = { model: 'gpt-5', messages: [] };
+
+/** Which target answers, for each request. */
+async function pathsOf(
+  gateway: Harness,
+  config: object,
+  requests: number,
+  headers: Record<string, string> = {},
+  sent: object = body,
+): Promise<string[]> {
+  const paths: string[] = [];
+  for (let i = 0; i < requests; i++) {
+    const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config), ...headers }, body: sent as never });
+    paths.push(reply.header('x-svc-last-used-option-index') ?? `status ${reply.status}`);
+  }
+  return paths;
+}
+const count = (paths: readonly string[], index: number) => paths.filter((path) => path === `config.targets[${index}]`).length;
+
+/** A generator that is the same in every run. */
+function seeded(): () => number {
+  let state = 12_345;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}
+
+describe('loadbalance', () => {
+  it('shares requests out by weight', async () => {
+    const gateway = createHarness({ random: seeded() });
+    const paths = await pathsOf(
+      gateway,
+      { strategy: { mode: 'loadbalance' }, targets: [{ ...targets[0], weight: 3 }, targets[1]] },
+      400,
+    );
+    expect(count(paths, 0)).toBeGreaterThan(260);
+    expect(count(paths, 1)).toBeGreaterThan(60);
+    expect(count(paths, 0) + count(paths, 1)).toBe(400);
+  });
+
+  it('never chooses weight 0, not even at the edges of the draw', async () => {
+    for (const random of [() => 0, () => 0.999_999_999]) {
+      const gateway = createHarness({ random });
+      const config = {
+        strategy: { mode: 'loadbalance' },
+        targets: [{ provider: '@one', weight: 0 }, { provider: '@two' }, { provider: '@one', weight: 0 }],
+      };
+      expect(await pathsOf(gateway, config, 3)).toEqual(Array(3).fill('config.targets[1]'));
+    }
+  });
+
+  it('goes round in turn, spread out by weight, when asked to', async () => {
+    const gateway = createHarness();
+    const config = {
+      strategy: { mode: 'loadbalance', algorithm: 'round_robin' },
+      targets: [{ ...targets[0], weight: 2 }, targets[1]],
+    };
+    const paths = await pathsOf(gateway, config, 6);
+    expect(paths.map((path) => path.at(-2))).toEqual(['0', '1', '0', '0', '1', '0']);
+  });
+
+  it.each([
+    [
+      [1, 1],
+      [0, 1],
+    ],
+    [
+      [2, 1],
+      [0, 1, 0],
+    ],
+    [[0, 1], [1]],
+    [
+      [5, 1, 1],
+      [0, 0, 1, 0, 2, 0, 0],
+    ],
+  ])('orders weights %j as %j', (weights, order) => {
+    expect(roundRobinOrder(weights)).toEqual(order);
+  });
+
+  it('does not fall over to another target by itself', async () => {
+    const gateway = createHarness({ random: () => 0 });
+    gateway.script(answer(500, { error: { message: 'down' } }));
+    await pathsOf(gateway, { strategy: { mode: 'loadbalance' }, targets }, 1);
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  it('is one of the targets of a fallback, with a pick of its own', async () => {
+    const gateway = createHarness({ random: () => 0.9 });
+    gateway.script(answer(500, {}), answer(200, chatReply('x')));
+    const config = {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@one' }, { strategy: { mode: 'loadbalance' }, targets }],
+    };
+    expect(await pathsOf(gateway, config, 1)).toEqual(['config.targets[1].targets[1]']);
+  });
+
+  it('keeps an identity on one target for its time, and others elsewhere', async () => {
+    let now = 1_000_000_000_000;
+    const gateway = createHarness({ random: seeded(), now: () => now });
+    const config = {
+      strategy: { mode: 'loadbalance', sticky: { enabled: true, hash_fields: ['metadata.user'], ttl: 60 } },
+      targets,
+    };
+    const of = (user: string) => pathsOf(gateway, config, 1, { 'x-svc-metadata': JSON.stringify({ user }) });
+    const users = Array.from({ length: 40 }, (_, i) => `user-${i}`);
+    const first = await Promise.all(users.map(of));
+    const again = await Promise.all(users.map(of));
+    expect(again).toEqual(first);
+    expect(new Set(first.flat()).size).toBe(2);
+    now += 61_000;
+    const later = await Promise.all(users.map(of));
+    expect(later).not.toEqual(first);
+  });
+});
+
+describe('conditional', () => {
+  const config = {
+    strategy: {
+      mode: 'conditional',
+      conditions: [
+        { query: { 'metadata.tier': 'free' }, then: 'a' },
+        { query: { 'params.model': { $regex: '^claude' } }, then: 'b' },
+        { query: { 'headers.x-region': 'eu', 'url.pathname': '/v1/chat/completions' }, then: 'b' },
+      ],
+      default: 'a',
+    },
+    targets,
+  };
+
+  it.each([
+    ['metadata', { 'x-svc-metadata': '{"tier":"free"}' }, { ...body, model: 'claude-5' }, 0],
+    ['parameters', {}, { ...body, model: 'claude-5' }, 1],
+    ['headers and path', { 'x-region': 'eu' }, body, 1],
+    ['nothing, so the default', {}, body, 0],
+  ])('follows %s', async (_name, headers, sent, index) => {
+    expect(await pathsOf(createHarness(), config, 1, headers, sent)).toEqual([`config.targets[${index}]`]);
+  });
+
+  it('refuses with 400 when nothing holds and there is no default', async () => {
+    const gateway = createHarness();
+    const { default: _default, ...strategy } = config.strategy;
+    const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify({ strategy, targets }) }, body });
+    expect(reply.status).toBe(400);
+    expect(reply.text).toContain('Query router did not resolve to any valid target');
+  });
+});
+
+describe('a strategy that cannot work is refused when it is saved or sent', () => {
+  it.each([
+    [{ strategy: { mode: 'loadbalance' }, targets: [{ provider: 'a', weight: 0 }] }, 'targets: every weight is 0'],
+    [{ strategy: { mode: 'conditional' }, targets }, 'strategy.conditions: required'],
+    [
+      { strategy: { mode: 'conditional', conditions: [{ query: { 'params.a': 1 }, then: 'z' }] }, targets },
+      'conditions[0].then: no target is named z',
+    ],
+    [
+      { strategy: { mode: 'conditional', conditions: [{ query: { 'params.a': { $x: 1 } }, then: 'a' }], default: 'y' }, targets },
+      'query.params.a.$x: is no operator',
+    ],
+    [{ strategy: { mode: 'fallback', default: 'a' }, targets }, 'strategy.default: only the conditional strategy has it'],
+    [
+      { strategy: { mode: 'single', algorithm: 'round_robin' }, targets },
+      'strategy.algorithm: only the loadbalance strategy has it',
+    ],
+    [{ strategy: { mode: 'loadbalance', algorithm: 'least_latency' }, targets }, 'strategy.algorithm'],
+    [{ strategy: { mode: 'fallback' } }, 'targets: required when strategy is set'],
+    [{ targets }, 'strategy: required when targets is set'],
+  ])('%j', (config, message) => {
+    const result = parseGatewayConfig(config);
+    expect('errors' in result ? result.errors.join('\n') : '').toContain(message);
+  });
+});
