@@ -41,12 +41,13 @@ function createHooks(services: Services): Hooks {
         });
       const sha256 = hash('sha256', credential, 'base64');
       const known = verified.get(sha256);
+      // Looked up once: a promise that nobody waits for could be rejected, and nobody would see to it.
+      let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
       // A change notice puts another document in the place of this one, and the credential is verified anew.
-      if (known !== undefined && services.documents.get('api-key', known.document.id) === known.document)
-        return admit(ctx, known);
+      if (known !== undefined && document === known.document) return admit(ctx, known);
       const key = parseApiKey(credential);
       if (!key) throw refused(ctx, failures);
-      const document = lookUp(ctx, key);
+      document ??= lookUp(ctx, key);
       return isPromise(document)
         ? document.then((found) => admit(ctx, verify(ctx, key, sha256, found)))
         : admit(ctx, verify(ctx, key, sha256, document));

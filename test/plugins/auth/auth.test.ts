@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { digestSecret, newApiKey, parseApiKey } from '../../../core/contract/api-key.ts';
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
+import { GatewayError } from '../../../core/contract/errors.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const pepper = new Uint8Array(32).fill(7);
@@ -104,5 +105,15 @@ describe('keys', () => {
     const held = await gateway.send({ headers: { 'x-svc-api-key': unknown } });
     expect(held.status).toBe(429);
     expect((await gateway.send({})).status).toBe(200);
+  });
+});
+
+describe('a key whose document was dropped while the control plane is away', () => {
+  it('gets 503, and the look-up is waited for', async () => {
+    const gateway = createHarness();
+    expect((await gateway.send({})).status).toBe(200);
+    // Each look-up fails on its own: one that nobody waits for fails the test as an unhandled rejection.
+    gateway.documents.get = () => Promise.reject(new GatewayError('unavailable'));
+    expect((await gateway.send({})).status).toBe(503);
   });
 });
