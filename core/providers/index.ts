@@ -2,6 +2,7 @@ import type { ProviderAdapter } from '../contract/provider.ts';
 import { anthropic } from './anthropic/index.ts';
 import { azureAi } from './azure-ai/index.ts';
 import { azureOpenAi } from './azure-openai/index.ts';
+import { compatibleRows } from './compatible-rows/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
 import { groq } from './groq/index.ts';
@@ -33,6 +34,7 @@ const adapters: readonly ListedAdapter[] = [
   perplexityAi,
   togetherAi,
   xAi,
+  ...compatibleRows,
 ];
 
 /** The providers by their id of data-plane §7, each with the operations and the authentication that adapters add. */

@@ -153,6 +153,7 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   },
   'workers-ai': { workers_ai_account_id: text },
   huggingface: { huggingface_base_url: url },
+  databricks: { databricks_workspace: text },
   cortex: { snowflake_account: text },
   byteplus: { byteplus_region: text },
   oracle: {

@@ -28,7 +28,7 @@ export function asksForUsage(params: JsonObject): boolean {
 }
 
 /** Moves parameters to the provider's names; one that is already there under that name wins. */
-export function withRenames(params: JsonObject, quirks: ChatQuirks, call: OperationCall): JsonObject {
+export function withRenames(params: JsonObject, quirks: Pick<ChatQuirks, 'renames'>, call: OperationCall): JsonObject {
   let body = params;
   for (const [from, to] of Object.entries(quirks.renames ?? {})) {
     if (!(from in params)) continue;
@@ -40,7 +40,7 @@ export function withRenames(params: JsonObject, quirks: ChatQuirks, call: Operat
 }
 
 /** Takes out what the provider would answer with an error, and reports it. */
-export function withoutRefused(params: JsonObject, quirks: ChatQuirks, call: OperationCall): JsonObject {
+export function withoutRefused(params: JsonObject, quirks: Pick<ChatQuirks, 'refuses'>, call: OperationCall): JsonObject {
   const refused = (quirks.refuses ?? []).filter((name) => name in params);
   if (refused.length === 0) return params;
   call.dropped.push(...refused);

@@ -5,7 +5,7 @@ import type { Operation, OperationName, ProviderAdapter, ProviderSettings } from
 import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { completions } from './completions.ts';
-import { embeddings } from './embeddings.ts';
+import { type EmbedQuirks, embeddings } from './embeddings.ts';
 import type { ChatExtra } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
 import { responses } from './responses.ts';
@@ -13,8 +13,8 @@ import { responses } from './responses.ts';
 /** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
 export interface CompatibleProvider {
   readonly id: string;
-  /** Without trailing slash; null where every user has their own and `custom_host` must say it. */
-  readonly baseUrl: string | null;
+  /** Without trailing slash; null where every user has their own and `custom_host` must say it; a function where settings tell. */
+  readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
   /** Path of the API below the base URL, default none. */
   readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
   readonly operations: readonly CompatibleOperation[];
@@ -24,6 +24,7 @@ export interface CompatibleProvider {
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
   readonly chat?: ChatQuirks;
+  readonly embed?: EmbedQuirks;
   /** What its chat completions take of the Messages format beyond OpenAI's fields. */
   readonly chatExtras?: readonly ChatExtra[];
   /** Path of a pass-through call where it is not prefix + path. */
@@ -67,13 +68,14 @@ type Prefix = (settings: ProviderSettings) => string;
 const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefix) => Operation> = {
   chatComplete: (row, prefix) => chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`),
   complete: (row, prefix) => completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
-  embed: (_, prefix) => embeddings((call) => `${prefix(call.settings)}/embeddings`),
+  embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
   createModelResponse: (row, prefix) => responses(row.id, (call) => `${prefix(call.settings)}/responses`),
 };
 
 function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
   const custom = settings.custom_host;
   if (typeof custom === 'string' && custom !== '') return custom.replace(/\/+$/, '');
+  if (typeof row.baseUrl === 'function') return row.baseUrl(settings);
   if (row.baseUrl !== null) return row.baseUrl;
   throw new GatewayError('invalid_custom_host', {
     message: `Provider ${row.id} has no address of its own: set custom_host, for example x-svc-custom-host: https://llm.example.com`,

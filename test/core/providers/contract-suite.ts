@@ -33,16 +33,21 @@ export interface ContractOptions {
   readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
   /** Where a provider's body wraps the caller's fields: the part of it that holds them. */
   readonly unwrap?: (operation: OperationName, body: JsonObject) => JsonObject;
+  /** For providers that are rows of one folder: that folder, and which of its fixtures are this row's. */
+  readonly row?: { readonly folder: string; readonly fixtures: ReturnType<typeof fixturesOf> };
 }
 
 /** What every provider must keep, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`. */
 export function providerContractSuite(adapter: ProviderAdapter, options: ContractOptions): void {
-  const { calls, errors } = fixturesOf(adapter.id);
+  const { calls, errors } = options.row?.fixtures ?? fixturesOf(adapter.id);
   const settings = parsedSettings(adapter, options.settings ?? {});
 
   describe(`provider ${adapter.id}`, () => {
     describe('as a folder', () => {
-      const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', adapter.id, 'README.md'), 'utf8');
+      const readme = readFileSync(
+        join(import.meta.dirname, '../../../core/providers', options.row?.folder ?? adapter.id, 'README.md'),
+        'utf8',
+      );
 
       it('explains itself in a dated README', () => {
         expect(readme).toContain(`\`${adapter.id}\``);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import type { Operation } from '../../../core/contract/provider.ts';
+import { compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockTransport } from '../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
@@ -16,7 +17,9 @@ describe('the list of providers', () => {
     const folders = readdirSync(join(import.meta.dirname, '../../../core/providers'), { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && entry.name !== 'shared')
       .map((entry) => entry.name);
-    expect([...providers.keys()].sort()).toEqual(folders.sort());
+    const rows = compatibleRows.map((row) => row.id);
+    const own = folders.filter((name) => name !== 'compatible-rows');
+    expect([...providers.keys()].sort()).toEqual([...own, ...rows].sort());
     for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
   });
 
@@ -29,7 +32,9 @@ describe('the list of providers', () => {
 });
 
 describe('example configs in the READMEs', () => {
-  const examples = [...providers.keys()].flatMap((id) => {
+  const rows: ReadonlySet<string> = new Set(compatibleRows.map((row) => row.id));
+  const withFolder = [...providers.keys()].filter((id) => !rows.has(id));
+  const examples = withFolder.flatMap((id) => {
     const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', id, 'README.md'), 'utf8');
     const example = /## Example config\s+```json\n([\s\S]*?)```/.exec(readme)?.[1];
     return example === undefined ? [] : [[id, example] as const];

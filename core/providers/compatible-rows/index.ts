@@ -1,0 +1,5 @@
+import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import { rows } from './rows.ts';
+
+/** Providers that are one row of `rows.ts` each. One that grows quirks of its own moves to a folder of its own. */
+export const compatibleRows: readonly CompatibleAdapter[] = rows.map(openAiCompatible);

@@ -1,0 +1,113 @@
+import type { ChatQuirks } from '../shared/chat-quirks.ts';
+import type { CompatibleProvider } from '../shared/openai-compatible.ts';
+import { jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
+import { databricksSettings, huggingfaceSettings, neededFor, workersAiSettings } from './settings.ts';
+
+/** Servers of open models: the limit of tokens and the system message go by the older names, which all of them know. */
+export const openModels: ChatQuirks = {
+  renames: { max_completion_tokens: 'max_tokens' },
+  developerAsSystem: true,
+  ownFinishReasons: true,
+};
+
+/** Resellers of many makers' models: OpenAI's newer models refuse the older names, so requests stay as they are. */
+export const manyMakers: ChatQuirks = { ownFinishReasons: true };
+
+/** Rows of data-plane §7 that differ from OpenAI in address and little else. In alphabetical order. */
+export const rows: readonly CompatibleProvider[] = [
+  { id: '302ai', baseUrl: 'https://api.302.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: manyMakers },
+  { id: 'ai21', baseUrl: 'https://api.ai21.com/studio/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'aibadgr', baseUrl: 'https://aibadgr.com/api/v1', operations: ['chatComplete'], chat: manyMakers },
+  {
+    id: 'anyscale',
+    baseUrl: 'https://api.endpoints.anyscale.com/v1',
+    operations: ['chatComplete', 'complete', 'embed'],
+    chat: openModels,
+  },
+  { id: 'cerebras', baseUrl: 'https://api.cerebras.ai/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'cometapi', baseUrl: 'https://api.cometapi.com/v1', operations: ['chatComplete', 'embed'], chat: manyMakers },
+  {
+    id: 'dashscope',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    operations: ['chatComplete', 'embed'],
+    chat: openModels,
+  },
+  {
+    id: 'databricks',
+    baseUrl: (settings) =>
+      `https://${neededFor('databricks', settings, 'databricks_workspace')}.cloud.databricks.com/serving-endpoints`,
+    operations: ['chatComplete', 'complete', 'embed'],
+    settings: databricksSettings,
+    chat: openModels,
+  },
+  { id: 'deepbricks', baseUrl: 'https://api.deepbricks.ai/v1', operations: ['chatComplete'], chat: manyMakers },
+  { id: 'deepinfra', baseUrl: 'https://api.deepinfra.com/v1/openai', operations: ['chatComplete'], chat: openModels },
+  { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'github', baseUrl: 'https://models.github.ai/inference', operations: ['chatComplete', 'embed'], chat: manyMakers },
+  {
+    id: 'huggingface',
+    baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/\/+$/, ''),
+    pathPrefix: (settings) => (/\/v1\/*$/.test(String(settings.custom_host ?? settings.huggingface_base_url ?? '')) ? '' : '/v1'),
+    operations: ['chatComplete', 'complete'],
+    settings: huggingfaceSettings,
+    chat: openModels,
+  },
+  { id: 'hyperbolic', baseUrl: 'https://api.hyperbolic.xyz', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'inference-net', baseUrl: 'https://api.inference.net/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'iointelligence',
+    baseUrl: 'https://api.intelligence.io.solutions/api/v1',
+    operations: ['chatComplete', 'embed', 'createModelResponse'],
+    chat: openModels,
+  },
+  { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed'], embed: jinaEmbed },
+  { id: 'kluster-ai', baseUrl: 'https://api.kluster.ai/v1', operations: ['chatComplete', 'embed'], chat: openModels },
+  { id: 'krutrim', baseUrl: 'https://cloud.olakrutrim.com/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'lambda', baseUrl: 'https://api.lambdalabs.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'latitude', baseUrl: 'https://api.lsh.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'lemonfox-ai', baseUrl: 'https://api.lemonfox.ai/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'lepton',
+    baseUrl: 'https://api.lepton.ai',
+    pathPrefix: '/api/v1',
+    operations: ['chatComplete', 'complete'],
+    chat: openModels,
+  },
+  { id: 'lingyi', baseUrl: 'https://api.lingyiwanwu.com', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'matterai', baseUrl: 'https://api.matterai.so/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'modal', baseUrl: 'https://api.modal.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'monsterapi', baseUrl: 'https://llm.monsterapi.ai/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'moonshot', baseUrl: 'https://api.moonshot.cn', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'ncompass', baseUrl: 'https://api.ncompass.tech/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'nebius',
+    baseUrl: 'https://api.studio.nebius.ai/v1',
+    operations: ['chatComplete', 'complete', 'embed'],
+    chat: openModels,
+  },
+  { id: 'nextbit', baseUrl: 'https://api.nextbit256.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'nomic', baseUrl: 'https://api-atlas.nomic.ai/v1', operations: ['embed'], embed: nomicEmbed },
+  { id: 'novita-ai', baseUrl: 'https://api.novita.ai/v3/openai', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'nscale', baseUrl: 'https://inference.api.nscale.com/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'ovhcloud',
+    baseUrl: 'https://oai.endpoints.kepler.ai.cloud.ovh.net/v1',
+    operations: ['chatComplete'],
+    chat: openModels,
+  },
+  { id: 'sambanova', baseUrl: 'https://api.sambanova.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  { id: 'siliconflow', baseUrl: 'https://api.siliconflow.cn/v1', operations: ['chatComplete', 'embed'], chat: openModels },
+  { id: 'upstage', baseUrl: 'https://api.upstage.ai/v1/solar', operations: ['chatComplete', 'embed'], chat: openModels },
+  { id: 'voyage', baseUrl: 'https://api.voyageai.com/v1', operations: ['embed'], embed: voyageEmbed },
+  {
+    id: 'workers-ai',
+    baseUrl: (settings) =>
+      `https://api.cloudflare.com/client/v4/accounts/${neededFor('workers-ai', settings, 'workers_ai_account_id')}/ai`,
+    pathPrefix: '/v1',
+    operations: ['chatComplete', 'embed'],
+    settings: workersAiSettings,
+    chat: openModels,
+  },
+  { id: 'z-ai', baseUrl: 'https://api.z.ai/api/paas/v4', operations: ['chatComplete'], chat: openModels },
+  { id: 'zhipu', baseUrl: 'https://open.bigmodel.cn/api/paas/v4', operations: ['chatComplete', 'embed'], chat: openModels },
+];
