@@ -5,6 +5,7 @@ import { azureOpenAi } from './azure-openai/index.ts';
 import { compatibleRows } from './compatible-rows/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
+import { google } from './google/index.ts';
 import { groq } from './groq/index.ts';
 import { mistralAi } from './mistral-ai/index.ts';
 import { mock } from './mock/index.ts';
@@ -26,6 +27,7 @@ const adapters: readonly ListedAdapter[] = [
   azureOpenAi,
   deepseek,
   fireworksAi,
+  google,
   groq,
   mistralAi,
   mock,

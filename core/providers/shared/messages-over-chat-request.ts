@@ -4,8 +4,8 @@ import { badParam } from './bad-param.ts';
 import { toChatMessages } from './messages-over-chat-turns.ts';
 import { noteOnce } from './note-once.ts';
 
-/** Fields beyond OpenAI's that some chat providers take as well. */
-export type ChatExtra = 'cache_control' | 'top_k' | 'thinking' | 'reasoning_content';
+/** Fields beyond OpenAI's that some chat providers take as well; `content_blocks` = thinking blocks with their signatures. */
+export type ChatExtra = 'cache_control' | 'top_k' | 'thinking' | 'reasoning_content' | 'content_blocks';
 
 /** Messages parameters that are read here and sent under other names. */
 const readParams: ReadonlySet<string> = new Set([

@@ -57,12 +57,14 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   const spoken = blocks.filter((block) => block.type !== 'thinking' && block.type !== 'tool_use');
   const parts = partsOfBlocks(spoken, path, call, understands);
   const keepsThoughts = understands.includes('reasoning_content');
-  if (thoughts.length > 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
+  const sealed = understands.includes('content_blocks') ? blocks.filter((block) => block.type === 'thinking') : [];
+  if (thoughts.length > sealed.length && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
   return {
     role: 'assistant',
     // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
     content: parts.length === 0 ? null : parts.map((part) => String(part.text ?? '')).join(''),
     ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
+    ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };
 }

@@ -7,6 +7,9 @@ const stopReasons: Readonly<Record<string, string>> = {
   function_call: 'tool_use',
   content_filter: 'end_turn',
   max_tokens: 'max_tokens',
+  // Gemini's own words, which it keeps towards lenient callers.
+  MAX_TOKENS: 'max_tokens',
+  CONTINUATION: 'max_tokens',
   stop_sequence: 'stop_sequence',
   tool_use: 'tool_use',
   pause_turn: 'pause_turn',

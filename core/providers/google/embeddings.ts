@@ -1,0 +1,35 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { embeddingList, inputTexts, valuesOf } from '../shared/gemini/embedding-list.ts';
+import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { modelPath } from './paths.ts';
+
+/** Embeddings by `batchEmbedContents`, one request for each text (https://ai.google.dev/api/embeddings). */
+export const embed: Operation = {
+  path: (call) => `${modelPath(call)}:batchEmbedContents`,
+  toProvider: embedRequest,
+  fromProvider: embedReply,
+  usage: usageOfReply,
+  // Embeddings are never streamed; the contract wants a reader all the same.
+  streamReader: () => geminiStreamReader('google'),
+};
+
+function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { model: _model, input: _input, encoding_format: _format, dimensions, user, task_type, title, ...others } = params;
+  if (user !== undefined && user !== null) noteOnce(call.dropped, 'user');
+  const model = /^(models|tunedModels)\//.test(call.model) ? call.model : `models/${call.model}`;
+  const shared = {
+    model,
+    ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
+    ...(task_type === undefined ? {} : { taskType: task_type }),
+    ...(title === undefined ? {} : { title }),
+  };
+  return { requests: inputTexts(params).map((text) => ({ ...shared, content: { parts: [{ text }] } })), ...others };
+}
+
+function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { embeddings, usageMetadata: _usage, ...others } = reply;
+  const vectors = Array.isArray(embeddings) ? embeddings.filter(isObject).map(valuesOf) : [];
+  return { ...embeddingList(vectors, usageOfReply(reply), call, 'google'), ...others };
+}

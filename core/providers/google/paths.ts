@@ -1,0 +1,20 @@
+import type { OperationCall, ProviderSettings } from '../../contract/provider.ts';
+import { resourcePath } from '../shared/gemini/resource-name.ts';
+
+/** Path of a model below the base URL: `/v1beta/models/gemini-3.8-flash`. Tuned models come with their folder in the name. */
+export function modelPath(call: OperationCall): string {
+  const path = resourcePath(call.model);
+  const inFolder = /^(models|tunedModels)\//.test(path);
+  return `${versionPath(call.settings)}/${inFolder ? '' : 'models/'}${path}`;
+}
+
+/** Path of a pass-through call: paths without a version get the one that has every feature. */
+export function proxyPath(path: string, settings: ProviderSettings = {}): string {
+  return /^\/(v\d[a-z0-9]*|upload|download|static)(\/|$)/.test(path) ? path : versionPath(settings) + path;
+}
+
+/** Previews and most settings are only in `v1beta`. A base URL with a version of its own has said which one it wants. */
+function versionPath(settings: ProviderSettings): string {
+  const host = settings.custom_host;
+  return typeof host === 'string' && /\/v\d[a-z0-9]*\/?$/.test(host) ? '' : '/v1beta';
+}

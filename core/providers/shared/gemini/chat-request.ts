@@ -1,0 +1,87 @@
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+import { noteOnce } from '../note-once.ts';
+import { toConversation } from './contents.ts';
+import { generationConfig } from './generation-config.ts';
+import { toolParams } from './tools.ts';
+
+/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+const readParams: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k'],
+  ...['n', 'stop', 'seed', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'response_format', 'modalities'],
+  ...['reasoning_effort', 'thinking', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
+  ...['generationConfig', 'toolConfig', 'systemInstruction', 'safety_settings', 'cached_content', 'service_tier'],
+]);
+
+/** Chat parameters Gemini has nothing for, with the value that asks for nothing. What did ask is reported; `null` never asks. */
+const lostParams: Readonly<Record<string, unknown>> = {
+  best_of: 1,
+  echo: false,
+  suffix: '',
+  store: false,
+  logit_bias: undefined,
+  prediction: undefined,
+  audio: undefined,
+  verbosity: undefined,
+  web_search_options: undefined,
+  moderation: undefined,
+  user: undefined,
+  safety_identifier: undefined,
+  metadata: undefined,
+  prompt_cache_key: undefined,
+  prompt_cache_retention: undefined,
+  prompt_cache_options: undefined,
+  cache_control: undefined,
+};
+
+export interface GeminiRequestOptions {
+  /** Takes `serviceTier` in the body: the Gemini API does, Vertex AI has headers for it. */
+  readonly serviceTier: boolean;
+}
+
+/**
+ * An OpenAI chat call as a generateContent call. Unknown parameters are passed, so native ones (`safetySettings`,
+ * `cachedContent`, `labels`, …) may be mixed in; `generationConfig` and `toolConfig` are laid over what was derived. Throws
+ * `bad_request` naming the parameter it cannot carry over.
+ */
+export function chatRequest(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (readParams.has(name)) continue;
+    if (!Object.hasOwn(lostParams, name)) passed[name] = value;
+    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
+  }
+  const { system, contents } = toConversation(params.messages, call);
+  const config = { ...generationConfig(params, call), ...objectIn(params.generationConfig) };
+  const { toolConfig, ...tools } = toolParams(params, call);
+  const choice = { ...objectIn(toolConfig), ...objectIn(params.toolConfig) };
+  const instruction = params.systemInstruction ?? (system.length > 0 ? { parts: system } : undefined);
+  return {
+    ...(instruction === undefined ? {} : { systemInstruction: instruction }),
+    contents,
+    ...tools,
+    ...(Object.keys(choice).length > 0 ? { toolConfig: choice } : {}),
+    ...(Object.keys(config).length > 0 ? { generationConfig: config } : {}),
+    ...(params.safety_settings === undefined ? {} : { safetySettings: params.safety_settings }),
+    ...(params.cached_content === undefined ? {} : { cachedContent: params.cached_content }),
+    ...serviceTier(params.service_tier, call, options),
+    ...passed,
+  };
+}
+
+function asksForSomething(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || value === lostParams[name]) return false;
+  return !(isObject(value) && Object.keys(value).length === 0);
+}
+
+function serviceTier(tier: unknown, call: OperationCall, options: GeminiRequestOptions): JsonObject {
+  if (tier === undefined || tier === null || tier === 'auto') return {};
+  const known = tier === 'default' ? 'standard' : tier;
+  if (options.serviceTier && ['standard', 'flex', 'priority'].includes(String(known))) return { serviceTier: known };
+  if (tier !== 'default') noteOnce(call.dropped, 'service_tier');
+  return {};
+}
+
+function objectIn(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,44 @@
+/** What differs between Gemini models in what they take. */
+export interface GeminiTraits {
+  /** How reasoning is controlled: by a level since 3, by a budget of tokens at 2.5, not at all before. */
+  readonly thinking: 'level' | 'budget' | 'none';
+  /** Levels from least to most, where there are levels. */
+  readonly levels: readonly string[];
+  /** Budgets in tokens, where there are budgets; a least of 0 means that thinking can be switched off. */
+  readonly budgetMin: number;
+  readonly budgetMax: number;
+  /** Takes presence and frequency penalties, and more than one candidate: everything before 4. */
+  readonly penalties: boolean;
+  /** Wants function calls back with their ids and thought signatures: since 3. */
+  readonly signedCalls: boolean;
+}
+
+/**
+ * Traits by the version in the model's name, so that the next model needs no new line here. A Gemini without a version
+ * (`gemini-flash-latest`) counts as the newest; a name that is no Gemini's as the oldest, which changes least.
+ * Sources: Google's pages on thinking levels and budgets and on moving to Gemini 4, looked up 2026-11-21.
+ */
+export function traitsOf(model: string): GeminiTraits {
+  const version = versionOf(model);
+  const pro = /\bpro\b/.test(model);
+  return {
+    thinking: version >= 300 ? 'level' : version >= 205 ? 'budget' : 'none',
+    levels: levelsOf(version, pro),
+    budgetMin: pro ? 128 : 0,
+    budgetMax: pro ? 32_768 : 24_576,
+    penalties: version < 400,
+    signedCalls: version >= 300,
+  };
+}
+
+function levelsOf(version: number, pro: boolean): readonly string[] {
+  if (version === 300 && pro) return ['LOW', 'HIGH'];
+  return version >= 307 || pro ? ['LOW', 'MEDIUM', 'HIGH'] : ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
+}
+
+/** Version as major · 100 + minor: `gemini-3.1-pro-preview` is 301, `gemini-4-argon` 400. */
+function versionOf(model: string): number {
+  const found = /gemini-(?:[a-z-]+-)?(\d{1,2})(?:\.(\d{1,2}))?(?!\d)/.exec(model);
+  if (found) return Number(found[1]) * 100 + Number(found[2] ?? 0);
+  return /gemini-(?!embedding)/.test(model) ? 9999 : 0;
+}
