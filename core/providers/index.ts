@@ -2,6 +2,7 @@ import type { ProviderAdapter } from '../contract/provider.ts';
 import { anthropic } from './anthropic/index.ts';
 import { azureAi } from './azure-ai/index.ts';
 import { azureOpenAi } from './azure-openai/index.ts';
+import { bedrock } from './bedrock/index.ts';
 import { compatibleRows } from './compatible-rows/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
@@ -25,6 +26,7 @@ const adapters: readonly ListedAdapter[] = [
   anthropic,
   azureAi,
   azureOpenAi,
+  bedrock,
   deepseek,
   fireworksAi,
   google,

@@ -1,0 +1,18 @@
+import type { Operation } from '../../contract/provider.ts';
+import { chatReply } from './chat-reply.ts';
+import { chatRequest } from './chat-request.ts';
+import { chatStream } from './chat-stream.ts';
+import { eventStream } from './event-stream.ts';
+import { modelSegment } from './model-id.ts';
+import { converseStreamReader, usageOfReply } from './usage.ts';
+
+/** An OpenAI-format chat call answered from the Converse API. */
+export const chatComplete: Operation = {
+  path: (call) => `/model/${modelSegment(call.model)}/${call.stream ? 'converse-stream' : 'converse'}`,
+  toProvider: chatRequest,
+  fromProvider: chatReply,
+  translateStream: chatStream,
+  decodeStream: eventStream,
+  usage: usageOfReply,
+  streamReader: converseStreamReader,
+};

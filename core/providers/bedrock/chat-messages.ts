@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
+import { makerOf } from './model-id.ts';
+
+/** A chat history as the Converse API wants it: instructions apart from the turns. */
+export interface Conversation {
+  readonly system: JsonObject[];
+  readonly messages: { readonly role: 'user' | 'assistant'; readonly content: JsonObject[] }[];
+}
+
+/**
+ * Splits chat messages into system blocks and turns. Neighbours of one role become one turn, because roles must alternate; so
+ * results of parallel tool calls share a turn. Throws `bad_request` naming the message it cannot read.
+ */
+export function toConversation(messages: unknown, call: OperationCall): Conversation {
+  if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
+  const names = documentNames();
+  const system: JsonObject[] = [];
+  const turns: Conversation['messages'] = [];
+  const add = (role: 'user' | 'assistant', content: JsonObject[]): void => {
+    const last = turns.at(-1);
+    if (last?.role === role) last.content.push(...content);
+    else if (content.length > 0) turns.push({ role, content });
+    else noteOnce(call.adapted, 'messages');
+  };
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (!isObject(message)) throw badParam(path, 'a message must be an object');
+    if (message.name !== undefined) noteOnce(call.dropped, 'messages.name');
+    if (message.role === 'system' || message.role === 'developer') {
+      if (turns.length > 0) noteOnce(call.adapted, 'messages');
+      system.push(...hinted(message, contentBlocks(message.content, `${path}.content`, names)));
+    } else if (message.role === 'user') {
+      add('user', hinted(message, contentBlocks(message.content, `${path}.content`, names)));
+    } else if (message.role === 'tool') {
+      add('user', hinted(message, [toolResult(message, path, names)]));
+    } else if (message.role === 'assistant') {
+      add('assistant', hinted(message, assistantContent(message, path, call, names)));
+    } else {
+      throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
+    }
+  }
+  return { system, messages: turns };
+}
+
+/** A caching hint on the message itself goes behind its last block. */
+function hinted(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
+  return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message)];
+}
+
+function toolResult(message: JsonObject, path: string, names: NameDocument): JsonObject {
+  if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
+  const content = contentBlocks(message.content, `${path}.content`, names).filter((block) => block.cachePoint === undefined);
+  const status = message.is_error === true ? { status: 'error' } : {};
+  return { toolResult: { toolUseId: toolId(message.tool_call_id), content, ...status } };
+}
+
+/**
+ * Blocks of an assistant turn: signed thoughts as they left (`content_blocks`, which this gateway adds to replies without
+ * strict compliance), then text, then tool calls.
+ */
+function assistantContent(message: JsonObject, path: string, call: OperationCall, names: NameDocument): JsonObject[] {
+  const kept = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const thoughts = kept.flatMap((block) => thoughtBlock(block, call));
+  if (message.reasoning_content && thoughts.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
+  const said = contentBlocks(message.content, `${path}.content`, names);
+  return [...thoughts, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
+}
+
+/** Thoughts are only taken back signed, and only by the maker that signs; all others refuse the field. */
+function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
+  if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
+  const maker = makerOf(call.model);
+  if (maker === 'anthropic' || maker === '') {
+    if (block.type === 'redacted_thinking') return [{ reasoningContent: { redactedContent: block.data } }];
+    if (typeof block.signature === 'string' && block.signature !== '') {
+      return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
+    }
+  }
+  noteOnce(call.dropped, 'messages.content_blocks');
+  return [];
+}
+
+function toolUses(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
+  if (message.tool_calls === undefined || message.tool_calls === null) return [];
+  if (!Array.isArray(message.tool_calls)) throw badParam(`${path}.tool_calls`, 'a list is expected');
+  return message.tool_calls.flatMap((toolCall, index) => {
+    const at = `${path}.tool_calls[${index}]`;
+    if (!isObject(toolCall) || !isObject(toolCall.function)) throw badParam(at, 'only calls of functions are supported');
+    if (typeof toolCall.id !== 'string') throw badParam(`${at}.id`, 'text is required');
+    const { name, arguments: text } = toolCall.function;
+    return [{ toolUse: { toolUseId: toolId(toolCall.id), name, input: toolInput(text, call) } }, ...cachePoints(toolCall)];
+  });
+}
+
+/** Arguments as an object. What a model has written wrongly cannot be sent back as it was: it becomes `{}` and is reported. */
+function toolInput(text: unknown, call: OperationCall): JsonObject {
+  if (isObject(text)) return text;
+  if (text === undefined || text === null || text === '') return {};
+  try {
+    const value: unknown = JSON.parse(String(text));
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below, like valid JSON that is not an object.
+  }
+  noteOnce(call.adapted, 'messages.tool_calls');
+  return {};
+}
+
+const toolIdLengthMax = 64;
+
+/** Ids of other providers may be longer or hold other characters than are taken here; call and result change alike. */
+function toolId(id: string): string {
+  const plain = id.replace(/[^a-zA-Z0-9_-]/g, '_');
+  if (plain.length <= toolIdLengthMax) return plain;
+  return `${plain.slice(0, 31)}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,136 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { toConversation } from './chat-messages.ts';
+import { contentBlocks, documentNames } from './content-parts.ts';
+import { inferenceConfig } from './inference-config.ts';
+import { compileSchema, takesSchemas } from './json-schema.ts';
+import { isModelField, modelFields } from './model-fields.ts';
+import { reasoningOf } from './reasoning.ts';
+import { toolConfig } from './tools.ts';
+
+/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+const readParams: ReadonlySet<string> = new Set([
+  ...['model', 'stream', 'stream_options', 'messages', 'system', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p'],
+  ...['stop', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'service_tier'],
+  ...['reasoning_effort', 'thinking', 'user', 'safety_identifier', 'metadata', 'inferenceConfig', 'outputConfig'],
+  ...['additionalModelRequestFields', 'requestMetadata'],
+]);
+
+/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
+const lostParams: Readonly<Record<string, unknown>> = {
+  n: 1,
+  best_of: 1,
+  echo: false,
+  suffix: '',
+  logprobs: false,
+  top_logprobs: 0,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  store: false,
+  cache_control: undefined,
+  logit_bias: undefined,
+  seed: undefined,
+  prediction: undefined,
+  modalities: undefined,
+  audio: undefined,
+  verbosity: undefined,
+  web_search_options: undefined,
+  moderation: undefined,
+  prompt_cache_key: undefined,
+  prompt_cache_retention: undefined,
+  prompt_cache_options: undefined,
+};
+
+/**
+ * An OpenAI chat call as a Converse call. Unknown parameters are passed, so the provider's own (`guardrailConfig`,
+ * `performanceConfig`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
+ */
+export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (readParams.has(name) || isModelField(name, call.model)) continue;
+    if (!Object.hasOwn(lostParams, name)) passed[name] = value;
+    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
+  }
+  const { system, messages } = toConversation(params.messages, call);
+  const asked = [params.max_completion_tokens, params.max_tokens].find((value) => typeof value === 'number');
+  const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, call);
+  const format = outputFormat(params, call);
+  const instructions = [...contentBlocks(params.system, 'system', documentNames()), ...system, ...format.instructions];
+  const fields = { ...modelFields(params, call), ...reasoning.fields, ...asObject(params.additionalModelRequestFields) };
+  const effort = reasoning.effort === null ? {} : { effort: reasoning.effort };
+  return {
+    messages,
+    ...(instructions.length > 0 ? { system: instructions } : {}),
+    ...unlessEmpty('inferenceConfig', inferenceConfig(params, reasoning, call)),
+    ...toolConfig(params, messages, call),
+    ...unlessEmpty('additionalModelRequestFields', fields),
+    ...unlessEmpty('outputConfig', { ...format.config, ...effort, ...asObject(params.outputConfig) }),
+    ...unlessEmpty('requestMetadata', requestMetadata(params, call)),
+    ...serviceTier(params, call),
+    ...passed,
+  };
+}
+
+function asksForSomething(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || value === lostParams[name]) return false;
+  if (name === 'modalities') return JSON.stringify(value) !== '["text"]';
+  return !(isObject(value) && Object.keys(value).length === 0);
+}
+
+/** Structured output where the model has it; else the schema is an instruction, which binds the model less. */
+function outputFormat(params: JsonObject, call: OperationCall): { config: JsonObject; instructions: JsonObject[] } {
+  const format = asObject(params.response_format);
+  const told = (text: string): { config: JsonObject; instructions: JsonObject[] } => {
+    noteOnce(call.adapted, 'response_format');
+    return { config: {}, instructions: [{ text }] };
+  };
+  const asJson = 'Answer with one valid JSON value and nothing else: no introduction, no code fence.';
+  if (format.type === 'json_object') return told(asJson);
+  if (format.type !== 'json_schema') {
+    if (params.response_format && format.type !== 'text') noteOnce(call.dropped, 'response_format');
+    return { config: {}, instructions: [] };
+  }
+  const { name, description, schema } = asObject(format.json_schema);
+  if (!isObject(schema)) return told(asJson);
+  if (!takesSchemas(call.model)) return told(`${asJson} It must be valid under this JSON schema: ${JSON.stringify(schema)}`);
+  const compiled = compileSchema(schema, () => noteOnce(call.adapted, 'response_format'));
+  const jsonSchema = {
+    schema: JSON.stringify(compiled),
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof description === 'string' ? { description } : {}),
+  };
+  return { config: { textFormat: { type: 'json_schema', structure: { jsonSchema } } }, instructions: [] };
+}
+
+/** Characters of the provider's request metadata; what holds others would be refused. */
+const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/;
+
+/** `metadata` and `user` as the metadata of the account's invocation log, which is all the provider keeps them for. */
+function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
+  const kept: JsonObject = {};
+  const user = params.user ?? params.safety_identifier;
+  const given = { ...asObject(params.metadata), ...(user === undefined || user === null ? {} : { user }) };
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'string' && metadataText.test(name) && metadataText.test(value)) kept[name] = value;
+    else noteOnce(call.dropped, name === 'user' ? 'user' : 'metadata');
+  }
+  return { ...kept, ...asObject(params.requestMetadata) };
+}
+
+function serviceTier(params: JsonObject, call: OperationCall): JsonObject {
+  const tier = params.service_tier;
+  if (tier === undefined || tier === null || tier === 'auto') return {};
+  if (tier === 'default' || tier === 'flex' || tier === 'priority') return { serviceTier: { type: tier } };
+  noteOnce(call.dropped, 'service_tier');
+  return {};
+}
+
+function unlessEmpty(name: string, value: JsonObject): JsonObject {
+  return Object.keys(value).length > 0 ? { [name]: value } : {};
+}
+
+function asObject(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

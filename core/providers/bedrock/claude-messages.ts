@@ -1,0 +1,72 @@
+import type { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
+import { messagesStreamReader, usageOfReply } from '../shared/anthropic/usage.ts';
+import { eventFault } from './errors.ts';
+import { eventStream } from './event-stream.ts';
+import { betasOf } from './model-fields.ts';
+import { modelSegment } from './model-id.ts';
+
+/** The one version of the Messages API that InvokeModel speaks. */
+const bedrockVersion = 'bedrock-2023-05-31';
+
+/** A Messages call to a Claude model in its own format: InvokeModel wraps requests, replies and events, and changes nothing. */
+export const claudeMessages: Operation = {
+  path: (call) => `/model/${modelSegment(call.model)}/${call.stream ? 'invoke-with-response-stream' : 'invoke'}`,
+  toProvider: claudeBody,
+  translateStream: claudeStream,
+  decodeStream: eventStream,
+  usage: usageOfReply,
+  streamReader: claudeStreamReader,
+};
+
+/** The body of InvokeModel: the caller's, without what the path says already, and with the beta features of the settings. */
+export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
+  const { model: _model, stream: _stream, ...body } = params;
+  const betas = betasOf(call.settings.anthropic_beta);
+  return {
+    anthropic_version: bedrockVersion,
+    ...(betas.length > 0 ? { anthropic_beta: betas } : {}),
+    ...body,
+  };
+}
+
+/** The model's events as they are; an exception of the service becomes an error event of the format. */
+function claudeStream(): StreamTranslator {
+  let started = false;
+  return {
+    push(event) {
+      const fault = eventFault(event);
+      if (fault === null) {
+        started = true;
+        return [event];
+      }
+      // Before the first byte another target can still answer, so nothing may be sent then.
+      if (!started) return [];
+      return [exceptionIn(event) ? errorEvent(fault) : event];
+    },
+    end: () => [],
+  };
+}
+
+function claudeStreamReader(): StreamReader {
+  const reader = messagesStreamReader('bedrock');
+  let fault: GatewayError | null = null;
+  return {
+    ...reader,
+    push(event) {
+      fault = exceptionIn(event) ?? fault;
+      reader.push(event);
+    },
+    error: () => fault ?? reader.error?.() ?? null,
+  };
+}
+
+/** An exception of the service; an error event of the model's own format is none. */
+function exceptionIn(event: StreamEvent): GatewayError | null {
+  return isObject(event.data) && event.data.type === 'error' ? null : eventFault(event);
+}
+
+function errorEvent(fault: GatewayError): StreamEvent {
+  return { event: 'error', data: { type: 'error', error: { type: 'api_error', message: fault.message } } };
+}

@@ -1,0 +1,30 @@
+import { traitsOf } from '../shared/anthropic/models.ts';
+import { baseModelId, makerOf } from './model-id.ts';
+
+/** What differs between Claude models in the parameters they take here. */
+export interface ClaudeTraits {
+  /** How reasoning is asked for: `adaptive` with an effort since 4.6, before that a `budget` of tokens, before 3.7 not at all. */
+  readonly thinking: 'adaptive' | 'budget' | 'none';
+  /** How reasoning is switched off: by saying nothing, by a `thinking` type, or not at all. */
+  readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
+  /** Takes temperature and top_p: everything before 4.7. */
+  readonly sampling: boolean;
+  /** Binds replies to a JSON schema: since 4.5 (Bedrock user guide, structured output). */
+  readonly schemas: boolean;
+}
+
+const beforeThinking = /claude-(?:v2|instant|2|3-(?!7))/;
+const beforeSchemas = /claude-(?:v2|instant|2|3|[a-z]+-4-(?:\d{8}|[0-4](?!\d)))/;
+
+/** Traits by the version in the id, so that the next model needs no new line; null for other makers. */
+export function claudeTraits(model: string): ClaudeTraits | null {
+  if (!isClaude(model)) return null;
+  const id = baseModelId(model);
+  const { thinking, off, sampling } = traitsOf(id);
+  return { thinking: beforeThinking.test(id) ? 'none' : thinking, off, sampling, schemas: !beforeSchemas.test(id) };
+}
+
+/** True when the Messages API can be spoken to this model natively. */
+export function isClaude(model: string): boolean {
+  return makerOf(model) === 'anthropic';
+}

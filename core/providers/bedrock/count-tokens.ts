@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { claudeBody } from './claude-messages.ts';
+import { isClaude } from './claude-models.ts';
+import { messagesOverConverse } from './messages.ts';
+import { baseModelId, modelSegment } from './model-id.ts';
+
+/**
+ * Counts the tokens of a Messages call (CountTokens). It knows models by their own id only, not by inference profile. The
+ * `inputTokens` of its reply are an answer, not a consumption, so there is no usage to read.
+ */
+export const messagesCountTokens: Operation = {
+  path: (call) => `/model/${modelSegment(countedModel(call.model))}/count-tokens`,
+  toProvider: countRequest,
+  fromProvider: ({ inputTokens, ...others }) => ({ input_tokens: inputTokens, ...others }),
+  usage: () => null,
+  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+};
+
+/** ARNs of resources are left as they are: what they stand for cannot be read from them. */
+function countedModel(model: string): string {
+  return model.startsWith('arn:') && !model.includes('anthropic.') ? model : baseModelId(model);
+}
+
+function countRequest(params: JsonObject, call: OperationCall): JsonObject {
+  if (isClaude(call.model)) {
+    // The body is checked like one that is to be run, and running asks for a limit; it does not change the count.
+    const body = JSON.stringify({ max_tokens: 1, ...claudeBody(params, call) });
+    return { input: { invokeModel: { body: Buffer.from(body).toString('base64') } } };
+  }
+  const { messages, system, toolConfig, additionalModelRequestFields } =
+    messagesOverConverse.toProvider?.({ max_tokens: 1, ...params }, call) ?? params;
+  const converse = Object.entries({ messages, system, toolConfig, additionalModelRequestFields });
+  return { input: { converse: Object.fromEntries(converse.filter(([, value]) => value !== undefined)) } };
+}

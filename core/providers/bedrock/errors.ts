@@ -1,0 +1,51 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/http.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { ProviderFault, StreamEvent } from '../../contract/provider.ts';
+import { retryAfterMs } from '../shared/retry-after.ts';
+
+/**
+ * Statuses of exceptions that come inside a stream whose own status was 200
+ * (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html). Unknown ones count as 500.
+ */
+const statusOfException: Readonly<Record<string, number>> = {
+  validationException: 400,
+  accessDeniedException: 403,
+  resourceNotFoundException: 404,
+  modelTimeoutException: 408,
+  modelStreamErrorException: 424,
+  modelErrorException: 424,
+  throttlingException: 429,
+  modelNotReadyException: 429,
+  internalServerException: 500,
+  serviceUnavailableException: 503,
+};
+
+/** The provider's error reply as ours: its message from the body, its kind from the `x-amzn-errortype` header. */
+export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const message = [body?.message, body?.Message].find((text) => typeof text === 'string' && text !== '');
+  return {
+    message: `bedrock error: ${message ?? `status ${status}`}`,
+    type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),
+    param: null,
+    code: null,
+    retryAfterMs: retryAfterMs(headers),
+  };
+}
+
+/** The error an event of a stream stands for; null for events that are none. */
+export function eventFault({ event, data }: StreamEvent): GatewayError | null {
+  if (event === null || !isObject(data) || !(event === 'error' || event.endsWith('Exception'))) return null;
+  const { message } = faultOf(500, data, []);
+  return new GatewayError('upstream_status', {
+    message: message === 'bedrock error: status 500' ? `bedrock error: the stream failed (${event})` : message,
+    status: statusOfException[event] ?? 500,
+    detail: event,
+  });
+}
+
+/** `ValidationException:http://internal.amazon.com/…` and `com.amazon.coral#ValidationException` without what is around. */
+function kindOf(text: unknown): string | null {
+  if (typeof text !== 'string' || text === '') return null;
+  return text.split(':')[0]?.split('#').at(-1) ?? null;
+}

@@ -1,0 +1,23 @@
+import type { ProviderAdapter } from '../../contract/provider.ts';
+import { awsOrigin, regionOf } from '../shared/aws-region.ts';
+import { authHeaders, signCall } from './auth.ts';
+import { chatComplete } from './chat-completions.ts';
+import { complete } from './completions.ts';
+import { messagesCountTokens } from './count-tokens.ts';
+import { embed } from './embeddings.ts';
+import { faultOf } from './errors.ts';
+import { messages } from './messages.ts';
+import { settings } from './settings.ts';
+
+/** Amazon Bedrock. See README.md. */
+export const bedrock: ProviderAdapter = {
+  id: 'bedrock',
+  settings,
+  baseUrl: (given) => awsOrigin('bedrock-runtime', regionOf(given)),
+  headers: authHeaders,
+  sign: signCall,
+  movedBy: ['aws_region'],
+  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
+  operations: { chatComplete, complete, embed, messages, messagesCountTokens },
+  error: faultOf,
+};

@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { claudeTraits } from './claude-models.ts';
+import type { Reasoning } from './reasoning.ts';
+
+/**
+ * Length, sampling and stop texts of a chat call as `inferenceConfig`, as far as the model takes them; what it would refuse is
+ * left out and reported. Temperature goes from 0 to 1 here.
+ */
+export function inferenceConfig(params: JsonObject, reasoning: Reasoning, call: OperationCall): JsonObject {
+  const config: JsonObject = {};
+  if (reasoning.maxTokens !== null) config.maxTokens = reasoning.maxTokens;
+  Object.assign(config, sampling(params, reasoning.thinks, call), stopSequences(params, call));
+  return { ...config, ...(isObject(params.inferenceConfig) ? params.inferenceConfig : {}) };
+}
+
+function sampling(params: JsonObject, thinks: boolean, call: OperationCall): JsonObject {
+  const given: JsonObject = {};
+  if (typeof params.temperature === 'number') given.temperature = Math.min(1, Math.max(0, params.temperature));
+  if (given.temperature !== undefined && given.temperature !== params.temperature) noteOnce(call.adapted, 'temperature');
+  if (typeof params.top_p === 'number') given.topP = params.top_p;
+  const claude = claudeTraits(call.model);
+  if (!claude) return given;
+  const drop = (name: 'temperature' | 'topP', as: string): void => {
+    if (given[name] === undefined) return;
+    // Leaving a default out changes nothing, so it is no loss to report.
+    if (given[name] !== 1) noteOnce(call.dropped, as);
+    delete given[name];
+  };
+  if (!claude.sampling || thinks) drop('temperature', 'temperature');
+  if (!claude.sampling || (thinks && Number(given.topP) < 0.95)) drop('topP', 'top_p');
+  // Newer Claude models refuse the pair.
+  if (given.temperature !== undefined) drop('topP', 'top_p');
+  return given;
+}
+
+/** Stop texts of nothing but white space are refused by the provider. */
+function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
+  const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
+  const usable = asked.filter((text) => typeof text === 'string' && text.trim() !== '');
+  if (usable.length < asked.length) noteOnce(call.dropped, 'stop');
+  return usable.length > 0 ? { stopSequences: usable } : {};
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { makerOf } from './model-id.ts';
+
+/** Parameters that the makers' own formats have and Converse takes in `additionalModelRequestFields`. */
+const fieldsOfMaker: Readonly<Record<string, ReadonlySet<string>>> = {
+  anthropic: new Set(['top_k', 'anthropic_beta', 'output_config', 'context_management', 'container', 'mcp_servers']),
+  // "Include any other fields in additionalModelRequestFields": Bedrock user guide, OpenAI models.
+  openai: new Set(['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity']),
+};
+
+/** Makers of whom nothing is known take `top_k` under its own name; those listed take it under this one. */
+const topKOf: Readonly<Record<string, string>> = { cohere: 'k', ai21: 'topK' };
+
+/** True for a parameter that belongs to the model rather than to the API. */
+export function isModelField(name: string, model: string): boolean {
+  return name === 'top_k' || (fieldsOfMaker[makerOf(model)]?.has(name) ?? false);
+}
+
+/** The parameters of the model's own format, and the beta features of the settings for the one maker that has them. */
+export function modelFields(params: JsonObject, call: OperationCall): JsonObject {
+  const maker = makerOf(call.model);
+  const fields: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (!isModelField(name, call.model) || value === null || value === undefined) continue;
+    if (name !== 'top_k') fields[name] = value;
+    else if (maker === 'amazon') fields.inferenceConfig = { topK: value };
+    else fields[topKOf[maker] ?? 'top_k'] = value;
+  }
+  const betas = maker === 'anthropic' ? betasOf(call.settings.anthropic_beta) : [];
+  return betas.length > 0 && fields.anthropic_beta === undefined ? { ...fields, anthropic_beta: betas } : fields;
+}
+
+/** A comma list of beta features as the list that goes into a body. */
+export function betasOf(text: unknown): string[] {
+  if (typeof text !== 'string') return [];
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}

@@ -1,0 +1,26 @@
+import { badParam } from '../shared/bad-param.ts';
+
+/** Prefixes of cross-region inference profiles: `us.anthropic.claude-…` is served somewhere in the United States. */
+const geographies = /^(global|us-gov|us|eu|apac|au|jp|ca|sa|me|af|il|mx|in|kr|uk)\.(?=[a-z0-9-]+\.)/;
+
+/**
+ * The id of the model itself, without region prefix and without the ARN around it. The id of an ARN that only names a resource
+ * of the account (application inference profiles, provisioned throughput, imported models) says nothing of the model.
+ */
+export function baseModelId(model: string): string {
+  const id = model.startsWith('arn:') ? model.slice(model.lastIndexOf('/') + 1) : model;
+  return id.replace(geographies, '');
+}
+
+/** Maker of the model as its id begins: `anthropic`, `amazon`, `openai`; empty where the id does not tell. */
+export function makerOf(model: string): string {
+  const id = baseModelId(model);
+  const dot = id.indexOf('.');
+  return dot > 0 ? id.slice(0, dot) : '';
+}
+
+/** Path segment of a model id or ARN, `:` and `/` percent-encoded. Throws `bad_request` for what is no id. */
+export function modelSegment(model: string): string {
+  if (model === '' || model === '.' || model === '..') throw badParam('model', 'a model id or ARN is expected');
+  return encodeURIComponent(model);
+}

@@ -1,0 +1,74 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { type ClaudeTraits, claudeTraits } from './claude-models.ts';
+import { baseModelId, makerOf } from './model-id.ts';
+
+/** What a reasoning effort comes to: fields of the model's own, the effort of `outputConfig`, and the room it needs. */
+export interface Reasoning {
+  readonly fields: JsonObject;
+  readonly effort: string | null;
+  readonly maxTokens: number | null;
+  /** True when a Claude thinks, which limits its other parameters. */
+  readonly thinks: boolean;
+}
+
+/** Parts of `max_tokens` that Claude models before 4.6 may think with (data-plane §8.2), and the least they take. */
+const shares: Readonly<Record<string, number>> = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8 };
+const budgetMin = 1_024;
+/** `max_tokens` of a call that asks for a share of it but does not say how much it is. */
+const maxTokensThinking = 16_384;
+
+/** `reasoning_effort` (or a `thinking` of the caller, which wins) in the words of the model's maker. */
+export function reasoningOf(params: JsonObject, maxTokens: number | null, call: OperationCall): Reasoning {
+  const { thinking, reasoning_effort: effort } = params;
+  const idle: Reasoning = { fields: {}, effort: null, maxTokens, thinks: false };
+  const claude = claudeTraits(call.model);
+  if (isObject(thinking)) {
+    if (claude || makerOf(call.model) === '') return { ...idle, fields: { thinking }, thinks: thinking.type !== 'disabled' };
+    noteOnce(call.dropped, 'thinking');
+  }
+  if (typeof effort !== 'string') return idle;
+  if (claude) return claudeReasoning(effort, claude, maxTokens, call);
+  if (effort === 'none') return idle;
+  if (makerOf(call.model) === 'openai') return { ...idle, fields: { reasoning_effort: scaled(effort, call) } };
+  if (/^amazon\.nova-(?!lite|micro|pro|premier)/.test(baseModelId(call.model))) {
+    return { ...idle, fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: scaled(effort, call) } } };
+  }
+  noteOnce(call.dropped, 'reasoning_effort');
+  return idle;
+}
+
+/** The scale of these makers is low, medium, high. */
+function scaled(effort: string, call: OperationCall): string {
+  if (['low', 'medium', 'high'].includes(effort)) return effort;
+  noteOnce(call.adapted, 'reasoning_effort');
+  return effort === 'minimal' ? 'low' : 'high';
+}
+
+function claudeReasoning(effort: string, traits: ClaudeTraits, maxTokens: number | null, call: OperationCall): Reasoning {
+  const idle: Reasoning = { fields: {}, effort: null, maxTokens, thinks: false };
+  const { thinking: kind, off } = traits;
+  if (effort === 'none') {
+    if (off === 'omit') return idle;
+    if (off !== 'never') return { ...idle, fields: { thinking: { type: off } } };
+    noteOnce(call.adapted, 'reasoning_effort');
+    return { ...idle, effort: 'low' };
+  }
+  if (kind === 'adaptive') {
+    const taken = effort === 'minimal' ? 'low' : effort;
+    if (taken !== effort) noteOnce(call.adapted, 'reasoning_effort');
+    // Only callers that are not strict get to see thoughts, and these models show them only when asked.
+    const thinking = call.strict ? { type: 'adaptive' } : { type: 'adaptive', display: 'summarized' };
+    return { ...idle, fields: { thinking }, effort: taken, thinks: true };
+  }
+  const room = maxTokens ?? maxTokensThinking;
+  if (kind === 'none' || room <= budgetMin) {
+    noteOnce(call.dropped, 'reasoning_effort');
+    return idle;
+  }
+  const share = shares[effort] ?? shares.high;
+  if (!(effort in shares)) noteOnce(call.adapted, 'reasoning_effort');
+  const budget = Math.max(budgetMin, Math.floor(room * (share as number)));
+  return { fields: { thinking: { type: 'enabled', budget_tokens: budget } }, effort: null, maxTokens: room, thinks: true };
+}

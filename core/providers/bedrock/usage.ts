@@ -1,0 +1,54 @@
+import type { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { StreamReader } from '../../contract/provider.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
+import { tokenCount } from '../shared/chat-usage.ts';
+import { eventFault } from './errors.ts';
+
+/** Tokens of a plain Converse reply; null when it carries no `usage`. */
+export function usageOfReply(reply: JsonObject): Usage | null {
+  return isObject(reply.usage) ? usageOf(reply.usage) : null;
+}
+
+/** The provider's counts as ours. `inputTokens` leaves both cache counts out; thoughts are part of `outputTokens`, uncounted. */
+export function usageOf(counts: JsonObject): Usage {
+  return {
+    ...emptyUsage(),
+    inputTokens: tokenCount(counts.inputTokens),
+    cacheReadTokens: tokenCount(counts.cacheReadInputTokens),
+    cacheWriteTokens: tokenCount(counts.cacheWriteInputTokens),
+    outputTokens: tokenCount(counts.outputTokens),
+    raw: counts,
+  };
+}
+
+/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
+  return {
+    prompt_tokens: inputTokens + cacheReadTokens + cacheWriteTokens,
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens(usage),
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
+    ...(strict ? {} : { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens }),
+  };
+}
+
+/** Reads a Converse stream: its end from `messageStop`, counts from the `metadata` that follows it. */
+export function converseStreamReader(): StreamReader {
+  let usage: Usage | null = null;
+  let complete = false;
+  let fault: GatewayError | null = null;
+  return {
+    push(item) {
+      const { event, data } = item;
+      if (!isObject(data)) return;
+      if (event === 'metadata') usage = usageOfReply(data) ?? usage;
+      else if (event === 'messageStop') complete = true;
+      else fault = eventFault(item) ?? fault;
+    },
+    usage: () => usage,
+    complete: () => complete,
+    error: () => fault,
+  };
+}

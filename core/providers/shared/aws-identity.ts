@@ -1,0 +1,76 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isPromise, type Maybe } from '../../contract/json.ts';
+import type { Credentials, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { Secret } from '../../contract/secret.ts';
+import { assumeRole } from './aws-assume-role.ts';
+import { machineIdentity } from './aws-machine-identity.ts';
+import { regionOf } from './aws-region.ts';
+import type { AwsIdentity } from './aws-sign.ts';
+import { createTokenCache, type Token, type TokenCache, tokenKey } from './token-cache.ts';
+
+export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
+
+/** Borrowed identities by what they were borrowed with, per running gateway and per who may borrow the machine's. */
+const loans = new WeakMap<SignServices, TokenCache<Loan>>();
+
+interface Loan extends Token {
+  readonly identity: AwsIdentity;
+}
+
+/** `aws_auth_type`, or what the credentials at hand are good for where it is not set. */
+export function authTypeOf(settings: ProviderSettings, credentials: Credentials): AwsAuthType {
+  const { aws_auth_type: type } = settings;
+  if (typeof type === 'string') return type as AwsAuthType;
+  if (credentials.aws_access_key_id) return settings.aws_role_arn ? 'assumedRole' : 'accessKey';
+  return 'apiKey';
+}
+
+/**
+ * Whom to sign as: the given keys, a role assumed with them (or with the machine's own identity where none are given), or the
+ * machine itself. A promise only when somebody has to be asked. Throws GatewayError `invalid_config` naming what is missing,
+ * and `forbidden` where this deployment does not lend the identity of its machine.
+ */
+export function awsIdentity(settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<AwsIdentity> {
+  const type = authTypeOf(settings, credentials);
+  if (type === 'accessKey') return givenKeys(credentials);
+  const region = regionOf(settings);
+  const machine = (): Maybe<AwsIdentity> => lend('machine', services, () => machineIdentity(services, region));
+  if (type === 'serviceRole') return machine();
+  const roleArn = settings.aws_role_arn;
+  if (typeof roleArn !== 'string') throw missing('aws_role_arn');
+  const externalId = typeof settings.aws_external_id === 'string' ? settings.aws_external_id : null;
+  const own = credentials.aws_access_key_id ? givenKeys(credentials) : null;
+  // The secret is part of the key: whoever does not have it must not be served from the cache.
+  const as = own ? [own.accessKeyId, own.secretAccessKey, own.sessionToken ?? ''] : ['machine'];
+  return lend(tokenKey(roleArn, externalId ?? '', region, ...as), services, async () =>
+    assumeRole({ roleArn, externalId, region }, own ?? (await machine()), services),
+  );
+}
+
+function givenKeys(credentials: Credentials): AwsIdentity {
+  const accessKeyId = credentials.aws_access_key_id?.reveal();
+  const secretAccessKey = credentials.aws_secret_access_key?.reveal();
+  if (!accessKeyId) throw missing('aws_access_key_id');
+  if (!secretAccessKey) throw missing('aws_secret_access_key');
+  const sessionToken = credentials.aws_session_token?.reveal() || null;
+  return { accessKeyId, secretAccessKey, sessionToken, expiresAtMs: null };
+}
+
+/** Asked for once and renewed ahead of its end, see the token cache. */
+function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>): Maybe<AwsIdentity> {
+  let cache = loans.get(services);
+  if (!cache) {
+    cache = createTokenCache<Loan>();
+    loans.set(services, cache);
+  }
+  const loan = cache.get(key, services.now(), async () => {
+    const identity = await ask();
+    const expiresAtMs = identity.expiresAtMs ?? Number.MAX_SAFE_INTEGER;
+    return { identity, expiresAtMs, value: new Secret(identity.secretAccessKey) };
+  });
+  return isPromise(loan) ? loan.then(({ identity }) => identity) : loan.identity;
+}
+
+function missing(name: string): GatewayError {
+  return new GatewayError('invalid_config', { message: `${name} is required to sign calls to AWS`, param: name });
+}

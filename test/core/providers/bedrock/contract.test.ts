@@ -1,0 +1,25 @@
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import { isObject } from '../../../../core/contract/json.ts';
+import { bedrock } from '../../../../core/providers/bedrock/index.ts';
+import { providerContractSuite } from '../contract-suite.ts';
+
+providerContractSuite(bedrock, {
+  settings: { aws_region: 'us-east-1', aws_auth_type: 'apiKey' },
+  finishReasons: {
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    tool_use: 'tool_calls',
+    guardrail_intervened: 'content_filter',
+    content_filtered: 'content_filter',
+    malformed_tool_use: 'stop',
+  },
+  // CountTokens holds the body of the call it counts for in base64.
+  unwrap: (operation, body) => (operation === 'messagesCountTokens' ? countedBody(body) : body),
+});
+
+function countedBody({ input }: JsonObject): JsonObject {
+  const invoked = isObject(input) && isObject(input.invokeModel) ? input.invokeModel.body : '';
+  return JSON.parse(Buffer.from(String(invoked), 'base64').toString('utf8')) as JsonObject;
+}
