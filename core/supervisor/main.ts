@@ -11,6 +11,7 @@ import { exitCodes } from '../contract/process-messages.ts';
 import { createLog } from '../telemetry/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { helpText } from './help-text.ts';
+import { holdDataDir } from './hold-data-dir.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { startSupervisor } from './supervisor.ts';
 
@@ -33,6 +34,8 @@ async function main(): Promise<number> {
   }
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
+  const hold = await holdDataDir(settings);
+  if (hold.fault !== null) return refuse([hold.fault], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, name: 'supervisor' });
   const supervisor = startSupervisor({
@@ -49,6 +52,7 @@ async function main(): Promise<number> {
   });
   onStopSignals(process, () => performance.now(), supervisor.stop, supervisor.kill);
   const code = await supervisor.ended;
+  hold.release();
   log.flush();
   return code;
 }

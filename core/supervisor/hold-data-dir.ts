@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../config/settings.ts';
+
+/** What holds a data directory; `release` is safe to call twice. */
+export type DataDirHold = { readonly fault: string } | { readonly fault: null; release(): void };
+
+/** How long a run that is just ending is waited for. */
+const waitMsDefault = 2000;
+const pauseMs = 50;
+
+/**
+ * Takes DATA_DIR for this process: two services in one folder would ship, and then delete, each other's records. Gateways and
+ * control plane of one machine may share it as two services. A mark left by a process that is gone is taken over. `fault` is a
+ * line for whoever started it. Throws what the file system throws.
+ */
+export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
+  const parts = settings.role === 'all' ? ['control-plane', 'gateway'] : [settings.role];
+  const mine = `${process.pid} ${startedAt(process.pid)}`;
+  const held: string[] = [];
+  const release = (): void => {
+    for (const file of held.splice(0)) if (contentOf(file) === mine) rmSync(file, { force: true });
+  };
+  const deadlineMs = performance.now() + waitMs;
+  for (const file of parts.map((part) => join(settings.dataDir, `${part}.running`))) {
+    while (!create(file, mine)) {
+      const holder = contentOf(file);
+      if (!isAlive(holder)) {
+        rmSync(file, { force: true });
+      } else if (performance.now() > deadlineMs) {
+        release();
+        const pid = holder.split(' ')[0];
+        return { fault: `DATA_DIR: got "${settings.dataDir}", expected a folder of its own, but process ${pid} works in it` };
+      } else {
+        await sleep(pauseMs);
+      }
+    }
+    held.push(file);
+  }
+  return { fault: null, release };
+}
+
+function create(file: string, content: string): boolean {
+  try {
+    writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function isAlive(holder: string): boolean {
+  const [pidText, started] = holder.split(' ');
+  const pid = Number(pidText);
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  // Process ids are used again: the same number with another start time is another process.
+  return started === startedAt(pid);
+}
+
+/** Start time of a process in clock ticks since boot, where the system tells (Linux: proc(5), field 22); else `-`. */
+function startedAt(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
+  } catch {
+    return '-';
+  }
+}

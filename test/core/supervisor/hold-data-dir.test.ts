@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type DataDirHold, holdDataDir } from '../../../core/supervisor/hold-data-dir.ts';
+
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'svc-hold-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true }));
+
+const release = (hold: DataDirHold) => hold.fault === null && hold.release();
+
+/** Another process that holds the folder until it is killed. */
+async function holder(role: string) {
+  const module = join(import.meta.dirname, '../../../core/supervisor/hold-data-dir.ts');
+  const code = `const { holdDataDir } = await import(${JSON.stringify(module)});
+    await holdDataDir({ dataDir: ${JSON.stringify(dataDir)}, role: '${role}' });
+    console.log('held'); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+it('refuses a folder in which another service works, naming its process, and takes it over when that one was killed', async () => {
+  const other = await holder('all');
+  const refused = await holdDataDir({ dataDir, role: 'all' }, 100);
+  expect(refused.fault).toContain(`DATA_DIR: got "${dataDir}"`);
+  expect(refused.fault).toContain(`process ${other.pid} `);
+  other.kill('SIGKILL');
+  await once(other, 'exit');
+  const hold = await holdDataDir({ dataDir, role: 'all' }, 0);
+  expect(hold.fault).toBeNull();
+  release(hold);
+  expect(readdirSync(dataDir)).toEqual([]);
+});
+
+it('waits for a run that is just ending', async () => {
+  const other = await holder('gateway');
+  const waiting = holdDataDir({ dataDir, role: 'gateway' });
+  other.kill('SIGKILL');
+  const hold = await waiting;
+  expect(hold.fault).toBeNull();
+  release(hold);
+});
+
+it('lets the gateways and the control plane of one machine share it as two services, and nobody beside them', async () => {
+  const gateways = await holder('gateway');
+  const hold = await holdDataDir({ dataDir, role: 'control-plane' }, 0);
+  expect(hold.fault).toBeNull();
+  release(hold);
+  expect((await holdDataDir({ dataDir, role: 'all' }, 0)).fault).toContain(`process ${gateways.pid} `);
+  gateways.kill('SIGKILL');
+});
+
+it('does not take another process with the same number for the one that left its mark', async () => {
+  writeFileSync(join(dataDir, 'gateway.running'), `${process.ppid} 1`);
+  const hold = await holdDataDir({ dataDir, role: 'gateway' }, 0);
+  expect(hold.fault).toBeNull();
+  release(hold);
+});
