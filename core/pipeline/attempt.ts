@@ -52,6 +52,8 @@ export interface AttemptOptions {
   readonly clock: Clock;
   /** True when a reply of this status will be sent whatever it is: no retry and no other target is left for it. */
   isFinal(status: number): boolean;
+  /** The client left while this try was under way; called before anything else hears of it. */
+  onLeft(): void;
 }
 
 /** Sends one call and follows its reply: streamed on, piped through, or read whole, as the route and the plan ask. */
@@ -107,7 +109,9 @@ class Attempt implements UpstreamHandler {
 
   readonly abort = (): void => {
     this.exchange?.abort();
+    if (this.settled) return;
     this.#readUsage();
+    this.#options.onLeft();
     this.#settle({ kind: 'error', error: new GatewayError('client_closed') });
   };
 

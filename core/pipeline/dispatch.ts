@@ -51,10 +51,12 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       const isLastTry = tries >= (target.retry?.attempts ?? 0);
       ctx.retryAttemptCount = tries;
       const begun: number = dispatcher.services.clock.elapsed();
-      answer = await tryTarget(ctx, sink, target, resolved, isLastTry, dispatcher);
+      answer = await tryTarget(ctx, sink, target, resolved, isLastTry, begun, dispatcher);
+      // The record of a client that left is written already, with the try that was under way.
+      if (ctx.aborted) return answer;
       last = resultOf(answer, target, resolved, dispatcher.services.clock, begun);
       ctx.attempts.push(last);
-      if (ctx.aborted || answer.kind === 'streamed' || answer.kind === 'replaced' || ctx.bodyTaken) return answer;
+      if (answer.kind === 'streamed' || answer.kind === 'replaced' || ctx.bodyTaken) return answer;
       if (!canRetry(target.retry, last)) break;
       if (isLastTry) {
         ctx.retryAttemptCount = -1;
@@ -116,6 +118,7 @@ async function tryTarget(
   target: Target,
   resolved: ResolvedTarget,
   isLastTry: boolean,
+  begun: number,
   dispatcher: Dispatcher,
 ): Promise<Answer> {
   try {
@@ -143,6 +146,7 @@ async function tryTarget(
     return await attempt(ctx, sink, resolved, outgoing, {
       transport,
       clock: services.clock,
+      onLeft: () => void ctx.attempts.push(resultOf(clientClosed(), target, resolved, services.clock, begun)),
       isFinal: (status) => {
         // A body that was streamed is gone: whatever the answer is, there is no second one.
         if (ctx.bodyTaken) return true;

@@ -129,6 +129,7 @@ describe('a streamed call', () => {
     expect(gateway.aborted).toHaveLength(1);
     expect(gateway.records).toHaveLength(1);
     expect(gateway.records[0]).toMatchObject({ outcome: 'aborted', status: 499, errorCode: 'client_closed' });
+    expect(gateway.records[0]?.attempts).toMatchObject([{ providerSlug: 'one', status: 499, errorCode: 'client_closed' }]);
   });
 });
 
