@@ -5,6 +5,7 @@ import type { GatewayError } from '../../core/contract/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../../core/contract/http.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { Plugin, Reply, Services } from '../../core/contract/plugin.ts';
+import type { Credentials } from '../../core/contract/provider.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import { Secret } from '../../core/contract/secret.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
@@ -13,6 +14,7 @@ import { compileChain, mergePlugins } from '../../core/pipeline/compile-plan.ts'
 import { PlanStore } from '../../core/pipeline/plan-store.ts';
 import { createResolver } from '../../core/pipeline/resolve-target.ts';
 import { createHandler, type Handle } from '../../core/pipeline/run.ts';
+import { createTokenFetch } from '../../core/pipeline/token-fetch.ts';
 import { providers } from '../../core/providers/index.ts';
 import { builtInPlugins } from '../../plugins/index.ts';
 
@@ -50,7 +52,13 @@ const pepper = new Uint8Array(32).fill(7);
 
 /** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
 export function createHarness(
-  options: { plugins?: Plugin[]; now?: () => number; random?: () => number; key?: Partial<ApiKeyDocument> } = {},
+  options: {
+    plugins?: Plugin[];
+    now?: () => number;
+    random?: () => number;
+    key?: Partial<ApiKeyDocument>;
+    machineIdentity?: boolean;
+  } = {},
 ): Harness {
   const documents = new Map<string, unknown>();
   const records: RequestRecord[] = [];
@@ -104,6 +112,7 @@ export function createHarness(
     newSlot: () => slots++,
     plans: undefined as never,
     apiKeyPepper: pepper,
+    countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
     isProvider: (id) => providers.has(id),
     checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
   };
@@ -134,6 +143,14 @@ export function createHarness(
     },
     close: async () => {},
   };
+  const tokenFetch = {
+    transport,
+    now: services.clock.now,
+    parseUrl(text: string) {
+      const url = new URL(text);
+      return { origin: url.origin, path: url.pathname + url.search };
+    },
+  };
   const handle = createHandler({
     chain,
     plans,
@@ -150,11 +167,12 @@ export function createHarness(
     dispatcher: {
       transport,
       services,
-      sign: { fetch: () => Promise.reject(new Error('no token endpoint here')), now: Date.now },
+      sign: createTokenFetch(tokenFetch),
+      signStored: createTokenFetch({ ...tokenFetch, machineIdentity: options.machineIdentity ?? false }),
       resolve: createResolver({
         providers,
         documents: services.documents,
-        openSecrets: () => ({ api_key: new Secret('sk-stored') }),
+        openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
         parseBaseUrl: (url) => {
           const parsed = new URL(url);
           return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
@@ -196,6 +214,12 @@ export function createHarness(
       return sink;
     },
   };
+}
+
+/** The harness keeps secrets as plain JSON: `{"api_key":"…"}`. */
+function secretsOf(json: string): Credentials {
+  const given = JSON.parse(json) as Record<string, string>;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, new Secret(value)]));
 }
 
 export function providerDocument(slug: string, provider: string): ProviderDocument {

@@ -39,8 +39,9 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
   if (path.startsWith('/openai/')) return root(settings) === '' ? path.slice('/openai'.length) : path;
   if (path.startsWith('/deployments/')) return root(settings) + path;
   const place = proxyPlace(settings);
-  if (isVersionFree(place)) return `${root(settings)}${v1(settings)}${path}`;
-  const deployment = ofDeployments.test(path) ? `/deployments/${encodeURIComponent(place.deployment)}` : '';
+  const ofDeployment = ofDeployments.test(path);
+  if (isVersionFree(place) || (ofDeployment && place.deployment === '')) return `${root(settings)}${v1(settings)}${path}`;
+  const deployment = ofDeployment ? `/deployments/${encodeURIComponent(place.deployment)}` : '';
   return `${root(settings)}${deployment}${path}`;
 }
 
@@ -52,12 +53,12 @@ export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): v
   call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${place.apiVersion}`;
 }
 
-/** No body was read, so no model is known: the default deployment has to do, and without one the version-free API. */
+/** No body was read, so no model is known: the default deployment has to do, if there is one. */
 function proxyPlace(settings: ProviderSettings): Place {
   try {
     return placeOf(settings, '');
   } catch {
-    return { deployment: '', apiVersion: 'v1' };
+    return { deployment: '', apiVersion: typeof settings.azure_api_version === 'string' ? settings.azure_api_version : 'v1' };
   }
 }
 

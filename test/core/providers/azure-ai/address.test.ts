@@ -1,0 +1,114 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { OperationName, OutgoingCall } from '../../../../core/contract/provider.ts';
+import { Secret } from '../../../../core/contract/secret.ts';
+import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
+import { callOf } from '../contract-suite.ts';
+
+function urlOf(given: JsonObject, model: string, name: OperationName = 'chatComplete'): string {
+  const settings = v.parse(azureAi.settings, given);
+  return `${azureAi.baseUrl(settings)}${azureAi.operations[name]?.path(callOf({ model }, {}, settings))}`;
+}
+
+const host = 'https://r.services.ai.azure.com';
+const dated = { azure_api_version: '2024-05-01-preview' };
+
+describe('the address of azure-ai', () => {
+  it.each([
+    [{ azure_foundry_url: host }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: `${host}/` }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: `${host}/openai/v1/` }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: `${host}/anthropic` }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: `${host}/api/projects/p` }, `${host}/openai/v1/chat/completions`],
+    [{ azure_foundry_url: host, ...dated }, `${host}/models/chat/completions?api-version=2024-05-01-preview`],
+    [{ azure_foundry_url: `${host}/models` }, `${host}/models/chat/completions?api-version=2024-05-01-preview`],
+    [
+      { azure_foundry_url: `${host}/models/chat/completions?api-version=2024-05-01-preview` },
+      `${host}/models/chat/completions?api-version=2024-05-01-preview`,
+    ],
+    [
+      { azure_foundry_url: `${host}/openai/deployments/gpt-4o`, azure_api_version: '2024-10-21' },
+      `${host}/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21`,
+    ],
+    [{ azure_foundry_url: 'https://apim.example.com/ai' }, 'https://apim.example.com/ai/openai/v1/chat/completions'],
+    [
+      { custom_host: 'https://apim.example.com/ai/models' },
+      'https://apim.example.com/ai/models/chat/completions?api-version=2024-05-01-preview',
+    ],
+    [
+      { azure_deployment_type: 'serverless', azure_deployment_name: 'Mistral-Large', azure_region: 'eastus' },
+      'https://mistral-large.eastus.models.ai.azure.com/chat/completions?api-version=2024-05-01-preview',
+    ],
+    [
+      { azure_deployment_type: 'managed', azure_endpoint_name: 'mine', azure_region: 'eastus' },
+      'https://mine.eastus.inference.ml.azure.com/score/chat/completions?api-version=2024-05-01-preview',
+    ],
+  ] as const)('of %j', (given, url) => {
+    const custom = 'custom_host' in given ? given.custom_host : null;
+    const settings = v.parse(azureAi.settings, given);
+    const path = azureAi.operations.chatComplete?.path(callOf({ model: 'Phi-4' }, {}, settings));
+    expect(`${custom ?? azureAi.baseUrl(settings)}${path}`).toBe(url);
+  });
+
+  it.each([host, `${host}/models`, `${host}/openai/v1`, `${host}/anthropic/v1`, `${host}/anthropic/v1/messages`])(
+    'of a Claude model is that of the Messages API, wherever %s points',
+    (url) => {
+      expect(urlOf({ azure_foundry_url: url }, 'claude-sonnet-4-5')).toBe(`${host}/anthropic/v1/messages`);
+      expect(urlOf({ azure_foundry_url: url, azure_deployment_name: 'my-claude' }, 'any', 'messages')).toBe(
+        `${host}/anthropic/v1/messages`,
+      );
+    },
+  );
+
+  it('needs a resource or the parts of an endpoint, and names what is missing', () => {
+    expect(() => urlOf({}, 'm')).toThrow(/azure_foundry_url/);
+    expect(() => urlOf({ azure_deployment_type: 'serverless', azure_deployment_name: 'a' }, 'm')).toThrow(/azure_region/);
+    expect(() => urlOf({ azure_deployment_type: 'managed', azure_region: 'a' }, 'm')).toThrow(/azure_endpoint_name/);
+    const dotted = { azure_deployment_type: 'serverless', azure_deployment_name: 'a.evil', azure_region: 'x' };
+    expect(() => urlOf(dotted, 'm')).toThrow(/azure_deployment_name/);
+  });
+});
+
+describe('headers of azure-ai', () => {
+  const key = { api_key: new Secret('k') };
+  const signed = (given: JsonObject, path: string) => {
+    const settings = v.parse(azureAi.settings, given);
+    const call: OutgoingCall = { method: 'POST', origin: host, path, headers: [...azureAi.headers(settings, key)], body: null };
+    void azureAi.sign?.(call, settings, key, { fetch: () => Promise.reject(new Error('no tokens')), now: () => 0 });
+    return call.headers;
+  };
+
+  it('carry the key under the name each API knows', () => {
+    expect(signed({ azure_foundry_url: host }, '/openai/v1/chat/completions')).toEqual(['api-key', 'k']);
+    expect(signed({ azure_foundry_url: host }, '/anthropic/v1/messages')).toEqual([
+      'x-api-key',
+      'k',
+      'anthropic-version',
+      '2023-06-01',
+    ]);
+    expect(signed({ azure_foundry_url: 'https://m.eastus.models.ai.azure.com' }, '/chat/completions?api-version=x')).toEqual([
+      'authorization',
+      'Bearer k',
+      'extra-parameters',
+      'drop',
+    ]);
+  });
+
+  it('say what becomes of unknown parameters, and which deployment of an endpoint is meant', () => {
+    const managed = {
+      azure_deployment_type: 'managed',
+      azure_endpoint_name: 'mine',
+      azure_region: 'eastus',
+      azure_deployment_name: 'blue',
+    };
+    expect(signed({ ...managed, azure_extra_parameters: 'pass-through' }, '/score/chat/completions?api-version=x')).toEqual([
+      'authorization',
+      'Bearer k',
+      'extra-parameters',
+      'pass-through',
+      'azureml-model-deployment',
+      'blue',
+    ]);
+  });
+});
