@@ -1,11 +1,11 @@
 import type { LookupAddress } from 'node:dns';
 import { readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { isIP, type LookupFunction, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
-import { internalTenant, type UpstreamTransport } from '../../../core/contract/upstream.ts';
+import { internalTenant, metadataTenant, type UpstreamTransport } from '../../../core/contract/upstream.ts';
 import type { Resolve } from '../../../core/upstream/connector.ts';
 import { createTransport, type TransportOptions } from '../../../core/upstream/transport.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -270,3 +270,68 @@ function spyingOn(connected: string[]): typeof buildConnector {
 function serverNameOf(socket: Socket | undefined): string | false | null {
   return socket instanceof TLSSocket ? ((socket as TLSSocket & { servername?: string | false }).servername ?? null) : null;
 }
+
+describe('the metadata tenant', () => {
+  /** Records where sockets would go and opens none of them. */
+  const dialling = () => {
+    const dialled: string[] = [];
+    const dial: typeof buildConnector = (options) => {
+      return ((target: buildConnector.Options, callback: buildConnector.Callback) => {
+        const lookup = (options as { lookup?: LookupFunction }).lookup;
+        const fail = (error: Error | null, address: string) => {
+          dialled.push(error === null ? address : `refused ${(error as { code?: string }).code}`);
+          callback(error ?? Object.assign(new Error('no network in this test'), { code: 'ENETUNREACH' }), null);
+        };
+        if (isIP(target.hostname) !== 0) setImmediate(() => fail(null, target.hostname));
+        else lookup?.(target.hostname, {}, (error, address) => fail(error, String(address)));
+        return new Socket();
+      }) as unknown as buildConnector.connector;
+    };
+    return { dial, dialled };
+  };
+  const call = { tenant: metadataTenant, path: '/latest' };
+
+  it('reaches nothing unless the machine lends its identity', async () => {
+    const { dial, dialled } = dialling();
+    const transport = transportWith({ dial });
+    await expect(send(transport, { ...call, origin: 'http://169.254.169.254' }).error).resolves.toMatchObject({
+      code: 'forbidden',
+    });
+    expect(dialled).toEqual([]);
+  });
+
+  it('reaches the metadata services, and no other address', async () => {
+    const { dial, dialled } = dialling();
+    const { resolve } = answering(['169.254.169.254']);
+    const transport = transportWith({ dial, resolve, machineIdentity: true });
+    for (const origin of ['http://169.254.169.254', 'http://169.254.170.2', 'http://metadata.google.internal']) {
+      await expect(send(transport, { ...call, origin }).error).resolves.toMatchObject({ code: 'upstream_connect' });
+    }
+    expect(dialled).toEqual(['169.254.169.254', '169.254.170.2', '169.254.169.254']);
+    for (const origin of [
+      'http://127.0.0.1',
+      'https://example.com',
+      'http://169.254.169.254:81',
+      `http://127.0.0.1:${upstream.port}`,
+    ]) {
+      await expect(send(transport, { ...call, origin }).error).resolves.toMatchObject({ code: 'forbidden' });
+    }
+    expect(dialled).toHaveLength(3);
+  });
+
+  it('is not led elsewhere by a resolver that lies', async () => {
+    const { dial, dialled } = dialling();
+    const { resolve } = answering(['127.0.0.1']);
+    const transport = transportWith({ dial, resolve, machineIdentity: true });
+    await expect(send(transport, { ...call, origin: 'http://metadata.google.internal' }).error).resolves.toMatchObject(refused);
+    expect(dialled).toEqual(['refused invalid_custom_host']);
+  });
+
+  it('shares its rights with nobody', async () => {
+    const transport = transportWith({ machineIdentity: true, trusted: parseTrustedHosts(['127.0.0.1']) });
+    for (const tenant of ['tenant-a', internalTenant, 'svc-tokens']) {
+      const sent = send(transport, { ...call, tenant, origin: 'http://169.254.169.254' });
+      await expect(sent.error).resolves.toMatchObject(refused);
+    }
+  });
+});
