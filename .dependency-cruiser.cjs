@@ -44,6 +44,7 @@ module.exports = {
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),
     library('undici-in-upstream-only', 'undici', '^core/upstream/'),
     library('nats-at-the-bus-only', '@nats-io/.*', '^(core/snapshot|admin/publish)/'),
+    library('piscina-in-workers-only', 'piscina', '^workers/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
   ],
   options: {

@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
 import { toRecord } from '../plugins/record/index.ts';
+import { createWorkerPool } from '../workers/pool.ts';
 import { RequestContext } from './contract/context.ts';
 import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
 import { GatewayError } from './contract/errors.ts';
@@ -97,6 +98,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   };
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
 
+  const workers = createWorkerPool();
   let slots = 0;
   const services: Services = {
     documents: snapshot.documents,
@@ -109,6 +111,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     // Set below: plugins are compiled with their services, and plans from the plugins.
     plans: undefined as unknown as PlanStore,
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
+    countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
     isProvider: (id) => providers.has(id),
     checkCustomHost(url) {
       const check = checkOutboundUrl(url, { trusted });
@@ -195,6 +198,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await spool.close(lastShipmentMs);
       await snapshot.close();
       peer.close();
+      await workers.close();
       await transport.close();
     },
   };

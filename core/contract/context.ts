@@ -103,6 +103,8 @@ export class RequestContext {
   cacheStatus: string | null = null;
   usage: Usage | null = null;
   firstByteAtMs: number | null = null;
+  /** Events of a shaped stream that came from the provider. */
+  streamEvents = 0;
   requestBytes = 0;
   replyBytes = 0;
   /** Headers plugins add to the reply. */

@@ -98,6 +98,8 @@ export interface Services {
   readonly plans: PlanSource;
   /** SHA-256 keyed pepper for key digests. */
   readonly apiKeyPepper: Uint8Array;
+  /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
+  countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
   readonly isProvider: (id: string) => boolean;
   /** Checks a caller's custom host by the rules of security §4 as far as its text goes; the message says what is wrong, null = fine. */
   readonly checkCustomHost: (url: string) => string | null;

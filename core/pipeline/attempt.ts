@@ -225,6 +225,7 @@ class Attempt implements UpstreamHandler {
         owed = '';
       }
       this.#ctx.usage = this.#reader.usage();
+      this.#ctx.streamEvents = this.#events.count;
     }
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {

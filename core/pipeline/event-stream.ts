@@ -16,6 +16,8 @@ export class EventStream {
   readonly #parser: EventSourceParser;
   readonly #text = new TextDecoder('utf-8');
   readonly #frames: StreamDecoder | null;
+  /** Events seen so far. */
+  count = 0;
   #rest = '';
   /** Text that goes to the client, null while the frame at hand has held no event. */
   #out: string | null = null;
@@ -82,6 +84,7 @@ export class EventStream {
   }
 
   #take(event: StreamEvent): void {
+    this.count++;
     this.#reader.push(event);
     if (!this.#translator) return;
     const translated = this.#translator.push(event);

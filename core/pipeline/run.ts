@@ -7,6 +7,7 @@ import type { Answer, StreamedAnswer } from './attempt.ts';
 import type { Chain } from './compile-plan.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
+import { estimateUsage } from './estimate-usage.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import type { PlanStore } from './plan-store.ts';
 import { readParams } from './read-body.ts';
@@ -131,6 +132,9 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
         if (passed === null) break;
         body = passed;
       }
+      if (answer.error === null && mustEstimate(ctx))
+        ctx.usage = await estimateUsage(ctx, options.services, ctx.stream ? null : answer.body);
+      if (ctx.aborted) return;
       addGatewayHeaders(ctx, answer.headers, answer.call);
       complete(
         options,
@@ -144,8 +148,14 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
   }
 }
 
-function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): void {
+/** True when the provider did not count the tokens of a reply that was made of tokens. */
+function mustEstimate(ctx: RequestContext): boolean {
+  return ctx.usage === null && ctx.params !== null && ctx.endpoint?.operation !== 'messagesCountTokens';
+}
+
+async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
   if (!answer.error) {
+    if (mustEstimate(ctx)) ctx.usage = await estimateUsage(ctx, options.services, null);
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }

@@ -305,3 +305,39 @@ describe('what bad input gets', () => {
     expect(reply.status).toBe(503);
   });
 });
+
+describe('a provider that counts no tokens', () => {
+  const { usage: _usage, ...uncounted } = chatReply('four words were said');
+  const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'one two three' }] };
+
+  it('has its plain reply estimated, and marked so', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, uncounted));
+    const reply = await gateway.send({ body });
+    expect(reply.json).toEqual(uncounted);
+    expect(gateway.records[0]).toMatchObject({ inputTokens: 3, outputTokens: 4, usageEstimated: true });
+  });
+
+  it('has its stream estimated by its events', async () => {
+    const gateway = createHarness();
+    gateway.script((_call, handler) => {
+      handler.onHead(200, ['content-type', 'text/event-stream']);
+      for (const word of ['a', 'b', 'c']) {
+        handler.onData(
+          Buffer.from(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: word }, finish_reason: null }] })}\n\n`),
+        );
+      }
+      handler.onData(Buffer.from('data: [DONE]\n\n'));
+      handler.onEnd();
+    });
+    await gateway.send({ body: { ...body, stream: true } });
+    expect(gateway.records[0]).toMatchObject({ outcome: 'success', inputTokens: 3, usageEstimated: true });
+    expect(gateway.records[0]?.outputTokens).toBeGreaterThanOrEqual(3);
+  });
+
+  it('is not asked again for a call that was counted', async () => {
+    const gateway = createHarness();
+    await gateway.send({ body });
+    expect(gateway.records[0]).toMatchObject({ usageEstimated: false });
+  });
+});
