@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * The transport-free shapes between the HTTP edge and the pipeline. Only `core/http` knows what stands behind them,
  * so tests drive the true pipeline without a port.
@@ -77,4 +79,11 @@ export interface ReplySink {
 export function findHeader(headers: HeaderList, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
   return undefined;
+}
+
+/** A header value as its sender meant it: UTF-8 where its bytes are that, else the latin1 text it is (RFC 9110 §5.5). */
+export function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }

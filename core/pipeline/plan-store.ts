@@ -4,6 +4,7 @@ import type { RequestContext } from '../contract/context.ts';
 import type { ConfigDocument } from '../contract/documents.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { configLimits, type GatewayConfig, parseGatewayConfig } from '../contract/gateway-config.ts';
+import { headerText } from '../contract/http.ts';
 import type { Plan } from '../contract/plan.ts';
 import type { PlanSource, Services } from '../contract/plugin.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
@@ -66,7 +67,7 @@ export class PlanStore implements PlanSource {
     if (known) return known;
     let parsed: unknown;
     try {
-      parsed = JSON.parse(text);
+      parsed = JSON.parse(headerText(text));
     } catch {
       throw new GatewayError('invalid_config', {
         message: 'Invalid config passed. You need to pass a valid json or the slug of a saved config (pc-…)',

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
+import { headerText } from '../../core/contract/http.ts';
 import { isObject } from '../../core/contract/json.ts';
 
 const valueLengthMax = 128;
@@ -23,7 +24,7 @@ export function readMetadata(ctx: RequestContext): Readonly<Record<string, strin
 function parseMetadata(header: string): Record<string, string> {
   let value: unknown;
   try {
-    value = JSON.parse(header);
+    value = JSON.parse(headerText(header));
   } catch {
     throw fault('it must be a JSON object');
   }
