@@ -41,7 +41,7 @@ async function signAs(
 /** Models are run at `bedrock-runtime`; everything else about them (lists, jobs, profiles) is asked of other hosts. */
 function originOf(path: string, settings: ProviderSettings): string {
   const region = regionOf(settings);
-  if (/^\/(model|guardrail|async-invoke)\//.test(path) || path === '/async-invoke') return awsOrigin('bedrock-runtime', region);
+  if (/^\/(model|guardrail|async-invoke)([/?]|$)/.test(path)) return awsOrigin('bedrock-runtime', region);
   if (/^\/(rerank|knowledgebases|retrieveAndGenerate)/.test(path)) return awsOrigin('bedrock-agent-runtime', region);
   return awsOrigin('bedrock', region);
 }

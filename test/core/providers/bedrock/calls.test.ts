@@ -1,0 +1,253 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../core/contract/errors.ts';
+import { findHeader } from '../../../../core/contract/http.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { UpstreamCall } from '../../../../core/contract/upstream.ts';
+import { awsSigned } from '../../../../core/providers/shared/aws-sign.ts';
+import {
+  answer,
+  chatReply,
+  createHarness,
+  type FakeRequest,
+  type Harness,
+  providerDocument,
+  type Script,
+  workspaceId,
+} from '../../../support/pipeline-harness.ts';
+import { eventsOfText } from '../event-stream-text.ts';
+import { chunkFrames, converseFrames } from './frames.ts';
+
+const fixtures = join(import.meta.dirname, 'fixtures');
+const chunksOf = (name: string) => eventsOfText(readFileSync(join(fixtures, `${name}.chunks.txt`), 'utf8'));
+const chat = JSON.parse(readFileSync(join(fixtures, 'chat-a-text.json'), 'utf8'));
+const model = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
+const signing = {
+  provider: 'bedrock',
+  aws_region: 'eu-central-1',
+  aws_access_key_id: 'AKIDEXAMPLE',
+  aws_secret_access_key: 'sk',
+};
+
+/** A reply in frames, cut into pieces of this many bytes. */
+function framed(bytes: Buffer, size = 50): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'application/vnd.amazon.eventstream']);
+    for (let at = 0; at < bytes.length; at += size) handler.onData(bytes.subarray(at, at + size));
+    handler.onEnd();
+  };
+}
+
+function send(harness: Harness, body: JsonObject, request: Partial<FakeRequest> = {}, config: JsonObject = signing) {
+  harness.addConfig('aws', config);
+  return harness.send({ headers: { 'x-svc-config': 'aws' }, body, ...request });
+}
+
+const question = { model, max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] };
+
+describe('a call to Bedrock', () => {
+  it('leaves signed for its region, path and body', async () => {
+    const harness = createHarness();
+    harness.script(answer(200, chat.providerReply));
+    const reply = await send(harness, question);
+    expect(reply.status).toBe(200);
+    expect(reply.json).toMatchObject({ model, provider: 'bedrock', choices: [{ message: { content: 'Hello there!' } }] });
+    const [call] = harness.calls as [UpstreamCall];
+    expect([call.method, call.origin, call.path]).toEqual([
+      'POST',
+      'https://bedrock-runtime.eu-central-1.amazonaws.com',
+      '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse',
+    ]);
+    expect(await signatureOf(call)).toBe(findHeader(call.headers, 'authorization'));
+    expect(findHeader(call.headers, 'authorization')).toContain(
+      '/eu-central-1/bedrock/aws4_request, SignedHeaders=content-type;host;',
+    );
+    expect(harness.records).toMatchObject([{ provider: 'bedrock', inputTokens: 14, outputTokens: 6 }]);
+  });
+
+  it('names an ARN as one segment of its path', async () => {
+    const harness = createHarness();
+    harness.script(answer(200, chat.providerReply));
+    const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
+    await send(harness, { ...question, model: arn });
+    const path = `/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/converse`;
+    expect(harness.calls[0]?.path).toBe(path);
+    expect(await signatureOf(harness.calls[0] as UpstreamCall)).toBe(
+      findHeader(harness.calls[0]?.headers ?? [], 'authorization'),
+    );
+  });
+
+  it.each(['', '.', '..'])('is refused for the model "%s"', async (name) => {
+    const harness = createHarness();
+    expect((await send(harness, { ...question, model: name })).status).toBe(400);
+    expect(harness.calls).toEqual([]);
+  });
+
+  it('carries the key of a stored provider as a bearer, and is not signed', async () => {
+    const harness = createHarness();
+    const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
+    harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
+    harness.script(answer(200, chat.providerReply));
+    expect((await harness.send({ body: { ...question, model: `@aws/${model}` } })).status).toBe(200);
+    const [call] = harness.calls as [UpstreamCall];
+    expect(call.origin).toBe('https://bedrock-runtime.us-west-2.amazonaws.com');
+    expect(findHeader(call.headers, 'authorization')).toBe('Bearer sk-stored');
+    expect(findHeader(call.headers, 'x-amz-date')).toBe(undefined);
+  });
+
+  it('goes to the region a request asks for, but never as somebody else', async () => {
+    const harness = createHarness();
+    const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
+    harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
+    harness.script(answer(200, chat.providerReply));
+    const body = { ...question, model: `@aws/${model}` };
+    expect((await harness.send({ body, headers: { 'x-svc-aws-region': 'eu-west-3' } })).status).toBe(200);
+    expect(harness.calls[0]?.origin).toBe('https://bedrock-runtime.eu-west-3.amazonaws.com');
+    for (const [name, value] of [
+      ['x-svc-aws-region', 'evil.example/x'],
+      ['x-svc-aws-auth-type', 'serviceRole'],
+      ['x-svc-aws-role-arn', 'arn:aws:iam::123456789012:role/other'],
+    ] as const) {
+      expect((await harness.send({ body, headers: { [name]: value } })).status, name).toBe(400);
+    }
+    expect(harness.calls).toHaveLength(1);
+  });
+
+  it('keeps the words and the status of a refusal', async () => {
+    const harness = createHarness();
+    const headers = ['content-type', 'application/json', 'x-amzn-errortype', 'ValidationException:http://internal.amazon.com/'];
+    harness.script(answer(400, { message: 'The provided model identifier is invalid.' }, headers));
+    const reply = await send(harness, question);
+    expect([reply.status, reply.json]).toEqual([
+      400,
+      {
+        error: {
+          message: 'bedrock error: The provided model identifier is invalid.',
+          type: 'ValidationException',
+          param: null,
+          code: null,
+        },
+        provider: 'bedrock',
+      },
+    ]);
+  });
+
+  it('reports what it dropped and adapted', async () => {
+    const harness = createHarness();
+    harness.script(answer(200, chat.providerReply));
+    const reply = await send(harness, { ...question, seed: 1, response_format: { type: 'json_object' } });
+    expect(reply.header('x-svc-dropped-params')).toBe('seed');
+    expect(reply.header('x-svc-adapted')).toBe('response_format');
+  });
+});
+
+describe('a pass-through call to Bedrock', () => {
+  const key = { provider: 'bedrock', aws_region: 'us-east-1', api_key: 'bk' };
+
+  it.each([
+    ['/model/x/invoke', 'bedrock-runtime'],
+    ['/async-invoke?maxResults=2', 'bedrock-runtime'],
+    ['/rerank', 'bedrock-agent-runtime'],
+    ['/foundation-models?byProvider=meta', 'bedrock'],
+  ])('to %s goes to the endpoint %s', async (path, host) => {
+    const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
+    harness.script(answer(200, {}));
+    await send(harness, {}, { method: 'GET', path: `/v1${path}` }, key);
+    expect(harness.calls).toMatchObject([{ origin: `https://${host}.us-east-1.amazonaws.com`, path }]);
+    expect(findHeader(harness.calls[0]?.headers ?? [], 'authorization')).toBe('Bearer bk');
+  });
+});
+
+it('refuses to sign a pass-through body it cannot see, before anything leaves', async () => {
+  const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
+  const reply = await send(harness, { inputText: 'x' }, { path: '/v1/model/amazon.titan-embed-text-v2:0/invoke' });
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('need a Bedrock API key')]);
+  expect(harness.calls).toEqual([]);
+});
+
+describe('a streamed reply of Bedrock', () => {
+  it('comes as server-sent events with the same tokens in the record', async () => {
+    const harness = createHarness();
+    harness.script(framed(converseFrames(chunksOf('chat-a-text'))));
+    const reply = await send(harness, { ...question, stream: true, stream_options: { include_usage: true } });
+    expect(reply.header('content-type')).toBe('text/event-stream; charset=utf-8');
+    const texts = eventsOfText(reply.text).map(({ data }) => (typeof data === 'string' ? data : deltaOf(data)));
+    expect(texts).toEqual(['', 'Hello', ' there!', undefined, undefined, '[DONE]']);
+    expect(harness.calls[0]?.path).toMatch(/\/converse-stream$/);
+    expect(findHeader(harness.calls[0]?.headers ?? [], 'accept')).toBe('application/vnd.amazon.eventstream');
+    expect(harness.records).toMatchObject([{ inputTokens: 14, outputTokens: 6 }]);
+  });
+
+  it('of Claude comes in its own events, byte for byte what the model said', async () => {
+    const harness = createHarness();
+    harness.script(framed(chunkFrames(chunksOf('messages-native'))));
+    const reply = await send(harness, { ...question, stream: true }, { path: '/v1/messages' });
+    expect(reply.text).toBe(readFileSync(join(fixtures, 'messages-native.chunks.txt'), 'utf8'));
+    expect(harness.calls[0]?.path).toMatch(/\/invoke-with-response-stream$/);
+    expect(harness.records).toMatchObject([{ inputTokens: 12, cacheReadTokens: 100, outputTokens: 9 }]);
+  });
+
+  it.each([
+    ['/v1/chat/completions', converseFrames(chunksOf('chat-a-text').slice(0, 3))],
+    ['/v1/messages', chunkFrames(chunksOf('messages-native').slice(0, 4))],
+  ])('on %s ends with an error event when an exception comes inside', async (path, begun) => {
+    const harness = createHarness();
+    const exception = converseFrames([{ event: 'modelStreamErrorException', data: { message: 'The model broke off.' } }]);
+    harness.script(framed(Buffer.concat([begun, exception])));
+    const reply = await send(harness, { ...question, stream: true }, { path });
+    const events = eventsOfText(reply.text);
+    expect(events.at(-1)?.data).toMatchObject({ error: { message: 'bedrock error: The model broke off.' } });
+    expect(reply.text).not.toContain('[DONE]');
+    expect(harness.records[0]).toMatchObject({ errorCode: 'upstream_status' });
+  });
+
+  it.each([
+    ['an exception comes first', converseFrames([{ event: 'throttlingException', data: { message: 'Slow down.' } }])],
+    ['the first frame is damaged', Buffer.from(converseFrames(chunksOf('chat-a-text'))).fill(0, 20, 30)],
+  ])('falls over to another target when %s', async (_, bytes) => {
+    const harness = createHarness();
+    harness.script(framed(bytes), answer(200, chatReply('hello from another')));
+    const config = { strategy: { mode: 'fallback' }, targets: [signing, { provider: '@one' }] };
+    const reply = await send(harness, { ...question, stream: true }, {}, config);
+    expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello from another' } }] });
+    expect(harness.calls).toHaveLength(2);
+  });
+
+  it('that is cut before it said how it ends does not look whole', async () => {
+    const harness = createHarness();
+    harness.script(framed(converseFrames(chunksOf('chat-a-text').slice(0, 4))));
+    const reply = await send(harness, { ...question, stream: true });
+    expect(reply.text).toContain('stream_incomplete');
+    expect(reply.text).not.toContain('[DONE]');
+  });
+});
+
+describe('a role of the machine', () => {
+  it('is refused to callers who bring their own settings', async () => {
+    const harness = createHarness();
+    const reply = await send(harness, question, {}, { provider: 'bedrock', aws_auth_type: 'serviceRole', api_key: 'x' });
+    expect(reply.status).toBe(new GatewayError('forbidden').status);
+    expect(harness.calls).toEqual([]);
+  });
+});
+
+function deltaOf(chunk: JsonObject): unknown {
+  const [choice] = chunk.choices as { delta: JsonObject }[];
+  return choice?.delta.content;
+}
+
+/** What a signature over the call as it left must be. */
+async function signatureOf(call: UpstreamCall): Promise<string | undefined> {
+  const at = (findHeader(call.headers, 'x-amz-date') ?? '').replace(
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,
+    '$1-$2-$3T$4:$5:$6Z',
+  );
+  const identity = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'sk', sessionToken: null, expiresAtMs: null };
+  const headers = await awsSigned({ ...call, body: call.body as Uint8Array }, identity, {
+    service: 'bedrock',
+    region: 'eu-central-1',
+    nowMs: Date.parse(at),
+  });
+  return findHeader(headers, 'authorization');
+}

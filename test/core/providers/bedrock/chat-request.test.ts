@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import { bedrock } from '../../../../core/providers/bedrock/index.ts';
+import { baseModelId, makerOf } from '../../../../core/providers/bedrock/model-id.ts';
+import { callOf } from '../contract-suite.ts';
+
+const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
+
+/** What a chat call becomes, with what was lost and changed. */
+function sent(params: JsonObject, strict = true) {
+  const request = { model: claude, messages: [{ role: 'user', content: 'Hi' }], ...params };
+  const call = callOf(request, { strict }, {});
+  const body = bedrock.operations.chatComplete?.toProvider?.(request, call) as JsonObject;
+  return { body, fields: body.additionalModelRequestFields, config: body.inferenceConfig, ...call };
+}
+
+function part(content: JsonObject) {
+  return () => sent({ messages: [{ role: 'user', content: [content] }] });
+}
+
+describe('what cannot be carried over is refused with its place', () => {
+  it.each([
+    [
+      'an image of the web',
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      'messages[0].content[0].image_url',
+    ],
+    ['an image of a strange kind', { type: 'image_url', image_url: { url: 'data:image/tiff;base64,AA==' } }, 'image/tiff'],
+    ['a data URL that is not base64', { type: 'image_url', image_url: { url: 'data:image/png,AA' } }, 'must be base64'],
+    ['a file of the web', { type: 'file', file: { file_data: 'https://example.com/a.pdf' } }, 'messages[0].content[0].file'],
+    ['a file of another store', { type: 'file', file: { file_id: 'file-123' } }, 'messages[0].content[0].file.file_id'],
+    ['a part nobody knows', { type: 'hologram' }, 'hologram'],
+  ])('%s', (_, content, words) => {
+    expect(part(content)).toThrow(words);
+  });
+
+  it.each([
+    ['messages', { messages: 'hi' }, 'messages'],
+    ['a message that is no object', { messages: ['hi'] }, 'messages[0]'],
+    ['a role nobody has', { messages: [{ role: 'narrator', content: 'x' }] }, 'messages[0].role'],
+    ['a result of no call', { messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
+    ['a tool of another kind', { tools: [{ type: 'web_search' }] }, 'tools[0]'],
+  ])('%s', (_, params, words) => {
+    expect(() => sent(params)).toThrow(words);
+  });
+});
+
+describe('tools', () => {
+  const tools = ['one', 'two'].map((name) => ({ type: 'function', function: { name, parameters: {} } }));
+
+  it.each([
+    ['auto', { auto: {} }],
+    ['required', { any: {} }],
+    [{ type: 'function', function: { name: 'two' } }, { tool: { name: 'two' } }],
+    [undefined, undefined],
+  ])('are chosen from by %j', (choice, toolChoice) => {
+    const { toolConfig } = sent({ tools, tool_choice: choice }).body as { toolConfig: JsonObject };
+    expect(toolConfig.toolChoice).toEqual(toolChoice);
+    expect(toolConfig.tools).toHaveLength(2);
+  });
+
+  it('are left out when none may be called', () => {
+    expect(sent({ tools, tool_choice: 'none' }).body.toolConfig).toBe(undefined);
+  });
+
+  it('are narrowed to those that are allowed', () => {
+    const choice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', name: 'two' }] } };
+    const { body, adapted } = sent({ tools, tool_choice: choice });
+    expect(body.toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'two' } }], toolChoice: { any: {} } });
+    expect(adapted).toEqual(['tool_choice']);
+  });
+
+  it('keep call and result together under ids of any length', () => {
+    const ids = ['a', 'b'].map((end) => `call.${'x'.repeat(80)}${end}`);
+    const { body } = sent({
+      messages: [
+        { role: 'user', content: 'Go' },
+        { role: 'assistant', tool_calls: ids.map((id) => ({ id, function: { name: 'one', arguments: '{}' } })) },
+        ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'done' })),
+      ],
+    });
+    const [, calls, results] = body.messages as { content: { toolUse: JsonObject; toolResult: JsonObject }[] }[];
+    const called = calls?.content.map(({ toolUse }) => toolUse.toolUseId);
+    expect(results?.content.map(({ toolResult }) => toolResult.toolUseId)).toEqual(called);
+    expect(new Set(called).size).toBe(2);
+    for (const id of called ?? []) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+});
+
+describe('reasoning', () => {
+  it.each([
+    ['a share of max_tokens', { model: claude, max_tokens: 20_000, reasoning_effort: 'high' }, { budget_tokens: 16_000 }, []],
+    ['at least what is taken', { model: claude, max_tokens: 4_000, reasoning_effort: 'minimal' }, { budget_tokens: 1_024 }, []],
+    [
+      'an effort it does not know',
+      { model: claude, max_tokens: 10_000, reasoning_effort: 'max' },
+      { budget_tokens: 8_000 },
+      ['reasoning_effort'],
+    ],
+  ])('is %s for models with budgets', (_, params, thinking, adapted) => {
+    const result = sent(params);
+    expect(result.fields).toEqual({ thinking: { type: 'enabled', ...thinking } });
+    expect(result.adapted).toEqual(adapted);
+  });
+
+  it('is given room where the caller sets no limit, and left out where the limit leaves none', () => {
+    expect(sent({ reasoning_effort: 'medium' }).config).toEqual({ maxTokens: 16_384 });
+    const small = sent({ max_tokens: 1_024, reasoning_effort: 'high' });
+    expect([small.fields, small.dropped]).toEqual([undefined, ['reasoning_effort']]);
+  });
+
+  it.each([
+    ['anthropic.claude-opus-4-6-v1', 'high', { thinking: { type: 'adaptive' } }, { effort: 'high' }],
+    ['anthropic.claude-opus-4-6-v1', 'none', undefined, undefined],
+    ['anthropic.claude-opus-5-v1', 'none', { thinking: { type: 'disabled' } }, undefined],
+    ['anthropic.claude-3-5-haiku-20241022-v1:0', 'low', undefined, undefined],
+    ['openai.gpt-oss-20b-1:0', 'high', { reasoning_effort: 'high' }, undefined],
+    ['us.amazon.nova-2-lite-v1:0', 'low', { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' } }, undefined],
+    ['amazon.nova-lite-v1:0', 'low', undefined, undefined],
+    ['deepseek.v3-v1:0', 'low', undefined, undefined],
+  ])('of %s asked for as %s', (model, effort, fields, outputConfig) => {
+    const { body } = sent({ model, reasoning_effort: effort });
+    expect([body.additionalModelRequestFields, body.outputConfig]).toEqual([fields, outputConfig]);
+  });
+
+  it('asked for in the words of the maker is passed', () => {
+    const thinking = { type: 'enabled', budget_tokens: 3_000 };
+    expect(sent({ thinking, max_tokens: 5_000, reasoning_effort: 'low' }).fields).toEqual({ thinking });
+    expect(sent({ model: 'amazon.nova-lite-v1:0', thinking }).dropped).toEqual(['thinking']);
+  });
+
+  it('sends signed thoughts to nobody but who signs them', () => {
+    const block = { type: 'thinking', thinking: 'Hm.', signature: 'abc' };
+    const history = { messages: [{ role: 'assistant', content: 'Ho', content_blocks: [block] }] };
+    const thought = { reasoningContent: { reasoningText: { text: 'Hm.', signature: 'abc' } } };
+    expect(sent(history).body.messages).toEqual([{ role: 'assistant', content: [thought, { text: 'Ho' }] }]);
+    const other = sent({ ...history, model: 'openai.gpt-oss-20b-1:0' });
+    expect(other.body.messages).toEqual([{ role: 'assistant', content: [{ text: 'Ho' }] }]);
+    expect(other.dropped).toEqual(['messages.content_blocks']);
+  });
+});
+
+describe('sampling', () => {
+  it.each([
+    [claude, { temperature: 0.3, top_p: 0.8 }, { temperature: 0.3 }, ['top_p']],
+    [claude, { temperature: 1, top_p: 1 }, { temperature: 1 }, []],
+    ['anthropic.claude-opus-4-8-v1', { temperature: 0.3, top_p: 1 }, undefined, ['temperature']],
+    ['meta.llama3-1-8b-instruct-v1:0', { temperature: 0.3, top_p: 0.8 }, { temperature: 0.3, topP: 0.8 }, []],
+  ])('of %s takes %j as far as the model does', (model, params, config, dropped) => {
+    const result = sent({ model, ...params });
+    expect([result.config, result.dropped]).toEqual([config, dropped]);
+  });
+});
+
+describe('the id of a model', () => {
+  it.each([
+    ['anthropic.claude-3-haiku-20240307-v1:0', 'anthropic'],
+    ['us.anthropic.claude-opus-4-6-v1', 'anthropic'],
+    ['global.amazon.nova-2-lite-v1:0', 'amazon'],
+    ['apac.amazon.nova-micro-v1:0', 'amazon'],
+    ['us-gov.anthropic.claude-3-haiku-20240307-v1:0', 'anthropic'],
+    ['arn:aws:bedrock:us-east-1::foundation-model/openai.gpt-oss-20b-1:0', 'openai'],
+    ['arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.anthropic.claude-opus-4-6-v1', 'anthropic'],
+    ['arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3', ''],
+    ['arn:aws:bedrock:eu-west-1:123456789012:provisioned-model/a1b2c3', ''],
+    ['my-model', ''],
+  ])('%s tells its maker', (model, maker) => {
+    expect(makerOf(model)).toBe(maker);
+  });
+
+  it('loses its region where only the model itself is known', () => {
+    expect(baseModelId('us.anthropic.claude-opus-4-6-v1')).toBe('anthropic.claude-opus-4-6-v1');
+    const count = bedrock.operations.messagesCountTokens;
+    const path = (model: string) => count?.path(callOf({ model }, {}, {}));
+    expect(path('eu.anthropic.claude-opus-4-6-v1')).toBe('/model/anthropic.claude-opus-4-6-v1/count-tokens');
+    expect(path('arn:aws:bedrock:eu-west-1:1:inference-profile/eu.anthropic.claude-opus-4-6-v1')).toBe(
+      '/model/anthropic.claude-opus-4-6-v1/count-tokens',
+    );
+  });
+});
+
+it('counts the tokens of other makers by the Converse call they would be', () => {
+  const params = { model: 'amazon.nova-lite-v1:0', system: 'Be brief.', messages: [{ role: 'user', content: 'Hi' }] };
+  const call = callOf(params, {}, {});
+  expect(bedrock.operations.messagesCountTokens?.toProvider?.(params, call)).toEqual({
+    input: { converse: { system: [{ text: 'Be brief.' }], messages: [{ role: 'user', content: [{ text: 'Hi' }] }] } },
+  });
+});
