@@ -23,17 +23,19 @@ const transferEncoding = 2;
 
 /** Prepares the guard. `prefixes` are the gateway header prefixes in use, aliases included (`x-svc-`). */
 export function compileRequestRules(prefixes: readonly string[]): RequestRules {
-  const single = ['authorization', 'x-api-key', 'api-key'];
-  for (const prefix of prefixes) {
-    for (const name of ['api-key', 'config', 'provider', 'virtual-key']) single.push(prefix + name);
-  }
   const kinds = new Map<string, number>([
     ['host', host],
     ['content-length', contentLength],
     ['transfer-encoding', transferEncoding],
   ]);
-  for (const name of single) if (!kinds.has(name)) kinds.set(name, kinds.size);
-  return { kinds, lastSeen: new Uint32Array(kinds.size) };
+  for (const name of ['authorization', 'x-api-key', 'api-key']) kinds.set(name, kinds.size);
+  let kindsCount = kinds.size;
+  for (const name of ['api-key', 'config', 'provider', 'virtual-key']) {
+    // One kind for all prefixes: two keys are two keys, however they are spelt.
+    for (const prefix of prefixes) if (!kinds.has(prefix + name)) kinds.set(prefix + name, kindsCount);
+    kindsCount++;
+  }
+  return { kinds, lastSeen: new Uint32Array(kindsCount) };
 }
 
 /** One parsed request. `fault` says why it must be refused; the other fields are filled as far as they could be read. */

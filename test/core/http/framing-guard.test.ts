@@ -49,6 +49,8 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
     'x-other-api-key',
     'x-other-config',
   ].map((name): [string, string, number, string] => [`${name} twice`, get(`${name}: a\r\nb: c\r\n${name}: a\r\n`), 400, name]),
+  ['a key under two prefixes', get('x-svc-api-key: a\r\nx-other-api-key: b\r\n'), 400, 'x-other-api-key'],
+  ['a config under two prefixes', get('x-other-config: a\r\nx-svc-config: b\r\n'), 400, 'x-svc-config'],
 ];
 
 /** What the addon refuses itself: its own reply, or silence until its idle timeout, by build. */
