@@ -18,6 +18,7 @@ import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtra } from './shared/messages-over-chat-request.ts';
 import { withClientCredentials } from './shared/oauth-client-credentials.ts';
 import { togetherAi } from './together-ai/index.ts';
+import { vertexAi } from './vertex-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
 
 /** Every provider, as its folder exports it. A new one is one line here. */
@@ -37,6 +38,7 @@ const adapters: readonly ListedAdapter[] = [
   openrouter,
   perplexityAi,
   togetherAi,
+  vertexAi,
   xAi,
   ...compatibleRows,
 ];

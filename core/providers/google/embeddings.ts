@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { embeddingList, inputTexts, valuesOf } from '../shared/gemini/embedding-list.ts';
+import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
 import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { modelPath } from './paths.ts';
@@ -25,11 +25,14 @@ function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
     ...(task_type === undefined ? {} : { taskType: task_type }),
     ...(title === undefined ? {} : { title }),
   };
-  return { requests: inputTexts(params).map((text) => ({ ...shared, content: { parts: [{ text }] } })), ...others };
+  return {
+    requests: embeddingTexts(params.input, 'google').map((text) => ({ ...shared, content: { parts: [{ text }] } })),
+    ...others,
+  };
 }
 
 function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { embeddings, usageMetadata: _usage, ...others } = reply;
-  const vectors = Array.isArray(embeddings) ? embeddings.filter(isObject).map(valuesOf) : [];
-  return { ...embeddingList(vectors, usageOfReply(reply), call, 'google'), ...others };
+  const vectors = Array.isArray(embeddings) ? embeddings.filter(isObject).map(({ values }) => values) : [];
+  return { ...embeddingList(vectors, usageOfReply(reply), call), provider: 'google', ...others };
 }

@@ -1,0 +1,94 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { HeaderList } from '../../contract/http.ts';
+import { isPromise, type Maybe } from '../../contract/json.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import type { Secret } from '../../contract/secret.ts';
+import { createTokenCache, type Token, tokenKey } from '../shared/token-cache.ts';
+import { withProject } from './address.ts';
+import { type CredentialFile, projectIn, readCredentialFile } from './credential-file.ts';
+import { authorizedUserToken, serviceAccountToken } from './service-account.ts';
+import { machineProject, machineToken, requireLent, usesMachine, workloadToken } from './workload-identity.ts';
+
+const tokens = createTokenCache();
+
+/** API keys of Google begin like this; what does not is an access token. */
+const keyPattern = /^(AIza|AQ\.)/;
+
+/** The credential that needs no fetching: an API key (express mode) or an access token the caller has got somewhere else. */
+export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
+  const key = credentials.api_key?.reveal() ?? '';
+  if (key === '' || fetchesToken(settings, credentials)) return [];
+  return keyPattern.test(key) ? ['x-goog-api-key', key] : ['authorization', `Bearer ${key}`];
+}
+
+/** Puts the token and the project into the call. Tokens are cached by credential and replaced ahead of their end. */
+export function sign(
+  call: OutgoingCall,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+): Maybe<void> {
+  if (!fetchesToken(settings, credentials)) return addProject(call, null, keyPattern.test(credentials.api_key?.reveal() ?? ''));
+  const secret = credentials.vertex_service_account_json;
+  if (!isPresent(secret)) {
+    if (settings.vertex_auth_type === 'serviceAccount') throw missingFile();
+    return asMachine(call, services);
+  }
+  const file = readCredentialFile(secret);
+  // Asked before the cache is: a token that was fetched for one who may have it is not for another who may not.
+  if (usesMachine(file)) requireLent(services);
+  addProject(call, projectIn(file), false);
+  const token = tokens.get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));
+  return isPromise(token) ? token.then((found) => addToken(call, found)) : addToken(call, token);
+}
+
+function fetchesToken(settings: ProviderSettings, credentials: Credentials): boolean {
+  const type = settings.vertex_auth_type;
+  if (type === 'basic') return false;
+  return type !== undefined || isPresent(credentials.vertex_service_account_json);
+}
+
+function isPresent(secret: Secret | undefined): secret is Secret {
+  return secret !== undefined && secret.reveal() !== '';
+}
+
+function fetchToken(file: CredentialFile, services: SignServices): Promise<Token> {
+  if (file.type === 'service_account') return serviceAccountToken(file, services);
+  return file.type === 'external_account' ? workloadToken(file, services) : authorizedUserToken(file, services);
+}
+
+/** The machine's own identity, where `wif` is set and no file says whose it is. */
+async function asMachine(call: OutgoingCall, services: SignServices): Promise<void> {
+  requireLent(services);
+  const token = await tokens.get(tokenKey('machine'), services.now(), () => machineToken(services));
+  addToken(call, token);
+  if (withProject(call.path, null, false) === null)
+    call.path = withProject(call.path, await machineProject(services), false) ?? '';
+}
+
+function addToken(call: OutgoingCall, token: Token): void {
+  const kept: string[] = [];
+  for (let i = 0; i < call.headers.length; i += 2) {
+    const name = call.headers[i] as string;
+    if (name !== 'authorization' && name !== 'x-goog-api-key') kept.push(name, call.headers[i + 1] as string);
+  }
+  call.headers = [...kept, 'authorization', `Bearer ${token.value.reveal()}`];
+}
+
+function addProject(call: OutgoingCall, project: string | null, express: boolean): void {
+  const path = withProject(call.path, project, express);
+  if (path !== null) call.path = path;
+  else {
+    throw new GatewayError('invalid_config', {
+      message: 'vertex-ai needs vertex_project_id, because the credential does not name a project',
+      param: 'vertex_project_id',
+    });
+  }
+}
+
+function missingFile(): GatewayError {
+  return new GatewayError('invalid_config', {
+    message: 'vertex_auth_type serviceAccount needs vertex_service_account_json',
+    param: 'vertex_service_account_json',
+  });
+}

@@ -1,0 +1,50 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StreamReader } from '../../contract/provider.ts';
+import { type VertexModel, vertexModel } from './models.ts';
+
+export type ByFamily = Readonly<Record<VertexModel['family'], Operation>>;
+
+/**
+ * One operation over models of different makers. Requests go by the model's name, replies by what they look like: that is all a
+ * reader of token counts gets to see.
+ */
+export function byFamily(operations: ByFamily): Operation {
+  const of = (call: OperationCall): Operation => operations[vertexModel(call.model).family];
+  return {
+    path: (call) => of(call).path(call),
+    toProvider: (params, call) => of(call).toProvider?.(params, call) ?? params,
+    fromProvider: (reply, call) => of(call).fromProvider?.(reply, call) ?? reply,
+    translateStream: (call) => of(call).translateStream?.(call) ?? null,
+    usage: (reply) => operations[familyOf(reply) ?? 'gemini'].usage(reply),
+    streamReader: () => familyReader(operations),
+  };
+}
+
+/** Whose reply or event this is; null for what all of them might have sent. */
+function familyOf(data: JsonObject): VertexModel['family'] | null {
+  if (data.candidates !== undefined || data.usageMetadata !== undefined || data.promptFeedback !== undefined) return 'gemini';
+  if (Array.isArray(data.choices)) return 'chat';
+  if (data.type === 'message' || data.type === 'message_start' || data.type === 'error') return 'claude';
+  return isObject(data.usage) ? ('input_tokens' in data.usage ? 'claude' : 'chat') : null;
+}
+
+/** All readers look on; the first event that shows its format says whose stream it is. */
+function familyReader(operations: ByFamily): StreamReader {
+  const readers = {
+    gemini: operations.gemini.streamReader(),
+    claude: operations.claude.streamReader(),
+    chat: operations.chat.streamReader(),
+  };
+  let family: VertexModel['family'] | null = null;
+  const reader = (): StreamReader => readers[family ?? 'gemini'];
+  return {
+    push(event) {
+      if (family !== null) return readers[family].push(event);
+      if (isObject(event.data)) family = familyOf(event.data);
+      for (const each of Object.values(readers)) each.push(event);
+    },
+    usage: () => reader().usage(),
+    complete: () => reader().complete(),
+    error: () => reader().error?.() ?? null,
+  };
+}

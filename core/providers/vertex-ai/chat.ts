@@ -1,0 +1,27 @@
+import type { Operation } from '../../contract/provider.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import { locationPath } from './address.ts';
+import { vertexModel } from './models.ts';
+
+/**
+ * Chat completions of models that speak OpenAI's format: Llama and other open models under one path with their publisher in
+ * the name, Mistral's by rawPredict, and servers on endpoints of one's own.
+ */
+export const openAiChat: Operation = withModelName(
+  chatCompletions('vertex-ai', { developerAsSystem: true, ownFinishReasons: true }, (call) => {
+    const model = vertexModel(call.model);
+    const method = model.family === 'chat' && model.raw ? `:${call.stream ? 'streamRawPredict' : 'rawPredict'}` : '';
+    return locationPath(call.settings, model.path + method);
+  }),
+);
+
+function withModelName(operation: Operation): Operation {
+  return {
+    ...operation,
+    toProvider(params, call) {
+      const body = operation.toProvider?.(params, call) ?? params;
+      const { name } = vertexModel(call.model);
+      return body.model === name ? body : { ...body, model: name };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { locationPath } from './address.ts';
+import { vertexModel } from './models.ts';
+
+/** The version of the Messages API as Vertex AI names it (https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai). */
+const version = 'vertex-2023-10-16';
+
+/**
+ * An operation of the Messages API by rawPredict: the model moves from the body into the path, the version from a header into
+ * the body. Beta features stay in their header.
+ */
+export function overRawPredict(operation: Operation): Operation {
+  return {
+    ...operation,
+    path: (call) => claudePath(call, `:${call.stream ? 'streamRawPredict' : 'rawPredict'}`),
+    toProvider(params, call) {
+      const { model: _model, ...body } = operation.toProvider?.(params, call) ?? params;
+      return { anthropic_version: version, ...body };
+    },
+  };
+}
+
+/** Counting has a place of its own, where the model is in the body. */
+export function overCountTokens(operation: Operation): Operation {
+  return {
+    ...operation,
+    path: (call) => locationPath(call.settings, '/publishers/anthropic/models/count-tokens:rawPredict'),
+    toProvider: (params, call): JsonObject => ({ anthropic_version: version, ...params, model: vertexModel(call.model).name }),
+  };
+}
+
+function claudePath(call: OperationCall, method: string): string {
+  return locationPath(call.settings, vertexModel(call.model).path + method);
+}

@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation } from '../../contract/provider.ts';
+import { geminiStreamReader } from '../shared/gemini/usage.ts';
+import { locationPath } from './address.ts';
+import { vertexModel } from './models.ts';
+
+/** Fields of a generateContent request that `countTokens` does not know. */
+const uncounted: ReadonlySet<string> = new Set(['toolConfig', 'safetySettings', 'cachedContent', 'labels']);
+
+/**
+ * Anthropic's token count for Gemini models, by their own `countTokens` of the request `messages` would make. Fields only a
+ * reply would need are left out; unknown ones are passed.
+ */
+export function geminiCountTokens(messages: Operation): Operation {
+  return {
+    path: (call) => `${locationPath(call.settings, vertexModel(call.model).path)}:countTokens`,
+    toProvider(params, call) {
+      const request = messages.toProvider?.(params, call) ?? params;
+      return Object.fromEntries(Object.entries(request).filter(([name]) => !uncounted.has(name)));
+    },
+    fromProvider(reply): JsonObject {
+      const { totalTokens, promptTokensDetails: _details, totalBillableCharacters: _characters, ...others } = reply;
+      return { input_tokens: typeof totalTokens === 'number' ? totalTokens : 0, ...others };
+    },
+    usage: () => null,
+    streamReader: () => geminiStreamReader('vertex-ai'),
+  };
+}

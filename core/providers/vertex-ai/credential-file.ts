@@ -1,0 +1,89 @@
+import * as v from 'valibot';
+import { GatewayError } from '../../contract/errors.ts';
+import type { Secret } from '../../contract/secret.ts';
+
+const text = v.pipe(v.string(), v.minLength(1));
+
+const serviceAccount = v.looseObject({
+  type: v.literal('service_account'),
+  client_email: text,
+  private_key: text,
+  private_key_id: v.optional(v.string()),
+  project_id: v.optional(v.string()),
+  token_uri: v.optional(text, 'https://oauth2.googleapis.com/token'),
+});
+
+const authorizedUser = v.looseObject({
+  type: v.literal('authorized_user'),
+  client_id: text,
+  client_secret: text,
+  refresh_token: text,
+  quota_project_id: v.optional(v.string()),
+});
+
+const externalAccount = v.looseObject({
+  type: v.literal('external_account'),
+  audience: text,
+  subject_token_type: text,
+  token_url: v.optional(text, 'https://sts.googleapis.com/v1/token'),
+  service_account_impersonation_url: v.optional(text),
+  service_account_impersonation: v.optional(v.looseObject({ token_lifetime_seconds: v.optional(v.number()) })),
+  quota_project_id: v.optional(v.string()),
+  credential_source: v.looseObject({
+    file: v.optional(text),
+    url: v.optional(text),
+    headers: v.optional(v.record(v.string(), v.string())),
+    environment_id: v.optional(v.string()),
+    executable: v.optional(v.unknown()),
+    format: v.optional(v.looseObject({ type: v.optional(v.string()), subject_token_field_name: v.optional(v.string()) })),
+  }),
+});
+
+export type ServiceAccount = v.InferOutput<typeof serviceAccount>;
+export type AuthorizedUser = v.InferOutput<typeof authorizedUser>;
+export type ExternalAccount = v.InferOutput<typeof externalAccount>;
+export type CredentialFile = ServiceAccount | AuthorizedUser | ExternalAccount;
+
+const schema = v.variant('type', [serviceAccount, authorizedUser, externalAccount], (issue) => {
+  return `expected service_account, external_account or authorized_user, received ${typeof issue.input === 'string' ? issue.input.slice(0, 40) : 'another type'}`;
+});
+
+const known = new WeakMap<Secret, CredentialFile>();
+
+/**
+ * A credential file of Google Cloud (https://google.aip.dev/auth/4110, 4117), read once for each secret. Throws GatewayError
+ * `invalid_config` naming the field that is wrong, never its value.
+ */
+export function readCredentialFile(secret: Secret): CredentialFile {
+  const found = known.get(secret);
+  if (found) return found;
+  const parsed = v.safeParse(schema, jsonOf(secret.reveal()));
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const path = issue.path?.map((step) => String(step.key)).join('.') ?? '';
+    throw invalidFile(path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: text is expected`);
+  }
+  known.set(secret, parsed.output);
+  return parsed.output;
+}
+
+/** The project a file belongs to, where it says so. */
+export function projectIn(file: CredentialFile): string | null {
+  const project = file.type === 'service_account' ? file.project_id : file.quota_project_id;
+  return project === undefined || project === '' ? null : project;
+}
+
+export function invalidFile(problem: string): GatewayError {
+  return new GatewayError('invalid_config', {
+    message: `vertex_service_account_json: ${problem}`,
+    param: 'vertex_service_account_json',
+  });
+}
+
+function jsonOf(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    throw invalidFile('the JSON of a credential file is expected');
+  }
+}

@@ -1,0 +1,75 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { emptyUsage, type Usage } from '../../contract/usage.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { tokenCount } from '../shared/chat-usage.ts';
+import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
+import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { locationPath } from './address.ts';
+import { vertexModel } from './models.ts';
+
+/**
+ * Embeddings: text models by `predict`, several texts at once; Gemini models after `gemini-embedding-001` by `embedContent`,
+ * which takes one (as @google/genai 3.1 decides it).
+ */
+export const embed: Operation = {
+  path: (call) => `${locationPath(call.settings, vertexModel(call.model).path)}:${takesOne(call) ? 'embedContent' : 'predict'}`,
+  toProvider: embedRequest,
+  fromProvider: embedReply,
+  usage,
+  // Embeddings are never streamed; the contract wants a reader all the same.
+  streamReader: () => geminiStreamReader('vertex-ai'),
+};
+
+function takesOne(call: OperationCall): boolean {
+  const { name } = vertexModel(call.model);
+  return (name.includes('gemini') && name !== 'gemini-embedding-001') || name.includes('maas');
+}
+
+function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { model: _model, input, encoding_format: _format, dimensions, user, task_type, title, ...others } = params;
+  if (user !== undefined && user !== null) noteOnce(call.dropped, 'user');
+  const texts = embeddingTexts(input, 'vertex-ai');
+  const size = dimensions === undefined ? {} : { outputDimensionality: dimensions };
+  const titled = title === undefined ? {} : { title };
+  if (!takesOne(call)) {
+    const task = task_type === undefined ? {} : { task_type };
+    const parameters = Object.keys(size).length > 0 ? { parameters: size } : {};
+    return { instances: texts.map((content) => ({ content, ...task, ...titled })), ...parameters, ...others };
+  }
+  if (texts.length > 1) throw badParam('input', `${call.model} takes one text in a call`);
+  const config = { ...(task_type === undefined ? {} : { taskType: task_type }), ...titled, ...size };
+  const asked = Object.keys(config).length > 0 ? { embedContentConfig: config } : {};
+  return { content: { parts: [{ text: texts[0] }] }, ...asked, ...others };
+}
+
+function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const {
+    predictions,
+    embedding,
+    usageMetadata: _usage,
+    metadata: _metadata,
+    truncated: _truncated,
+    deployedModelId: _id,
+    ...others
+  } = reply;
+  const vectors = embedding === undefined ? embeddingsOf(predictions) : [embedding];
+  const values = vectors.map((vector) => (isObject(vector) ? vector.values : vector));
+  return { ...embeddingList(values, usage(reply), call), provider: 'vertex-ai', ...others };
+}
+
+function embeddingsOf(predictions: unknown): unknown[] {
+  return Array.isArray(predictions) ? predictions.filter(isObject).map((prediction) => prediction.embeddings) : [];
+}
+
+/** `predict` counts the tokens of each text beside its vector. */
+function usage(reply: JsonObject): Usage | null {
+  if (isObject(reply.usageMetadata)) return usageOfReply(reply);
+  const statistics = embeddingsOf(reply.predictions).flatMap((vector) =>
+    isObject(vector) && isObject(vector.statistics) ? [vector.statistics] : [],
+  );
+  if (statistics.length === 0) return null;
+  const inputTokens = statistics.reduce((sum, { token_count }) => sum + tokenCount(token_count), 0);
+  return { ...emptyUsage(), inputTokens, raw: { statistics } };
+}

@@ -1,0 +1,22 @@
+import type { ProviderAdapter } from '../../contract/provider.ts';
+import { googleFault } from '../shared/gemini/errors.ts';
+import { baseUrl, proxyPath } from './address.ts';
+import { authHeaders, sign } from './auth.ts';
+import { embed } from './embeddings.ts';
+import { chatComplete, messages, messagesCountTokens } from './operations.ts';
+import { pinned, settings } from './settings.ts';
+
+/** Models on Google Cloud's Vertex AI: Gemini, Claude, and open models behind OpenAI's format. See README.md. */
+export const vertexAi: ProviderAdapter = {
+  id: 'vertex-ai',
+  settings,
+  baseUrl,
+  pinned,
+  movedBy: ['vertex_region'],
+  headers: authHeaders,
+  sign,
+  forwards: ['anthropic-beta'],
+  proxyPath,
+  operations: { chatComplete, embed, messages, messagesCountTokens },
+  error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
+};

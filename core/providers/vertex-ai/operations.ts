@@ -1,0 +1,37 @@
+import type { OperationCall } from '../../contract/provider.ts';
+import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { geminiChat } from '../shared/gemini/chat-completions.ts';
+import { geminiChatExtras } from '../shared/gemini/chat-extras.ts';
+import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import { locationPath } from './address.ts';
+import { byFamily } from './by-family.ts';
+import { openAiChat } from './chat.ts';
+import { overCountTokens, overRawPredict } from './claude.ts';
+import { geminiCountTokens } from './count-tokens.ts';
+import { vertexModel } from './models.ts';
+
+const id = 'vertex-ai';
+
+const gemini = geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { serviceTier: false });
+const geminiMessages = messagesOverChat(gemini, geminiChatExtras);
+
+export const chatComplete = byFamily({ gemini, claude: overRawPredict(anthropicChat(id)), chat: openAiChat });
+
+/** Native for Claude, over chat completions for the others. */
+export const messages = byFamily({
+  gemini: geminiMessages,
+  claude: overRawPredict(anthropicMessages(id)),
+  chat: messagesOverChat(openAiChat),
+});
+
+export const messagesCountTokens = byFamily({
+  gemini: geminiCountTokens(geminiMessages),
+  claude: overCountTokens(anthropicCountTokens),
+  chat: { ...anthropicCountTokens, path: noCounting },
+});
+
+function noCounting(call: OperationCall): string {
+  throw badParam('model', `tokens of ${call.model} cannot be counted on ${id}`);
+}

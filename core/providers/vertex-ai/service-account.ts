@@ -1,0 +1,47 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import type { SignServices } from '../../contract/provider.ts';
+import { postForToken } from '../shared/oauth-token.ts';
+import type { Token } from '../shared/token-cache.ts';
+import { type AuthorizedUser, invalidFile, type ServiceAccount } from './credential-file.ts';
+
+/** What tokens are asked for: Vertex AI has no narrower scope. */
+export const scope = 'https://www.googleapis.com/auth/cloud-platform';
+
+const lifetimeSeconds = 3_600;
+const who = 'vertex-ai error';
+
+/** A token for a service account: a signed claim is exchanged for it (RFC 7523, https://google.aip.dev/auth/4112). */
+export function serviceAccountToken(file: ServiceAccount, services: SignServices): Promise<Token> {
+  const issuedAt = Math.floor(services.now() / 1000);
+  const claims = { iss: file.client_email, scope, aud: file.token_uri, iat: issuedAt, exp: issuedAt + lifetimeSeconds };
+  const header = file.private_key_id === undefined ? {} : { kid: file.private_key_id };
+  const assertion = signedJwt(header, claims, keyOf(file.private_key));
+  return postForToken(services, file.token_uri, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }, who);
+}
+
+/** A token for a person whose `gcloud auth application-default login` left a refresh token. */
+export function authorizedUserToken(file: AuthorizedUser, services: SignServices): Promise<Token> {
+  const { client_id, client_secret, refresh_token } = file;
+  const form = { grant_type: 'refresh_token', client_id, client_secret, refresh_token };
+  return postForToken(services, 'https://oauth2.googleapis.com/token', form, who);
+}
+
+/** A JSON Web Token signed with RS256 (RFC 7515, RFC 7518 §3.3), in the compact form. */
+export function signedJwt(header: object, claims: object, key: KeyObject): string {
+  const signed = `${encoded({ alg: 'RS256', typ: 'JWT', ...header })}.${encoded(claims)}`;
+  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
+}
+
+function encoded(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function keyOf(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {
+    // What OpenSSL says of a key may quote it: the message below stands for it.
+  }
+  throw invalidFile('private_key: an RSA key in PEM form is expected');
+}

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { SignServices, TokenRequest } from '../../contract/provider.ts';
+import { Secret } from '../../contract/secret.ts';
+import { askForToken, postForToken } from '../shared/oauth-token.ts';
+import type { Token } from '../shared/token-cache.ts';
+import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
+import { scope } from './service-account.ts';
+
+const who = 'vertex-ai error';
+const metadataHost = 'http://metadata.google.internal/computeMetadata/v1';
+
+/**
+ * A token for a workload that has its identity from somebody else (https://google.aip.dev/auth/4117): the subject token is
+ * exchanged at Google's token service, and where the file says so the result for a token of a service account. The file comes
+ * from a tenant, so both steps go to Google alone; what is on this machine (files, the metadata service of its cloud) is used
+ * only where the deployment lends its identity.
+ */
+export async function workloadToken(file: ExternalAccount, services: SignServices): Promise<Token> {
+  const form = {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    audience: file.audience,
+    scope,
+    subject_token_type: file.subject_token_type,
+    subject_token: await subjectToken(file, services),
+  };
+  const federated = await postForToken(services, ofGoogle(file.token_url, 'token_url'), form, who);
+  const impersonation = file.service_account_impersonation_url;
+  if (impersonation === undefined) return federated;
+  return impersonated(ofGoogle(impersonation, 'service_account_impersonation_url'), file, federated, services);
+}
+
+/** The token of the machine's own service account, on Google's cloud. */
+export function machineToken(services: SignServices): Promise<Token> {
+  requireLent(services);
+  return askForToken(services, metadata('/instance/service-accounts/default/token'), who);
+}
+
+/** The project the machine is in. */
+export async function machineProject(services: SignServices): Promise<string> {
+  requireLent(services);
+  const { status, body } = await services.fetch(metadata('/project/project-id'));
+  const text = Buffer.from(body).toString('utf8').trim();
+  if (status === 200 && /^[a-z0-9.:-]{1,100}$/.test(text)) return text;
+  throw new GatewayError('upstream_invalid', { message: `${who}: the metadata service did not say which project this is` });
+}
+
+async function subjectToken(file: ExternalAccount, services: SignServices): Promise<string> {
+  const source = file.credential_source;
+  if (source.executable !== undefined) throw invalidFile('credential_source.executable is not supported: nothing is run here');
+  if (source.environment_id !== undefined)
+    throw invalidFile('credential_source.environment_id: AWS as a source is not supported');
+  if (source.file !== undefined) return tokenIn(await fileText(source.file, services), file);
+  if (source.url === undefined) throw invalidFile('credential_source: url or file is expected');
+  const headers = Object.entries(source.headers ?? {}).flatMap(([name, value]) => [name.toLowerCase(), value]);
+  const request: TokenRequest = { url: source.url, method: 'GET', headers, body: null };
+  const { status, body } = await services.fetch(isMetadata(source.url) ? { ...request, metadata: true } : request);
+  if (status !== 200) {
+    throw new GatewayError('upstream_status', { message: `${who}: the source of the subject token answered ${status}`, status });
+  }
+  return tokenIn(Buffer.from(body).toString('utf8'), file);
+}
+
+/** Read each time, because orchestrators replace these tokens while they run. */
+async function fileText(path: string, services: SignServices): Promise<string> {
+  requireLent(services);
+  // Where the orchestrators of containers put tokens: a tenant's file must not make the gateway read any other.
+  if (!/^\/(var\/)?run\/(secrets|service-account)\/[\w./-]+$/.test(path) || path.includes('..')) {
+    throw invalidFile('credential_source.file: a token below /var/run/secrets or /var/run/service-account is expected');
+  }
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    throw new GatewayError('unavailable', { message: `${who}: the token file cannot be read`, cause: thrown });
+  }
+}
+
+function tokenIn(text: string, file: ExternalAccount): string {
+  const format = file.credential_source.format;
+  const field = format?.type === 'json' ? (format.subject_token_field_name ?? 'access_token') : null;
+  const token = field === null ? text.trim() : parsed(text)?.[field];
+  if (typeof token === 'string' && token !== '') return token;
+  throw new GatewayError('upstream_invalid', { message: `${who}: the source of the subject token holds none` });
+}
+
+/** https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken */
+async function impersonated(url: string, file: ExternalAccount, federated: Token, services: SignServices): Promise<Token> {
+  const seconds = file.service_account_impersonation?.token_lifetime_seconds ?? 3_600;
+  const { status, body } = await services.fetch({
+    url,
+    method: 'POST',
+    headers: ['content-type', 'application/json', 'authorization', `Bearer ${federated.value.reveal()}`],
+    body: JSON.stringify({ scope: [scope], lifetime: `${seconds}s` }),
+  });
+  const reply = parsed(Buffer.from(body).toString('utf8'));
+  const { accessToken, expireTime } = reply ?? {};
+  const expiresAtMs = Date.parse(String(expireTime));
+  if (status === 200 && typeof accessToken === 'string' && !Number.isNaN(expiresAtMs)) {
+    return { value: new Secret(accessToken), expiresAtMs };
+  }
+  const said = isObject(reply?.error) && typeof reply.error.message === 'string' ? `: ${reply.error.message.slice(0, 500)}` : '';
+  throw new GatewayError('upstream_status', {
+    message: `${who}: the service account cannot be impersonated (${status})${said}`,
+    status: status >= 400 ? status : 502,
+  });
+}
+
+/** Subject tokens are worth something to whoever gets them: they go to Google's own services, wherever a file points. */
+function ofGoogle(url: string, field: string): string {
+  const { protocol, hostname, username } = URL.parse(url) ?? {};
+  if (protocol === 'https:' && username === '' && /^([a-z0-9-]+\.)+googleapis\.com$/.test(hostname ?? '')) return url;
+  throw invalidFile(`${field}: an https address of googleapis.com is expected`);
+}
+
+/** True for a file whose subject token is on this machine: such a file is no secret, so having it proves nothing. */
+export function usesMachine(file: CredentialFile): boolean {
+  if (file.type !== 'external_account') return false;
+  const { file: path, url } = file.credential_source;
+  return path !== undefined || (url !== undefined && isMetadata(url));
+}
+
+function isMetadata(url: string): boolean {
+  return ['169.254.169.254', '169.254.170.2', 'metadata.google.internal'].includes(URL.parse(url)?.hostname ?? '');
+}
+
+function metadata(path: string): TokenRequest {
+  return { url: metadataHost + path, method: 'GET', headers: ['metadata-flavor', 'Google'], body: null, metadata: true };
+}
+
+/** Throws `forbidden` where the machine's identity is not lent. */
+export function requireLent(services: SignServices): void {
+  if (services.machineIdentity) return;
+  throw new GatewayError('forbidden', {
+    message:
+      'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+  });
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
