@@ -1,12 +1,13 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { toConversation } from './chat-messages.ts';
 import { contentBlocks, documentNames } from './content-parts.ts';
 import { inferenceConfig } from './inference-config.ts';
-import { compileSchema, takesSchemas } from './json-schema.ts';
 import { isModelField, modelFields } from './model-fields.ts';
 import { reasoningOf } from './reasoning.ts';
+import { takesSchemas } from './schema-support.ts';
 import { toolConfig } from './tools.ts';
 
 /** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
@@ -95,7 +96,7 @@ function outputFormat(params: JsonObject, call: OperationCall): { config: JsonOb
   const { name, description, schema } = asObject(format.json_schema);
   if (!isObject(schema)) return told(asJson);
   if (!takesSchemas(call.model)) return told(`${asJson} It must be valid under this JSON schema: ${JSON.stringify(schema)}`);
-  const compiled = compileSchema(schema, () => noteOnce(call.adapted, 'response_format'));
+  const compiled = schemaWithoutBounds(schema, { closesObjects: true, changed: () => noteOnce(call.adapted, 'response_format') });
   const jsonSchema = {
     schema: JSON.stringify(compiled),
     ...(typeof name === 'string' ? { name } : {}),

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
+import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import type { Conversation } from './chat-messages.ts';
 import { cachePoints } from './content-parts.ts';
-import { compileSchema, takesSchemas } from './json-schema.ts';
+import { takesSchemas } from './schema-support.ts';
 
 /**
  * `tools` and `tool_choice` of a chat call as the provider's `toolConfig`; nothing when there are no tools. A history that
@@ -54,7 +55,9 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
   if (typeof description === 'string' && description !== '') spec.description = description;
   const binding = strict === true && takesSchemas(call.model);
   if (strict === true && !binding) noteOnce(call.dropped, 'tools.strict');
-  spec.inputSchema = { json: binding ? compileSchema(given, () => noteOnce(call.adapted, 'tools')) : given };
+  spec.inputSchema = {
+    json: binding ? schemaWithoutBounds(given, { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') }) : given,
+  };
   if (binding) spec.strict = true;
   return [{ toolSpec: spec }, ...cachePoints(tool)];
 }
