@@ -8,13 +8,15 @@
 export const errorTable = {
   invalid_api_key: row(401, 'client', false, 'authentication_error', 'Invalid API Key', '03'),
   api_key_expired: row(401, 'client', false, 'authentication_error', 'API Key Expired', '01'),
+  // Another provider may still be good: a fallback goes on.
+  provider_expired: row(401, 'client', true, 'virtual_key_expired_error', 'The provider has expired', '01'),
   forbidden: row(403, 'client', false, 'permission_error', 'Forbidden!', '033'),
   too_many_failures: row(
     429,
     'client',
     true,
     'rate_limit_error',
-    'Too many failed attempts from this address; try again in a minute',
+    'Too many failed attempts from this address or with this key; try again in a minute',
   ),
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),

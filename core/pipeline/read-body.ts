@@ -2,16 +2,17 @@ import { type ParseError, parse as parseLenient, printParseErrorCode } from 'jso
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isObject } from '../contract/json.ts';
+import { checkJsonLimits } from './json-limits.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads and parses the body of a shaped route into `ctx.body`, `ctx.params`, `ctx.model` and `ctx.stream`. Throws
- * `bad_request` for another content type, `invalid_json` with the position of the fault, `body_too_large`.
+ * `bad_request` for another content type or JSON beyond its limits, `invalid_json` with the position of the fault, `body_too_large`.
  */
 export async function readParams(ctx: RequestContext, bytesMax: number): Promise<void> {
   const type = ctx.request.header('content-type');
-  if (type !== undefined && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
+  if (type !== undefined && type !== 'application/json' && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
     throw new GatewayError('bad_request', {
       message: `content-type must be application/json on this route, not ${type.slice(0, 100)}`,
       param: 'content-type',
@@ -20,6 +21,7 @@ export async function readParams(ctx: RequestContext, bytesMax: number): Promise
   ctx.body = await ctx.request.body.bytes(bytesMax);
   ctx.requestBytes = ctx.body.length;
   const params = parseBody(ctx.body);
+  checkJsonLimits(params, ctx.body.length);
   ctx.params = params;
   ctx.model = typeof params.model === 'string' ? params.model : null;
   ctx.stream = params.stream === true;

@@ -64,7 +64,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       });
     }
     if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
-      throw new GatewayError('invalid_provider', { message: `The provider @${slug} has expired`, param: 'provider' });
+      throw new GatewayError('provider_expired', { message: `The provider @${slug} has expired`, param: 'provider' });
     }
     let resolved = stored.get(document);
     if (!resolved) {

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/contract/plugin.ts';
 const windowMs = 60_000;
 const failuresMax = 60;
 
-/** Counts refused keys per address in windows of a minute. Holds at most 10,000 addresses. */
+/** Counts refused credentials per subject (an address, a key id) in windows of a minute. Holds at most 10,000 subjects. */
 export class FailureLimit {
   readonly #clock: Clock;
   readonly #counts = new LRUCache<string, { window: number; count: number }>({ max: 10_000 });
@@ -13,16 +13,16 @@ export class FailureLimit {
     this.#clock = clock;
   }
 
-  count(address: string): void {
+  count(subject: string): void {
     const window = Math.floor(this.#clock.now() / windowMs);
-    const entry = this.#counts.get(address);
+    const entry = this.#counts.get(subject);
     if (entry?.window === window) entry.count++;
-    else this.#counts.set(address, { window, count: 1 });
+    else this.#counts.set(subject, { window, count: 1 });
   }
 
-  /** True when this address has used up its failures for the current minute. */
-  isOver(address: string): boolean {
-    const entry = this.#counts.get(address);
+  /** True when this subject has used up its failures for the current minute. */
+  isOver(subject: string): boolean {
+    const entry = this.#counts.get(subject);
     return entry !== undefined && entry.count >= failuresMax && entry.window === Math.floor(this.#clock.now() / windowMs);
   }
 }

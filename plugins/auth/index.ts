@@ -67,8 +67,13 @@ function createHooks(services: Services): Hooks {
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
     // An unknown id costs the same digest as a known one.
     const digest = digestSecret(services.apiKeyPepper, key.secret);
-    if (!document || !kindMatches(key, document) || !secretMatches(document, digest, services.clock.now()))
+    if (!document) throw refused(ctx, failures);
+    // Guessing at one key from many addresses ends here; a credential that was verified before does not come this way.
+    if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
+    if (!kindMatches(key, document) || !secretMatches(document, digest, services.clock.now())) {
+      failures.count(key.id);
       throw refused(ctx, failures);
+    }
     const entry = { document, identity: identityOf(document), expiresAtMs: expiryOf(document, digest) };
     verified.set(sha256, entry);
     return entry;

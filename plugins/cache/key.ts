@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/context.ts';
 
+const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'openai-beta'] as const;
+
 /**
  * Everything the answer depends on, as one digest: workspace, config version, route, body, and where the request's own headers
  * would send it. Metadata is part of it unless a namespace stands in its place (data-plane §5). Two tenants never share an
@@ -18,6 +20,8 @@ export function cacheKey(ctx: RequestContext): string {
       target?.customHost ?? null,
       target?.settings ?? null,
       target?.strict ?? null,
+      // What adapters pass on by themselves changes answers too.
+      adapterHeaders.map((name) => ctx.request.header(name) ?? null),
       target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
       Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
         name,

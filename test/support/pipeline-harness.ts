@@ -42,6 +42,7 @@ export interface FakeRequest {
   path: string;
   headers: Record<string, string>;
   body: string | Uint8Array | JsonObject;
+  remoteAddress: string;
   /** Called with the sink before the handler runs, to leave early or read slowly. */
   prepare: (sink: FakeSink) => void;
 }
@@ -341,7 +342,7 @@ function fakeRequest(request: Partial<FakeRequest>, key: string): InboundRequest
     query: path.split('?')[1] ?? '',
     headers,
     header: (name) => findHeader(headers, name),
-    remoteAddress: '127.0.0.1',
+    remoteAddress: request.remoteAddress ?? '127.0.0.1',
     body: {
       length: bytes.length,
       bytes: async () => bytes,

@@ -341,3 +341,34 @@ describe('a provider that counts no tokens', () => {
     expect(gateway.records[0]).toMatchObject({ usageEstimated: false });
   });
 });
+
+describe('limits of JSON', () => {
+  const nested = (levels: number) =>
+    `{"model":"@one/m","x":${'['.repeat(levels)}${']'.repeat(levels)},"pad":"${'a'.repeat(9000)}"}`;
+  const keys = (count: number) =>
+    JSON.stringify({ model: '@one/m', x: Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1])) });
+
+  it.each([
+    ['63 levels', nested(62), 200],
+    ['66 levels', nested(65), 400],
+    ['100,000 levels', nested(100_000), 400],
+    ['49,000 keys', keys(49_000), 200],
+    ['51,000 keys', keys(51_000), 400],
+  ])('hold for a body of %s', async (_name, body, status) => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ body });
+    expect(reply.status).toBe(status);
+    if (status === 400) expect(reply.text).toMatch(/nested deeper than 64 levels|more than 50000 keys/);
+  });
+
+  it('an expired provider is a 401 of its target, and a fallback goes on', async () => {
+    const gateway = createHarness();
+    const id = [...gateway.documents.keys()].find((key) => key.endsWith('/one')) as string;
+    gateway.documents.set(id, { ...(gateway.documents.get(id) as object), expiresAt: '2020-01-01T00:00:00Z' });
+    const alone = await gateway.send({});
+    expect([alone.status, (alone.json.error as { code: string }).code]).toEqual([401, 'provider_expired']);
+    gateway.addConfig('pc-e', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-e' }, body: { model: 'gpt-5', messages: [] } });
+    expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+  });
+});

@@ -116,4 +116,17 @@ describe('a key whose document was dropped while the control plane is away', () 
     gateway.documents.get = () => Promise.reject(new GatewayError('unavailable'));
     expect((await gateway.send({})).status).toBe(503);
   });
+
+  it('whose secret is guessed at from many addresses are held back, but not who was verified before', async () => {
+    const gateway = createHarness();
+    expect((await gateway.send({})).status).toBe(200);
+    const own = parseApiKey(gateway.key);
+    for (let i = 0; i < 60; i++) {
+      const guess = newApiKey('ws', own?.id).text;
+      expect((await gateway.send({ headers: { 'x-svc-api-key': guess }, remoteAddress: `10.0.0.${i}` })).status).toBe(401);
+    }
+    const next = await gateway.send({ headers: { 'x-svc-api-key': newApiKey('ws', own?.id).text }, remoteAddress: '10.0.1.1' });
+    expect(next.status).toBe(429);
+    expect((await gateway.send({})).status).toBe(200);
+  });
 });
