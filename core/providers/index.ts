@@ -3,6 +3,7 @@ import { anthropic } from './anthropic/index.ts';
 import { azureAi } from './azure-ai/index.ts';
 import { azureOpenAi } from './azure-openai/index.ts';
 import { bedrock } from './bedrock/index.ts';
+import { cohere } from './cohere/index.ts';
 import { compatibleRows } from './compatible-rows/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
@@ -28,6 +29,7 @@ const adapters: readonly ListedAdapter[] = [
   azureAi,
   azureOpenAi,
   bedrock,
+  cohere,
   deepseek,
   fireworksAi,
   google,

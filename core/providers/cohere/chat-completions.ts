@@ -1,0 +1,16 @@
+import type { Operation } from '../../contract/provider.ts';
+import { chatReply } from './chat-reply.ts';
+import { chatRequest } from './chat-request.ts';
+import { chatStream } from './chat-stream.ts';
+import { chatStreamReader } from './stream-reader.ts';
+import { usageOfReply } from './usage.ts';
+
+/** An OpenAI-format chat call answered from the Chat API, version 2. */
+export const chatComplete: Operation = {
+  path: () => '/v2/chat',
+  toProvider: chatRequest,
+  fromProvider: chatReply,
+  translateStream: chatStream,
+  usage: usageOfReply,
+  streamReader: chatStreamReader,
+};

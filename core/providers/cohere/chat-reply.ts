@@ -1,0 +1,41 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { toChatUsage, usageOfReply } from './usage.ts';
+
+/**
+ * A Chat API reply as a chat completion; the plan for tool calls is the text beside them. Without strict compliance the message
+ * also carries `content_blocks` and `citations`. Top-level fields this does not know are kept.
+ */
+export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { id, message: sent, finish_reason: reason, usage: _usage, logprobs, ...others } = reply;
+  const message = isObject(sent) ? sent : {};
+  const parts = Array.isArray(message.content) ? message.content.filter(isObject) : [];
+  const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter((text) => typeof text === 'string' && text !== '');
+  const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+  const usage = usageOfReply(reply);
+  const said: JsonObject = {
+    role: 'assistant',
+    content: texts.length === 0 && toolCalls.length > 0 ? null : texts.join(''),
+    refusal: null,
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(withArguments) } : {}),
+    ...(call.strict ? {} : { content_blocks: parts, ...(message.citations ? { citations: message.citations } : {}) }),
+  };
+  const choice = { index: 0, message: said, logprobs: logprobs ?? null, finish_reason: finishReasonOf(reason, call.strict) };
+  return {
+    id: typeof id === 'string' ? id : call.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: call.nowSeconds,
+    model: call.model,
+    provider: 'cohere',
+    choices: [choice],
+    ...(usage === null ? {} : { usage: toChatUsage(usage) }),
+    ...others,
+  };
+}
+
+/** A call without arguments has an empty text for them here, where OpenAI has `{}`. */
+function withArguments(toolCall: JsonObject): JsonObject {
+  const fn = isObject(toolCall.function) ? toolCall.function : {};
+  return { ...toolCall, function: { ...fn, arguments: fn.arguments || '{}' } };
+}

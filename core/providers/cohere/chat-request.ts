@@ -1,0 +1,118 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { toConversation } from './chat-messages.ts';
+import { toolParams } from './tools.ts';
+
+/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+const readParams: ReadonlySet<string> = new Set([
+  ...['messages', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'stop', 'stream_options', 'tools', 'tool_choice'],
+  ...['parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'thinking'],
+  ...['frequency_penalty', 'presence_penalty', 'model', 'stream', 'documents'],
+]);
+
+/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
+const lostParams: Readonly<Record<string, unknown>> = {
+  n: 1,
+  best_of: 1,
+  echo: false,
+  suffix: '',
+  top_logprobs: 0,
+  store: false,
+  user: undefined,
+  safety_identifier: undefined,
+  metadata: undefined,
+  logit_bias: undefined,
+  prediction: undefined,
+  modalities: undefined,
+  audio: undefined,
+  verbosity: undefined,
+  service_tier: 'auto',
+  web_search_options: undefined,
+  prompt_cache_key: undefined,
+  prompt_cache_retention: undefined,
+};
+
+/**
+ * An OpenAI chat call as a call of the Chat API, version 2. Unknown parameters are passed, so the provider's own (`documents`,
+ * `citation_options`, `safety_mode`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
+ */
+export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (readParams.has(name)) continue;
+    // Text completions ask for a number of log probabilities; here they come or not.
+    if (name === 'logprobs' && typeof value === 'number') noteOnce(call.dropped, name);
+    else if (!Object.hasOwn(lostParams, name)) passed[name] = value;
+    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
+  }
+  const { messages, documents } = toConversation(params.messages, call);
+  if (Array.isArray(params.documents)) documents.unshift(...params.documents);
+  const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;
+  return {
+    model: params.model,
+    messages,
+    ...given('documents', documents.length > 0 ? documents : undefined),
+    ...toolParams(params, call),
+    ...given('max_tokens', params.max_completion_tokens ?? params.max_tokens),
+    ...given('p', params.top_p),
+    ...given('k', params.top_k),
+    ...given('stop_sequences', Array.isArray(stop) && stop.length > 0 ? stop : undefined),
+    ...penalty('frequency_penalty', params, call),
+    ...penalty('presence_penalty', params, call),
+    ...responseFormat(params, call),
+    ...thinking(params, call),
+    ...passed,
+    ...given('stream', params.stream),
+  };
+}
+
+function asksForSomething(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || value === lostParams[name]) return false;
+  if (name === 'modalities') return JSON.stringify(value) !== '["text"]';
+  return !(isObject(value) && Object.keys(value).length === 0);
+}
+
+/** Penalties go from 0 to 1 here; OpenAI's from −2 to 2. */
+function penalty(name: string, params: JsonObject, call: OperationCall): JsonObject {
+  const value = params[name];
+  if (typeof value !== 'number') return {};
+  const taken = Math.min(1, Math.max(0, value));
+  if (taken !== value) noteOnce(call.adapted, name);
+  return { [name]: taken };
+}
+
+/** A schema is part of the one JSON format there is; keywords it does not compile become words in descriptions. */
+function responseFormat(params: JsonObject, call: OperationCall): JsonObject {
+  const format = params.response_format;
+  if (!isObject(format) || format.type === 'text') return {};
+  if (format.type !== 'json_schema' || !isObject(format.json_schema)) return { response_format: format };
+  const { schema } = format.json_schema;
+  if (!isObject(schema)) return { response_format: { type: 'json_object' } };
+  const compiled = schemaWithoutBounds(schema, {
+    closesObjects: false,
+    changed: () => noteOnce(call.adapted, 'response_format'),
+  });
+  return { response_format: { type: 'json_object', json_schema: compiled } };
+}
+
+/** Models that reason can be told not to, or how many tokens to spend on it; there are no efforts. */
+function thinking(params: JsonObject, call: OperationCall): JsonObject {
+  if (isObject(params.thinking)) {
+    const { type, budget_tokens: budget, ...others } = params.thinking;
+    return { thinking: { type: type === 'disabled' ? type : 'enabled', ...given('token_budget', budget), ...others } };
+  }
+  const effort = params.reasoning_effort;
+  if (typeof effort !== 'string') return {};
+  if (!/reasoning|command-a-plus/.test(call.model)) {
+    if (effort !== 'none') noteOnce(call.dropped, 'reasoning_effort');
+    return {};
+  }
+  if (effort !== 'none') noteOnce(call.adapted, 'reasoning_effort');
+  return { thinking: { type: effort === 'none' ? 'disabled' : 'enabled' } };
+}
+
+function given(name: string, value: unknown): JsonObject {
+  return value === undefined || value === null ? {} : { [name]: value };
+}

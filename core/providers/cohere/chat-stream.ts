@@ -1,0 +1,101 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { endFault } from './stream-reader.ts';
+import { toChatUsage, usageOfReply } from './usage.ts';
+
+/**
+ * Chat API events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after a
+ * `message-end` without error; one with an error goes out in-band and ends the stream.
+ */
+export function chatStream(call: OperationCall): StreamTranslator {
+  const options = call.params.stream_options;
+  const withUsage = isObject(options) && options.include_usage === true;
+  /** Places of tool calls, by the provider's index, and whether arguments have come for them. */
+  const tools = new Map<unknown, { readonly place: number; hasArguments: boolean }>();
+  const opened = new Set<unknown>();
+  let id: string | null = null;
+
+  const chunk = (fields: JsonObject): StreamEvent => {
+    id ??= call.newId('chatcmpl-');
+    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model: call.model, provider: 'cohere' };
+    return { event: null, data: { ...head, ...fields } };
+  };
+  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
+    chunk({
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
+      ...(withUsage ? { usage: null } : {}),
+    });
+  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
+
+  /** A piece of content, and beside it the block it belongs to, for clients that are not strict. */
+  const content = (index: unknown, { text, thinking }: JsonObject): StreamEvent[] => {
+    const [type, piece] = typeof thinking === 'string' ? (['thinking', thinking] as const) : (['text', text] as const);
+    if (typeof piece !== 'string' || piece === '') return [];
+    const block = opened.has(index) ? { [type]: piece } : { type, [type]: piece };
+    opened.add(index);
+    const beside = call.strict ? {} : { content_blocks: [{ index, delta: block }] };
+    return emit({ ...(type === 'text' ? { content: piece } : {}), ...beside });
+  };
+
+  const toolCall = (index: unknown, started: boolean, toolCalls: unknown): StreamEvent[] => {
+    if (!isObject(toolCalls)) return [];
+    const fn = isObject(toolCalls.function) ? toolCalls.function : {};
+    const text = typeof fn.arguments === 'string' ? fn.arguments : '';
+    const tool = tools.get(index) ?? { place: tools.size, hasArguments: false };
+    tools.set(index, tool);
+    if (text !== '') tool.hasArguments = true;
+    else if (!started) return [];
+    const head = started ? { id: toolCalls.id, type: 'function' } : {};
+    const name = started ? { name: fn.name } : {};
+    return emit({ tool_calls: [{ index: tool.place, ...head, function: { ...name, arguments: text } }] });
+  };
+
+  /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
+  const toolEnd = (index: unknown): StreamEvent[] => {
+    const tool = tools.get(index);
+    return tool && !tool.hasArguments ? emit({ tool_calls: [{ index: tool.place, function: { arguments: '{}' } }] }) : [];
+  };
+
+  const end = (delta: JsonObject): StreamEvent[] => {
+    const fault = endFault(delta);
+    if (fault) {
+      // Before the first byte another target can still answer, so nothing may be sent then.
+      const error = { message: fault.message, type: fault.detail, param: null, code: null };
+      return id === null ? [] : [{ event: null, data: { error, provider: 'cohere' } }];
+    }
+    const usage = withUsage ? usageOfReply(delta) : null;
+    const counts = usage === null ? [] : [chunk({ choices: [], usage: toChatUsage(usage) })];
+    return [choice({}, finishReasonOf(delta.finish_reason, call.strict)), ...counts, { event: null, data: '[DONE]' }];
+  };
+
+  return {
+    push({ data }) {
+      if (!isObject(data)) return [];
+      const delta = isObject(data.delta) ? data.delta : {};
+      const message = isObject(delta.message) ? delta.message : {};
+      switch (data.type) {
+        case 'message-start':
+          if (typeof data.id === 'string') id = data.id;
+          return [choice({ role: 'assistant', content: '' })];
+        case 'content-start':
+        case 'content-delta':
+          return isObject(message.content) ? content(data.index, message.content) : [];
+        case 'tool-plan-delta':
+          return typeof message.tool_plan === 'string' ? emit({ content: message.tool_plan }) : [];
+        case 'tool-call-start':
+        case 'tool-call-delta':
+          return toolCall(data.index, data.type === 'tool-call-start', message.tool_calls);
+        case 'tool-call-end':
+          return toolEnd(data.index);
+        case 'citation-start':
+          return call.strict || !message.citations ? [] : emit({ citations: [message.citations].flat() });
+        case 'message-end':
+          return end(delta);
+        default:
+          return [];
+      }
+    },
+    end: () => [],
+  };
+}

@@ -1,0 +1,25 @@
+import type { ProviderAdapter } from '../../contract/provider.ts';
+import { completionsOverChat } from '../shared/completions-over-chat.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import { providerFault } from '../shared/provider-fault.ts';
+import { chatComplete } from './chat-completions.ts';
+import { embed } from './embeddings.ts';
+import { settings } from './settings.ts';
+
+/** Cohere's API, version 2. See README.md. */
+export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
+  id: 'cohere',
+  settings,
+  baseUrl: () => 'https://api.cohere.ai',
+  headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
+  proxyPath: versionedPath,
+  operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed },
+  chatExtras: ['top_k', 'thinking'],
+  error: providerFault('cohere'),
+};
+
+/** Paths without a version go to the newest that has them. */
+function versionedPath(path: string): string {
+  if (/^\/v\d+\//.test(path)) return path;
+  return /^\/(chat|embed|rerank)([/?]|$)/.test(path) ? `/v2${path}` : `/v1${path}`;
+}

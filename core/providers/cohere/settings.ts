@@ -1,0 +1,7 @@
+import * as v from 'valibot';
+import type { ProviderSettings } from '../../contract/provider.ts';
+
+/** Settings of the provider `cohere`; its one secret is `api_key`. */
+export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
+  custom_host: v.nullish(v.string()),
+});

@@ -1,0 +1,33 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { StreamReader } from '../../contract/provider.ts';
+import type { Usage } from '../../contract/usage.ts';
+import { usageOfReply } from './usage.ts';
+
+/** Follows a chat stream: its end and its counts come in `message-end`, and so does a fault of the generation. */
+export function chatStreamReader(): StreamReader {
+  let usage: Usage | null = null;
+  let complete = false;
+  let fault: GatewayError | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data) || data.type !== 'message-end' || !isObject(data.delta)) return;
+      usage = usageOfReply(data.delta) ?? usage;
+      fault = endFault(data.delta);
+      complete = fault === null;
+    },
+    usage: () => usage,
+    complete: () => complete,
+    error: () => fault,
+  };
+}
+
+/** The error that the end of a stream tells of; null for an end that tells of none. */
+export function endFault(delta: JsonObject): GatewayError | null {
+  if (typeof delta.error !== 'string' || delta.error === '') return null;
+  return new GatewayError('upstream_status', {
+    message: `cohere error: ${delta.error}`,
+    status: delta.finish_reason === 'TIMEOUT' ? 504 : 500,
+    detail: String(delta.finish_reason ?? ''),
+  });
+}

@@ -1,0 +1,60 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { noteOnce } from '../shared/note-once.ts';
+
+/**
+ * `tools` and `tool_choice` of a chat call. A choice of one tool is the only tool, and required; tools are strict all together
+ * or not at all, so `strict` counts when every tool has it.
+ */
+export function toolParams(params: JsonObject, call: OperationCall): JsonObject {
+  const given = toolList(params, call);
+  if (given.length === 0) return {};
+  if (params.parallel_tool_calls === false) noteOnce(call.dropped, 'parallel_tool_calls');
+  const { choice, only } = choiceOf(params);
+  const listed = only === null ? given : given.filter(({ fn }) => only.includes(String(fn.name)));
+  if (only !== null) noteOnce(call.adapted, 'tool_choice');
+  const strict = listed.filter(({ fn }) => fn.strict === true).length;
+  if (strict > 0 && strict < listed.length) noteOnce(call.dropped, 'tools.strict');
+  return {
+    tools: listed.map(({ fn }) => cohereTool(fn)),
+    ...(choice === null ? {} : { tool_choice: choice }),
+    ...(strict > 0 && strict === listed.length && params.strict_tools === undefined ? { strict_tools: true } : {}),
+  };
+}
+
+function toolList(params: JsonObject, call: OperationCall): { fn: JsonObject }[] {
+  if (!Array.isArray(params.tools)) {
+    if (!Array.isArray(params.functions)) return [];
+    // The retired spelling of tools; the reply answers in today's `tool_calls`.
+    noteOnce(call.adapted, 'functions');
+    return params.functions.filter(isObject).map((fn) => ({ fn }));
+  }
+  return params.tools.map((tool, index) => {
+    if (!isObject(tool) || !isObject(tool.function))
+      throw badParam(`tools[${index}]`, 'only function tools are supported by cohere');
+    return { fn: tool.function };
+  });
+}
+
+function cohereTool({ strict: _strict, parameters, ...fn }: JsonObject): JsonObject {
+  return { type: 'function', function: { ...fn, parameters: parameters ?? { type: 'object', properties: {} } } };
+}
+
+/** `REQUIRED`, `NONE`, or nothing, which leaves the choice to the model; and the names it is limited to, if it is. */
+function choiceOf(params: JsonObject): { choice: string | null; only: readonly string[] | null } {
+  const asked = params.tool_choice ?? params.function_call;
+  if (asked === 'required') return { choice: 'REQUIRED', only: null };
+  if (asked === 'none') return { choice: 'NONE', only: null };
+  if (!isObject(asked)) return { choice: typeof asked === 'string' && asked !== 'auto' ? asked : null, only: null };
+  if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
+    const { mode, tools } = asked.allowed_tools;
+    const only = Array.isArray(tools) ? tools.filter(isObject).map(nameIn) : [];
+    return { choice: mode === 'required' ? 'REQUIRED' : null, only };
+  }
+  return { choice: 'REQUIRED', only: [nameIn(asked)] };
+}
+
+function nameIn(from: JsonObject): string {
+  return String(isObject(from.function) ? from.function.name : from.name);
+}
