@@ -26,10 +26,15 @@ export function authorizedUserToken(file: AuthorizedUser, services: SignServices
   return postForToken(services, 'https://oauth2.googleapis.com/token', form, who);
 }
 
-/** A JSON Web Token signed with RS256 (RFC 7515, RFC 7518 §3.3), in the compact form. */
-export function signedJwt(header: object, claims: object, key: KeyObject): string {
+/** A JSON Web Token signed with RS256 (RFC 7519), in the compact form. */
+function signedJwt(header: object, claims: object, key: KeyObject): string {
   const signed = `${encoded({ alg: 'RS256', typ: 'JWT', ...header })}.${encoded(claims)}`;
-  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
+  return `${signed}.${rs256(signed, key)}`;
+}
+
+/** The signature RS256 of a text, base64url (RFC 7518 §3.3). */
+export function rs256(text: string, key: KeyObject): string {
+  return sign('sha256', Buffer.from(text), key).toString('base64url');
 }
 
 function encoded(value: object): string {

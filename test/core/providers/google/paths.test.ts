@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { google } from '../../../../core/providers/google/index.ts';
+import { callOf } from '../contract-suite.ts';
+
+const path = (model: string, settings = {}) => google.operations.chatComplete?.path(callOf({ model }, {}, settings));
+
+it.each([
+  ['gemini-3.8-flash', '/v1beta/models/gemini-3.8-flash:generateContent'],
+  ['models/gemini-3.8-flash', '/v1beta/models/gemini-3.8-flash:generateContent'],
+  ['tunedModels/mine-1', '/v1beta/tunedModels/mine-1:generateContent'],
+  ['a b?c#d', '/v1beta/models/a%20b%3Fc%23d:generateContent'],
+])('finds the model %s', (model, expected) => {
+  expect(path(model)).toBe(expected);
+});
+
+it.each(['', '..', '../files', 'models/../../files', 'a//b'])('refuses the name %j, which would lead elsewhere', (model) => {
+  expect(() => path(model)).toThrow(/model:/);
+});
+
+it('leaves the version to a base URL that has one', () => {
+  expect(path('m', { custom_host: 'https://proxy.example.com/v1alpha/' })).toBe('/models/m:generateContent');
+  expect(path('m', { custom_host: 'https://proxy.example.com/gemini' })).toBe('/v1beta/models/m:generateContent');
+});
+
+it.each([
+  ['/models', '/v1beta/models'],
+  ['/v1beta/models', '/v1beta/models'],
+  ['/v1/models', '/v1/models'],
+  ['/upload/v1beta/files', '/upload/v1beta/files'],
+  ['/videos', '/v1beta/videos'],
+])('passes %s through as %s', (from, to) => {
+  expect(google.proxyPath?.(from)).toBe(to);
+});

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { answersOfEvents } from '../assemble-reply.ts';
+import { eventsOfText } from '../event-stream-text.ts';
+import { fixturesOf } from '../provider-fixtures.ts';
+
+const fixture = (name: string) =>
+  fixturesOf('google').calls.find((one) => one.name === name) as ReturnType<typeof fixturesOf>['calls'][number];
+const text = readFileSync(join(import.meta.dirname, 'fixtures/chat-a-text.chunks.txt'), 'utf8');
+const stream =
+  (bytes: string): Script =>
+  (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream']);
+    handler.onData(Buffer.from(bytes));
+    handler.onEnd();
+  };
+
+function gateway() {
+  const made = createHarness();
+  made.documents.set(`provider ${workspaceId}/gem`, {
+    ...providerDocument('gem', 'google'),
+    secrets: JSON.stringify({ api_key: 'AIzaStored' }),
+  });
+  return made;
+}
+
+it('answers chat, plain and streamed, with the key in its header and not in the address', async () => {
+  const made = gateway();
+  const { request, providerReply, reply } = fixture('chat-a-text');
+  made.script(answer(200, providerReply), stream(text));
+  const body = { ...request, model: '@gem/gemini-3.8-flash', user: 'u1' };
+  const plain = await made.send({ body });
+  expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage, provider: 'google' });
+  expect(plain.header('x-svc-dropped-params')).toBe('user');
+  const streamed = await made.send({ body: { ...body, stream: true } });
+  expect(answersOfEvents('chatComplete', eventsOfText(streamed.text))[0]).toMatchObject({ text: 'Hello there!', finish: 'stop' });
+  expect(made.calls.map(({ origin, path }) => origin + path)).toEqual([
+    'https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:generateContent',
+    'https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse',
+  ]);
+  for (const { headers } of made.calls) expect(headers[headers.indexOf('x-goog-api-key') + 1]).toBe('AIzaStored');
+  expect(
+    made.records.map(({ inputTokens, cacheReadTokens, outputTokens }) => [inputTokens, cacheReadTokens, outputTokens]),
+  ).toEqual([
+    [8, 4, 23],
+    [8, 4, 23],
+  ]);
+});
+
+it('does not let a stream that was cut look whole', async () => {
+  const made = gateway();
+  made.script(stream(text.slice(0, text.indexOf('\n\n') + 2)));
+  const cut = await made.send({ body: { ...fixture('chat-a-text').request, model: '@gem/gemini-3.8-flash', stream: true } });
+  expect(cut.text).not.toContain('[DONE]');
+  expect(made.records[0]?.errorCode).toBe('stream_incomplete');
+});
+
+it('passes on when a spent quota comes back', async () => {
+  const made = gateway();
+  const { errors } = fixturesOf('google');
+  const quota = errors.find(({ name }) => name === 'quota');
+  made.script(answer(429, quota?.body ?? {}));
+  const refused = await made.send({ body: { model: '@gem/gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }] } });
+  expect(refused.status).toBe(429);
+  expect(refused.json).toMatchObject({
+    error: { message: quota?.fault.message, type: 'RESOURCE_EXHAUSTED' },
+    provider: 'google',
+  });
+});

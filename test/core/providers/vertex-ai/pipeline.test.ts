@@ -1,0 +1,156 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import {
+  answer,
+  createHarness,
+  type Harness,
+  providerDocument,
+  type Script,
+  workspaceId,
+} from '../../../support/pipeline-harness.ts';
+import { answersOfEvents } from '../assemble-reply.ts';
+import { eventsOfText } from '../event-stream-text.ts';
+import { fixturesOf } from '../provider-fixtures.ts';
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { calls: cases } = fixturesOf('vertex-ai');
+const fixture = (name: string) => cases.find((one) => one.name === name) as (typeof cases)[number];
+const token = (value: string) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: 3599 });
+const stream = (name: string): Script => {
+  const text = readFileSync(join(import.meta.dirname, 'fixtures', `${name}.chunks.txt`), 'utf8');
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream']);
+    // Cut where it hurts: inside an event.
+    for (let at = 0; at < text.length; at += 77) handler.onData(Buffer.from(text.slice(at, at + 77)));
+    handler.onEnd();
+  };
+};
+
+function accountFile(): string {
+  return JSON.stringify({
+    type: 'service_account',
+    project_id: 'acme-prod',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    client_email: `${randomUUID()}@acme-prod.iam.gserviceaccount.com`,
+  });
+}
+
+function store(gateway: Harness, settings: JsonObject, secrets: JsonObject): void {
+  gateway.documents.set(`provider ${workspaceId}/cloud`, {
+    ...providerDocument('cloud', 'vertex-ai'),
+    settings,
+    secrets: JSON.stringify(secrets),
+  });
+}
+
+describe('a stored Vertex AI provider', () => {
+  const settings = { vertex_auth_type: 'serviceAccount', vertex_region: 'europe-west4' };
+  const body = (name: string, more: JsonObject = {}) => {
+    const { request } = fixture(name);
+    return { ...request, model: `@cloud/${String(request.model)}`, ...more };
+  };
+
+  it('answers plain and streamed calls with one token, in its project and region', async () => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    const { providerReply, reply, providerRequest } = fixture('chat-gemini-tool');
+    gateway.script(token('ya29.one'), answer(200, providerReply), stream('chat-gemini-tool'));
+    const plain = await gateway.send({ body: body('chat-gemini-tool') });
+    const streamed = await gateway.send({ body: body('chat-gemini-tool', { stream: true }) });
+    expect(plain.json).toMatchObject({ choices: reply.choices, usage: reply.usage });
+    expect(answersOfEvents('chatComplete', eventsOfText(streamed.text))[0]?.toolCalls).toEqual([
+      { name: 'get_weather', arguments: { city: 'Bern' } },
+    ]);
+    expect(streamed.text.endsWith('data: [DONE]\n\n')).toBe(true);
+    const [asked, first, second] = gateway.calls;
+    expect(gateway.calls).toHaveLength(3);
+    expect(`${asked?.origin}${asked?.path}`).toBe('https://oauth2.googleapis.com/token');
+    const path = '/v1/projects/acme-prod/locations/europe-west4/publishers/google/models/gemini-3.8-flash';
+    expect([first?.path, second?.path]).toEqual([`${path}:generateContent`, `${path}:streamGenerateContent?alt=sse`]);
+    for (const call of [first, second]) {
+      expect(call?.origin).toBe('https://europe-west4-aiplatform.googleapis.com');
+      expect(call?.headers).toContain('Bearer ya29.one');
+      expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toEqual(providerRequest);
+    }
+    expect(gateway.records.map(({ status, inputTokens, outputTokens }) => [status, inputTokens, outputTokens])).toEqual([
+      [200, 30, 48],
+      [200, 30, 48],
+    ]);
+  });
+
+  it.each(['messages-claude', 'messages-gemini'])('answers Messages calls, %s', async (name) => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    const { providerReply, reply } = fixture(name);
+    gateway.script(token('ya29.two'), answer(200, providerReply), stream(name));
+    const plain = await gateway.send({ path: '/v1/messages', body: body(name), headers: { 'anthropic-beta': 'b-1' } });
+    expect(plain.json).toMatchObject({ content: reply.content, stop_reason: reply.stop_reason, usage: reply.usage });
+    const streamed = await gateway.send({ path: '/v1/messages', body: body(name, { stream: true }) });
+    expect(answersOfEvents('messages', eventsOfText(streamed.text))[0]).toMatchObject({ finish: reply.stop_reason });
+    expect(gateway.calls[1]?.headers).toContain('anthropic-beta');
+    expect(gateway.calls.map(({ path }) => path).filter((path) => path.includes('tream'))).toHaveLength(1);
+  });
+
+  it('puts pass-through calls into its project and region, with its token and none of the client', async () => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    gateway.script(token('ya29.three'), answer(200, {}));
+    await gateway.send({
+      method: 'GET',
+      path: '/v1/proxy/publishers/google/models/gemini-3.8-flash?view=full',
+      headers: { 'x-svc-provider': '@cloud', 'x-goog-api-key': 'AIzaOfTheClient' },
+    });
+    const call = gateway.calls[1];
+    expect(call?.path).toBe('/v1/projects/acme-prod/locations/europe-west4/publishers/google/models/gemini-3.8-flash?view=full');
+    expect(call?.headers).toContain('Bearer ya29.three');
+    expect(call?.headers).not.toContain('AIzaOfTheClient');
+  });
+
+  it('passes on what the token endpoint refuses, and lets a fallback answer', async () => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@cloud' }, { provider: '@one' }] });
+    const refusal = answer(401, { error: 'invalid_client' });
+    gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
+    const alone = await gateway.send({ body: body('a-gemini-text') });
+    expect(alone.status).toBe(401);
+    expect(alone.text).toContain('vertex-ai error: the token endpoint answered 401: invalid_client');
+    gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
+    const second = await gateway.send({
+      headers: { 'x-svc-config': 'pc-two' },
+      body: { model: 'gpt-5', messages: [{ role: 'user', content: 'x' }] },
+    });
+    expect([second.status, second.json.model]).toEqual([200, 'gpt-5']);
+  });
+
+  it('lends the identity of the machine only where the deployment does, and only to stored providers', async () => {
+    const wif = { vertex_auth_type: 'wif', vertex_project_id: 'acme-prod' };
+    const closed = createHarness();
+    store(closed, wif, {});
+    expect((await closed.send({ body: body('a-gemini-text') })).status).toBe(403);
+    expect(closed.calls).toEqual([]);
+    const open = createHarness({ machineIdentity: true });
+    store(open, wif, {});
+    open.script(token('ya29.machine'), answer(200, fixture('a-gemini-text').providerReply));
+    expect((await open.send({ body: body('a-gemini-text') })).status).toBe(200);
+    const headers = { 'x-svc-provider': 'vertex-ai', 'x-svc-vertex-auth-type': 'wif', 'x-svc-vertex-project-id': 'acme-prod' };
+    const brought = await open.send({ headers, body: { ...fixture('a-gemini-text').request } });
+    expect(brought.status).toBe(403);
+    expect(open.calls).toHaveLength(2);
+  });
+});
+
+it('takes a credential file from a request header', async () => {
+  const gateway = createHarness();
+  gateway.script(token('ya29.header'), answer(200, fixture('a-gemini-text').providerReply));
+  const reply = await gateway.send({
+    headers: { 'x-svc-provider': 'vertex-ai', 'x-svc-vertex-region': 'us', 'x-svc-vertex-service-account-json': accountFile() },
+    body: fixture('a-gemini-text').request as JsonObject,
+  });
+  expect(reply.status).toBe(200);
+  expect(gateway.calls[1]?.origin).toBe('https://aiplatform.us.rep.googleapis.com');
+  expect(reply.header('x-svc-dropped-params')).toBe('service_tier');
+});
