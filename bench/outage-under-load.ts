@@ -2,7 +2,10 @@
  * Takes away what the gateways depend on, one thing after another, under load. Ends with 1 when a call with a known key fails, or when
  * a change made meanwhile is not enforced within a second of the return: see README.md.
  *
- *     node bench/outage-under-load.ts [--seconds 60] [--connections 16] [--only control-plane-stopped,control-plane-killed,nats,postgres]
+ *     node bench/outage-under-load.ts [--seconds 60] [--connections 16] [--rate 2000]
+ *         [--only control-plane-stopped,control-plane-killed,nats,postgres]
+ *
+ * `--rate`: calls per second at the most. At full speed a minute of records fills gigabytes, and what is measured is the disk.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -84,6 +87,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     connections: { type: 'string', default: '16' },
+    rate: { type: 'string', default: '2000' },
     only: { type: 'string', default: Object.keys(outages).join(',') },
   },
 });
@@ -128,7 +132,13 @@ async function tryOutages(running: RunningGateway): Promise<void> {
     body: chatBody('bench-r1024', false, 1024),
   };
   await warmUp(target);
-  const loop = new ClosedLoop({ name: 'outage', connections: Number(values.connections), callsPerConnection: 500, target });
+  const loop = new ClosedLoop({
+    name: 'outage',
+    connections: Number(values.connections),
+    callsPerConnection: 500,
+    target,
+    callsPerSecond: Number(values.rate),
+  });
   let model = 'bench-r1000';
   let lastOtherMs = 0;
   let lastThisMs = 0;

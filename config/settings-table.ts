@@ -178,7 +178,7 @@ export const settingsTable = {
   ),
   spoolBytesMax: row(
     'SPOOL_MAX',
-    '1073741824',
+    '8589934592',
     'bytes of records that wait on disk before requests are refused',
     wholeNumber(1_048_576, 1_099_511_627_776, 'bytes'),
   ),

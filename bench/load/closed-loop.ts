@@ -17,6 +17,8 @@ export interface ClosedLoopOptions {
   readonly connections: number;
   /** Calls after which a connection is closed and opened again, so that connections spread over processes that come later. */
   readonly callsPerConnection: number;
+  /** Calls per second of all connections together, at the most; without it as fast as they come back. */
+  readonly callsPerSecond?: number;
   /** First part of every trace id. */
   readonly name: string;
 }
@@ -69,7 +71,13 @@ export class ClosedLoop {
       overdue = true;
       connection.close();
     }, 1000);
+    const { callsPerSecond, connections } = this.#options;
+    const everyMs = callsPerSecond === undefined ? 0 : (1000 * connections) / callsPerSecond;
+    let dueAtMs = performance.now() + Math.random() * everyMs;
     while (this.#running) {
+      const waitMs = dueAtMs - performance.now();
+      if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      dueAtMs = Math.max(dueAtMs + everyMs, performance.now());
       const traceId = `${this.#options.name}-${++this.#count}`;
       startedAtMs = performance.now();
       const result = await connection.call(Buffer.from(this.#head + traceId + this.#tail));

@@ -7,6 +7,7 @@ import type { Spool } from './spool.ts';
 import { realTimers, type Timers } from './timers.ts';
 
 const restMsMax = 1000;
+const largeBacklogBytes = 256 * 1024 * 1024;
 
 export interface ShipperOptions {
   readonly spool: Spool;
@@ -138,12 +139,13 @@ export class Shipper {
   }
 
   /**
-   * Behind a full batch comes a rest of three times its length: the backlog of a busy gateway takes at most a quarter of the
-   * control plane's time, and administrators get the rest.
+   * Behind a full batch comes a rest of three times its length: the records of a busy gateway take at most a quarter of the
+   * control plane's time, and administrators get the rest. A backlog that has grown large is worth more than that.
    */
   async #rest(tookMs: number): Promise<void> {
     const restMs = Math.min(restMsMax, (this.#options.restFactor ?? 3) * tookMs);
     if (restMs < 1 || this.#stopped || this.#deadlineMs !== Number.POSITIVE_INFINITY) return;
+    if (this.#options.spool.backlog().bytes > largeBacklogBytes) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#timers.after(restMs, resolve);
       // Whoever stops or drains does not wait for a rest to be over.

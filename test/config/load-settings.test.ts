@@ -55,7 +55,7 @@ describe('loadSettings', () => {
       headerBytesMax: 65_536,
       requestsInFlightMax: 20_000,
       documentCacheEntries: 50_000,
-      spoolBytesMax: 1024 * 1024 * 1024,
+      spoolBytesMax: 8 * 1024 * 1024 * 1024,
       uwsBinary: 'auto',
       metrics: true,
     });
