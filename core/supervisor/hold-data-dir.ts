@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isMarkAlive, processMark } from '../../config/process-mark.ts';
 import type { Settings } from '../../config/settings.ts';
 
 /** What holds a data directory; `release` is safe to call twice. */
@@ -18,7 +19,7 @@ const pauseMs = 50;
 export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const parts = settings.role === 'all' ? ['control-plane', 'gateway'] : [settings.role];
-  const mine = `${process.pid} ${startedAt(process.pid)}`;
+  const mine = processMark(process.pid);
   const held: string[] = [];
   const release = (): void => {
     for (const file of held.splice(0)) if (contentOf(file) === mine) rmSync(file, { force: true });
@@ -27,7 +28,7 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
   for (const file of parts.map((part) => join(settings.dataDir, `${part}.running`))) {
     while (!create(file, mine)) {
       const holder = contentOf(file);
-      if (!isAlive(holder)) {
+      if (!isMarkAlive(holder)) {
         rmSync(file, { force: true });
       } else if (performance.now() > deadlineMs) {
         release();
@@ -57,28 +58,5 @@ function contentOf(file: string): string {
     return readFileSync(file, 'utf8');
   } catch {
     return '';
-  }
-}
-
-function isAlive(holder: string): boolean {
-  const [pidText, started] = holder.split(' ');
-  const pid = Number(pidText);
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-  }
-  // Process ids are used again: the same number with another start time is another process.
-  return started === startedAt(pid);
-}
-
-/** Start time of a process in clock ticks since boot, where the system tells (Linux: proc(5), field 22); else `-`. */
-function startedAt(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
-  } catch {
-    return '-';
   }
 }

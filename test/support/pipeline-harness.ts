@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { digestSecret, newApiKey } from '../../core/contract/api-key.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/documents.ts';
 import type { GatewayError } from '../../core/contract/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../../core/contract/http.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { Plugin, Reply, Services } from '../../core/contract/plugin.ts';
 import type { Credentials } from '../../core/contract/provider.ts';
@@ -17,9 +16,11 @@ import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { createTokenFetch } from '../../core/pipeline/token-fetch.ts';
 import { providers } from '../../core/providers/index.ts';
 import { builtInPlugins } from '../../plugins/index.ts';
+import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
+import { answer, chatReply, type Script } from './provider-scripts.ts';
 
-/** What one scripted provider does with one call; it may keep the handler and go on later. */
-export type Script = (call: UpstreamCall, handler: UpstreamHandler) => void;
+export { type FakeRequest, FakeSink } from './fake-exchange.ts';
+export { answer, chatReply, chatStream, failWith, type Script } from './provider-scripts.ts';
 
 export interface Harness {
   readonly handle: Handle;
@@ -35,16 +36,6 @@ export interface Harness {
   addConfig(slug: string, config: JsonObject): ConfigDocument;
   /** Sends one request and waits for the end of its reply. */
   send(request: Partial<FakeRequest>): Promise<FakeSink>;
-}
-
-export interface FakeRequest {
-  method: string;
-  path: string;
-  headers: Record<string, string>;
-  body: string | Uint8Array | JsonObject;
-  remoteAddress: string;
-  /** Called with the sink before the handler runs, to leave early or read slowly. */
-  prepare: (sink: FakeSink) => void;
 }
 
 export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
@@ -236,178 +227,5 @@ export function providerDocument(slug: string, provider: string): ProviderDocume
     settings: {},
     customHeaders: {},
     secrets: null,
-  };
-}
-
-/** A reply sink that keeps what it was given, and can be left by its client at any time. */
-export class FakeSink implements ReplySink {
-  aborted = false;
-  started = false;
-  finished = false;
-  status = 0;
-  headers: HeaderList = [];
-  destroyed = false;
-  readonly chunks: Uint8Array[] = [];
-  readonly done: Promise<void>;
-  #finish: () => void = () => {};
-  #onAbort: (() => void)[] = [];
-  #onWrite: (() => void) | null = null;
-
-  constructor() {
-    this.done = new Promise((resolve) => {
-      this.#finish = resolve;
-    });
-  }
-
-  /** Calls back at the first byte of the reply. */
-  onFirstWrite(callback: () => void): void {
-    this.#onWrite = callback;
-  }
-
-  leave(): void {
-    if (this.finished) return;
-    this.aborted = true;
-    this.#complete();
-    for (const callback of this.#onAbort.splice(0)) callback();
-  }
-
-  onAbort(callback: () => void): void {
-    if (this.aborted) callback();
-    else this.#onAbort.push(callback);
-  }
-
-  send(status: number, headers: HeaderList, body: Uint8Array | string): void {
-    if (this.finished) return;
-    this.start(status, headers);
-    this.chunks.push(typeof body === 'string' ? Buffer.from(body) : body);
-    this.#complete();
-  }
-
-  start(status: number, headers: HeaderList): void {
-    if (this.finished) return;
-    if (this.started) throw new Error('a second reply was started');
-    this.started = true;
-    this.status = status;
-    this.headers = headers;
-  }
-
-  write(chunk: Uint8Array): boolean {
-    if (this.finished) return false;
-    if (!this.started) throw new Error('written before started');
-    this.chunks.push(chunk);
-    const callback = this.#onWrite;
-    this.#onWrite = null;
-    callback?.();
-    return true;
-  }
-
-  onDrain(): void {}
-
-  end(): void {
-    this.#complete();
-  }
-
-  destroy(): void {
-    if (!this.finished) this.destroyed = true;
-    this.#complete();
-  }
-
-  get text(): string {
-    return Buffer.concat(this.chunks).toString('utf8');
-  }
-
-  get json(): JsonObject {
-    return JSON.parse(this.text) as JsonObject;
-  }
-
-  header(name: string): string | undefined {
-    return findHeader(this.headers, name);
-  }
-
-  #complete(): void {
-    this.finished = true;
-    this.#finish();
-  }
-}
-
-function fakeRequest(request: Partial<FakeRequest>, key: string): InboundRequest {
-  const given = { 'x-svc-api-key': key, 'content-type': 'application/json', ...request.headers };
-  const headers = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name.toLowerCase(), value]));
-  const body = request.body ?? { model: '@one/gpt-5', messages: [{ role: 'user', content: 'hi' }] };
-  const bytes = body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  const path = request.path ?? '/v1/chat/completions';
-  return {
-    method: request.method ?? 'POST',
-    path: path.split('?')[0] as string,
-    query: path.split('?')[1] ?? '',
-    headers,
-    header: (name) => findHeader(headers, name),
-    remoteAddress: request.remoteAddress ?? '127.0.0.1',
-    body: {
-      length: bytes.length,
-      bytes: async () => bytes,
-      pipe(to) {
-        setImmediate(() => {
-          to.onData(bytes);
-          to.onEnd();
-        });
-        return { resume: () => {}, discard: () => {} };
-      },
-    },
-  };
-}
-
-export function answer(
-  status: number,
-  body: JsonObject | string,
-  headers: HeaderList = ['content-type', 'application/json'],
-): Script {
-  return (_call, handler) => {
-    handler.onHead(status, [...headers]);
-    handler.onData(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)));
-    handler.onEnd();
-  };
-}
-
-export function failWith(error: GatewayError): Script {
-  return (_call, handler) => handler.onError(error);
-}
-
-/** A stream of chat chunks; `cutAfter` ends it with `error`, or without a terminal event when that is null. */
-export function chatStream(words: readonly string[], options: { cutAfter?: number; error?: GatewayError | null } = {}): Script {
-  return (_call, handler) => {
-    handler.onHead(200, ['content-type', 'text/event-stream']);
-    for (const [index, word] of words.entries()) {
-      if (index === options.cutAfter) return options.error ? handler.onError(options.error) : handler.onEnd();
-      handler.onData(
-        Buffer.from(
-          `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [{ index: 0, delta: { content: word }, finish_reason: null }] })}\n\n`,
-        ),
-      );
-    }
-    handler.onData(
-      Buffer.from(
-        `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`,
-      ),
-    );
-    handler.onData(
-      Buffer.from(
-        `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5', choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })}\n\n`,
-      ),
-    );
-    handler.onData(Buffer.from('data: [DONE]\n\n'));
-    handler.onEnd();
-  };
-}
-
-export function chatReply(text: string): JsonObject {
-  return {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    created: 1,
-    model: 'gpt-5',
-    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-    unknown_field: { survives: true },
   };
 }

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Names a process for a lock file: `<pid> <start time>`. Process ids are used again; the same number with another start time is
+ * another process.
+ */
+export function processMark(pid: number): string {
+  return `${pid} ${startedAt(pid)}`;
+}
+
+/** True while the process of this mark lives. Text that is no mark names nobody. */
+export function isMarkAlive(mark: string): boolean {
+  const [pidText, started] = mark.split(' ');
+  const pid = Number(pidText);
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  return started === startedAt(pid);
+}
+
+/** Start time of a process in clock ticks since boot, where the system tells (Linux: proc(5), field 22); else `-`. */
+function startedAt(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '-';
+  } catch {
+    return '-';
+  }
+}
