@@ -1,7 +1,7 @@
 import { GatewayError } from '../contract/errors.ts';
-import type { HeaderList } from '../contract/http.ts';
 import type { SignServices } from '../contract/provider.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../contract/upstream.ts';
+import { readWholeReply } from './whole-reply.ts';
 
 export interface TokenFetchOptions {
   readonly transport: UpstreamTransport;
@@ -22,46 +22,29 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
   return {
     now: options.now,
     machineIdentity: options.machineIdentity ?? false,
-    fetch: (request) =>
-      new Promise((resolve, reject) => {
-        if (request.metadata && !options.machineIdentity) {
-          throw new GatewayError('forbidden', {
-            message:
-              'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
-          });
-        }
-        const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
-        const chunks: Uint8Array[] = [];
-        let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
-        let size = 0;
-        const exchange = options.transport.send(
-          {
-            tenant: request.metadata ? metadataTenant : tenant,
-            origin,
-            path,
-            method: request.method,
-            headers: request.headers,
-            body: request.body === null ? null : Buffer.from(request.body),
-            timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
-          },
-          {
-            onHead(status, headers) {
-              head = { status, headers };
-            },
-            onData(chunk) {
-              chunks.push(chunk);
-              size += chunk.length;
-              if (size > replyBytesMax) {
-                exchange.abort();
-                reject(new GatewayError('upstream_invalid', { message: 'The reply of a token endpoint is too large' }));
-              }
-              return true;
-            },
-            onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
-            onError: reject,
-          },
-        );
-      }),
+    async fetch(request) {
+      if (request.metadata && !options.machineIdentity) {
+        throw new GatewayError('forbidden', {
+          message:
+            'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+        });
+      }
+      const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
+      return readWholeReply(
+        options.transport,
+        {
+          tenant: request.metadata ? metadataTenant : tenant,
+          origin,
+          path,
+          method: request.method,
+          headers: request.headers,
+          body: request.body === null ? null : Buffer.from(request.body),
+          timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
+        },
+        replyBytesMax,
+        () => new GatewayError('upstream_invalid', { message: 'The reply of a token endpoint is too large' }),
+      );
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { toolArguments } from '../shared/tool-arguments.ts';
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
 
@@ -93,22 +94,8 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
     if (!isObject(toolCall) || !isObject(toolCall.function)) throw badParam(at, 'only calls of functions are supported');
     if (typeof toolCall.id !== 'string') throw badParam(`${at}.id`, 'text is required');
     const { name, arguments: text } = toolCall.function;
-    return [{ toolUse: { toolUseId: toolId(toolCall.id), name, input: toolInput(text, call) } }, ...cachePoints(toolCall)];
+    return [{ toolUse: { toolUseId: toolId(toolCall.id), name, input: toolArguments(text, call) } }, ...cachePoints(toolCall)];
   });
-}
-
-/** Arguments as an object. What a model has written wrongly cannot be sent back as it was: it becomes `{}` and is reported. */
-function toolInput(text: unknown, call: OperationCall): JsonObject {
-  if (isObject(text)) return text;
-  if (text === undefined || text === null || text === '') return {};
-  try {
-    const value: unknown = JSON.parse(String(text));
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like valid JSON that is not an object.
-  }
-  noteOnce(call.adapted, 'messages.tool_calls');
-  return {};
 }
 
 const toolIdLengthMax = 64;

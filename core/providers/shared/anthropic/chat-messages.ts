@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
+import { toolArguments } from '../tool-arguments.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
 
 /** A chat history as the Messages API wants it: instructions apart from the turns. */
@@ -109,22 +110,8 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
     if (!isObject(toolCall) || !isObject(toolCall.function)) throw badParam(at, 'only calls of functions are supported');
     if (typeof toolCall.id !== 'string') throw badParam(`${at}.id`, 'text is required');
     const use = { type: 'tool_use', id: toolId(toolCall.id), name: toolCall.function.name };
-    return withCacheControl({ ...use, input: toolInput(toolCall.function.arguments, call) }, toolCall);
+    return withCacheControl({ ...use, input: toolArguments(toolCall.function.arguments, call) }, toolCall);
   });
-}
-
-/** Arguments as an object. What a model has written wrongly cannot be sent back as it was: it becomes `{}` and is reported. */
-function toolInput(text: unknown, call: OperationCall): JsonObject {
-  if (isObject(text)) return text;
-  if (text === undefined || text === null || text === '') return {};
-  try {
-    const value: unknown = JSON.parse(String(text));
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like valid JSON that is not an object.
-  }
-  noteOnce(call.adapted, 'messages.tool_calls');
-  return {};
 }
 
 /** Ids of other providers may hold characters that are refused here; call and result change alike, so they still match. */

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
+import { toolArguments } from '../tool-arguments.ts';
 import { imagePart } from './media.ts';
 import { traitsOf } from './models.ts';
 import { contentParts } from './parts.ts';
@@ -81,22 +82,8 @@ function callParts(toolCalls: unknown, path: string, call: OperationCall): JsonO
     const id = traitsOf(call.model).signedCalls && typeof toolCall.id === 'string' ? { id: toolCall.id } : {};
     const signature = signatureIn(toolCall);
     return {
-      functionCall: { ...id, name: toolCall.function.name, args: argumentsOf(toolCall.function.arguments, call) },
+      functionCall: { ...id, name: toolCall.function.name, args: toolArguments(toolCall.function.arguments, call) },
       ...(signature === null ? {} : { thoughtSignature: signature }),
     };
   });
-}
-
-/** Arguments as an object. What a model has written wrongly cannot be sent back as it was: it becomes `{}` and is reported. */
-function argumentsOf(text: unknown, call: OperationCall): JsonObject {
-  if (isObject(text)) return text;
-  if (text === undefined || text === null || text === '') return {};
-  try {
-    const value: unknown = JSON.parse(String(text));
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below, like valid JSON that is not an object.
-  }
-  noteOnce(call.adapted, 'messages.tool_calls');
-  return {};
 }
