@@ -11,6 +11,8 @@ export const adminErrors = {
   AB09: 402,
   /** Ours: the database is away. Nothing was written. */
   AB10: 503,
+  /** Ours: `if-match` names a version that is no longer the current one. Nothing was written. */
+  AB12: 412,
 } as const;
 
 export type AdminErrorCode = keyof typeof adminErrors;

@@ -24,6 +24,10 @@ export interface AdminRoute {
    */
   readonly tenant: 'organisation' | 'workspace' | 'either';
   readonly resource: string;
+  /** One line for the API description. */
+  readonly summary?: string;
+  /** What a 200 carries; strict, so that nothing else leaves. */
+  readonly reply?: v.GenericSchema;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
   readonly query: v.GenericSchema;
@@ -65,6 +69,10 @@ export interface AdminCall<Query, Body> {
   /** For reading. Changes go through `write`. */
   readonly em: EntityManager;
   readonly services: AdminServices;
+  /** Names the version of the thing that is answered or was changed: `etag`. */
+  tag(revision: number): void;
+  /** Throws AB12 when the caller sent `if-match` and this is not the version it names. Call it in `write`, with the row locked or read there. */
+  match(revision: number): void;
   /** One transaction: rows, audit entry, events. At most once per call. */
   write<T>(work: (change: Change) => Promise<T>): Promise<T>;
 }

@@ -107,6 +107,15 @@ class Visit {
       body,
       em: this.#em,
       services: this.#services,
+      tag: (revision) => {
+        this.headers.etag = `"${revision}"`;
+      },
+      match: (revision) => {
+        const wanted = request.header('if-match');
+        if (wanted === undefined || wanted.trim() === '*') return;
+        const named = wanted.split(',').map((tag) => tag.trim());
+        if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
+      },
       write: async (work) => {
         if (this.#wrote) throw new Error('a call writes at most once');
         const result = await writeChange(this.#em, this.#auditDraft(actor), signal, work);

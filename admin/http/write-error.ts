@@ -1,4 +1,4 @@
-import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import { AdminError } from './errors.ts';
 
@@ -8,6 +8,7 @@ export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof UniqueConstraintViolationException) {
     return new AdminError('AB07', 'Something with this name or slug already exists');
   }
+  if (thrown instanceof OptimisticLockError) return new AdminError('AB07', 'It was changed by someone else meanwhile; try again');
   if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached right now; try again shortly');
   return new AdminError('AB04', 'Something went wrong');
 }

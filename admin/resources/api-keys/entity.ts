@@ -28,6 +28,8 @@ export const apiKeys = defineEntity({
     expiresAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 

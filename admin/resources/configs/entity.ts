@@ -17,6 +17,8 @@ export const configs = defineEntity({
     updatedBy: p.uuid().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 

@@ -25,6 +25,8 @@ export const integrations = defineEntity({
     status: p.text().$type<'active' | 'archived'>(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 

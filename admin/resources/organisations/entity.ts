@@ -9,6 +9,8 @@ export const organisations = defineEntity({
     name: p.text(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 

@@ -15,6 +15,8 @@ export const providers = defineEntity({
     expiresAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 

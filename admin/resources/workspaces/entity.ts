@@ -16,6 +16,8 @@ export const workspaces = defineEntity({
     status: p.text().$type<'active' | 'archived'>(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
   },
 });
 
