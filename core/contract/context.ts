@@ -1,4 +1,5 @@
 import type { GatewayError } from './errors.ts';
+import type { FormPart } from './form.ts';
 import type { HeaderList, InboundRequest } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
@@ -8,6 +9,12 @@ import type { Usage } from './usage.ts';
 
 /** A route family: what the path means before any provider is chosen. */
 export interface Endpoint {
+  /** What kind of body a shaped route takes; absent = `json`. */
+  readonly body?: BodyKind;
+  /** Method of the provider's call; absent = `POST`. */
+  readonly method?: string;
+  /** Segments of the path by their name in the route's `{…}`, as sent. */
+  readonly pathParams?: Readonly<Record<string, string>>;
   /** Function name in records: an operation, or `proxy`. */
   readonly name: OperationName | 'proxy';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
@@ -19,6 +26,12 @@ export interface Endpoint {
   /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
   readonly proxyPath: string;
 }
+
+/**
+ * `json`, `form` (multipart), `json-or-form` by content type, `none`, or `stream`: any bytes, not parsed and not kept where they are
+ * large.
+ */
+export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
 
 export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
 
@@ -93,6 +106,10 @@ export class RequestContext {
   /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
   bodyTaken = false;
   params: JsonObject | null = null;
+  /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
+  form: readonly FormPart[] | null = null;
+  /** Bytes of bodies held for this request: what counts against the process's bound. */
+  heldBytes = 0;
   model: string | null = null;
   stream = false;
   attempts: AttemptResult[] = [];

@@ -1,5 +1,6 @@
 import type { GenericSchema } from 'valibot';
 import type { GatewayError } from './errors.ts';
+import type { FormPart } from './form.ts';
 import type { HeaderList } from './http.ts';
 import type { JsonObject, Maybe } from './json.ts';
 import type { Secret } from './secret.ts';
@@ -13,6 +14,15 @@ export const operationNames = [
   'messages',
   'messagesCountTokens',
   'createModelResponse',
+  'createSpeech',
+  'createTranscription',
+  'createTranslation',
+  'imageGenerate',
+  'imageEdit',
+  'imageVariation',
+  'moderate',
+  'rerank',
+  'ocr',
 ] as const;
 export type OperationName = (typeof operationNames)[number];
 
@@ -51,6 +61,15 @@ export interface ProviderAdapter {
   /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
+  /** How the provider's list of models is asked for and read, where it is not the base URL's `/models` in OpenAI's form. */
+  readonly models?: ModelList;
+  /**
+   * Last change to a pass-through call, once its body is at hand: `call.body` is null where there is none or where it streams
+   * through unread. Adapters that change bodies set `buffersProxyBodies`.
+   */
+  adjustProxyCall?(call: OutgoingCall, client: { header(name: string): string | undefined }): void;
+  /** True when pass-through bodies have to be at hand before the call leaves, because a signature covers them. */
+  buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
   /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
 }
@@ -101,6 +120,8 @@ export interface ProviderFault {
 export interface Operation {
   /** Path below the base URL: `/chat/completions`. */
   path(call: OperationCall): string;
+  /** Method of the provider's call; absent: the one of the route. */
+  readonly method?: string;
   /**
    * The provider's request body. Absent, or `params` itself returned: the client's bytes are sent as they came (unless
    * parameters were overridden).
@@ -108,16 +129,65 @@ export interface Operation {
    * May throw GatewayError `bad_request` naming the parameter.
    */
   toProvider?(params: JsonObject, call: OperationCall): JsonObject;
+  /**
+   * The request where `toProvider`'s JSON is not what the provider takes: a form made of JSON, JSON made of the client's form
+   * (`call.form`), or bytes. Null: as if it were absent. Where it is absent a client's form goes on as a form (its bytes as they
+   * came unless a text field was overridden) and `toProvider` only sees JSON requests. May throw `bad_request`.
+   */
+  toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
   /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
+  /** The reply as bytes, for routes that answer with them while the provider sends JSON (audio in base64). Null: `fromProvider`. */
+  toBytes?(reply: JsonObject, call: OperationCall): BytesReply | null;
+  /** JSON of the route made of a reply that is not JSON (an image as it is). It is then read whole. */
+  fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
+  /** True: replies that are neither JSON nor an event stream pass as they come, unread (audio, subtitles). */
+  readonly passesBytes?: boolean;
   /** Absent, or null: the provider's event stream passes as it came. */
   translateStream?(call: OperationCall): StreamTranslator | null;
   /** For providers whose streams are not server-sent events: which content type they have, and how events are read from it. */
   readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
   /** Reads tokens from the provider's own (untranslated) plain reply. */
-  usage(reply: JsonObject): Usage | null;
+  usage(reply: JsonObject, call?: OperationCall): Usage | null;
+  /** What the request itself says is billed (characters to be spoken), where the reply has no counts. */
+  usageOfCall?(call: OperationCall): Usage | null;
   /** Reads tokens and the end of the reply from the provider's own event stream. */
   streamReader(): StreamReader;
+}
+
+/** A request body of any kind. */
+export type RequestContent =
+  | { readonly kind: 'json'; readonly body: JsonObject }
+  /** `call.form` itself returned: the client's bytes as they came. */
+  | { readonly kind: 'form'; readonly parts: readonly FormPart[] }
+  | { readonly kind: 'bytes'; readonly contentType: string; readonly body: Uint8Array };
+
+/** A reply body that is not JSON. */
+export interface BytesReply {
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** How a provider lists its models. */
+export interface ModelList {
+  /** Path below the base URL; with query where it pages. */
+  path(settings: ProviderSettings): string;
+  /** One page of the provider's list; anything that is no model is left out. */
+  read(reply: JsonObject): ModelPage;
+}
+
+export interface ModelPage {
+  readonly models: readonly ListedModel[];
+  /** Path of the next page, or null. */
+  readonly nextPath?: string | null;
+}
+
+/** One model of a provider's list in OpenAI's terms. */
+export interface ListedModel {
+  readonly id: string;
+  /** Unix seconds; 0 where the provider does not say. */
+  readonly created: number;
+  readonly ownedBy: string;
 }
 
 /** What an operation may know of the call at hand. One per attempt. */
@@ -127,6 +197,14 @@ export interface OperationCall {
   readonly stream: boolean;
   /** The client's parameters in the route's format, after defaults, overrides and drops. */
   readonly params: JsonObject;
+  /**
+   * The parts of a multipart request, text fields as `params` has them; null or absent where the request was JSON or has no body.
+   */
+  readonly form?: readonly FormPart[] | null;
+  /** Segments of the route's path by their name in `{…}`, as sent (percent-encoded). */
+  readonly pathParams?: Readonly<Record<string, string>>;
+  /** The client's query, without `?`. */
+  readonly query?: string;
   readonly settings: ProviderSettings;
   /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
   readonly strict: boolean;

@@ -1,5 +1,11 @@
 import type { JsonObject } from './json.ts';
 
+/** Units of usage beside tokens. `audio_seconds` is input that was transcribed, `characters` text that was spoken. */
+export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
+export type UsageUnit = (typeof usageUnits)[number];
+
+const noUnits = Object.freeze({});
+
 /** Tokens of one reply, counted the same way for every provider, streamed or plain. All counts are whole tokens ≥ 0. */
 export interface Usage {
   /** Input tokens that were neither read from nor written to the provider's prompt cache. */
@@ -12,6 +18,11 @@ export interface Usage {
   reasoningTokens: number;
   audioInputTokens: number;
   audioOutputTokens: number;
+  /** The parts of input and output that were images. */
+  imageInputTokens: number;
+  imageOutputTokens: number;
+  /** What is counted in other units than tokens: `UsageUnit` → amount. */
+  units: Readonly<Partial<Record<UsageUnit, number>>>;
   /** True when the provider sent no counts and these are ours. */
   estimated: boolean;
   /** The provider's own usage object, as it came. */
@@ -27,6 +38,9 @@ export function emptyUsage(): Usage {
     reasoningTokens: 0,
     audioInputTokens: 0,
     audioOutputTokens: 0,
+    imageInputTokens: 0,
+    imageOutputTokens: 0,
+    units: noUnits,
     estimated: false,
     raw: null,
   };

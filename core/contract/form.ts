@@ -1,0 +1,20 @@
+/** One part of a `multipart/form-data` body (RFC 7578). */
+export interface FormPart {
+  readonly name: string;
+  /** Null for a text field. */
+  readonly filename: string | null;
+  /** As sent; null where the part has none. */
+  readonly contentType: string | null;
+  /** A view into the request's bytes: read it, do not keep or change it. */
+  readonly body: Uint8Array;
+}
+
+/** The text of a field. */
+export function partText(part: FormPart): string {
+  return Buffer.from(part.body.buffer, part.body.byteOffset, part.body.byteLength).toString('utf8');
+}
+
+/** The files of a form under this field name, with or without the `[]` that some clients add for lists. */
+export function filesOf(parts: readonly FormPart[], name: string): FormPart[] {
+  return parts.filter((part) => part.filename !== null && (part.name === name || part.name === `${name}[]`));
+}
