@@ -1,0 +1,132 @@
+import * as v from 'valibot';
+import { newId } from '../db/new-id.ts';
+import { invalid } from '../http/errors.ts';
+
+/** A budget as rows and documents hold it (control-plane reference §1). */
+export interface UsageLimits {
+  readonly id: string;
+  readonly type: 'cost' | 'tokens';
+  /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
+  readonly creditLimit: number | null;
+  /** Same unit; people are told when it is crossed. Below the limit. */
+  readonly alertThreshold: number | null;
+  readonly periodicReset: 'weekly' | 'monthly' | null;
+  /** 1 to 365; never together with `periodicReset`. */
+  readonly periodicResetDays: number | null;
+  /** ISO time of the next reset where the caller fixed it; null: what the period says. */
+  readonly nextUsageResetAt: string | null;
+}
+
+/** A rate limit as rows and documents hold it. A value of 0 refuses every call. */
+export interface RateLimit {
+  readonly type: 'requests' | 'tokens';
+  readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
+  readonly value: number;
+}
+
+const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
+
+/** `usage_limits` as sent. Fields that are left out keep their value; null clears one. The rules between them: `mergeUsageLimits`. */
+export const usageLimitsBody = v.strictObject({
+  type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
+  credit_limit: v.nullish(amount),
+  alert_threshold: v.nullish(amount),
+  periodic_reset: v.nullish(v.picklist(['weekly', 'monthly'], 'weekly, monthly or null is expected')),
+  periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  next_usage_reset_at: v.nullish(v.pipe(v.string(), v.isoTimestamp('an ISO 8601 time such as 2030-01-31T00:00:00Z is expected'))),
+});
+
+export type UsageLimitsBody = v.InferOutput<typeof usageLimitsBody>;
+
+/** One entry of `rate_limits` as sent. */
+export const rateLimitBody = v.strictObject({
+  type: v.picklist(['requests', 'tokens'], 'requests or tokens is expected'),
+  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected'),
+  value: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e12)),
+});
+
+/** `rate_limits` as sent: at most one entry per type and unit. An empty list, or null where that is allowed, clears them. */
+export const rateLimitsBody = v.pipe(
+  v.array(rateLimitBody),
+  v.maxLength(10, 'at most 10 rate limits'),
+  v.check(
+    (list) => new Set(list.map(({ type, unit }) => `${type} ${unit}`)).size === list.length,
+    'the same type and unit twice',
+  ),
+);
+
+/** Smallest budget of each type. */
+const creditLimitMin = { cost: 1, tokens: 100 } as const;
+
+/**
+ * The budget that results from what was sent over the one before (null: none). `path` is what messages begin with. Throws AB01
+ * when the result breaks a rule.
+ */
+export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBody, path = 'usage_limits'): UsageLimits {
+  const at = sent.next_usage_reset_at;
+  const merged: UsageLimits = {
+    id: before?.id ?? newId(),
+    type: sent.type ?? before?.type ?? 'cost',
+    creditLimit: pick(sent.credit_limit, before?.creditLimit),
+    alertThreshold: pick(sent.alert_threshold, before?.alertThreshold),
+    // Naming one way of resetting ends the other.
+    periodicReset: pick(sent.periodic_reset, sent.periodic_reset_days ? null : before?.periodicReset),
+    periodicResetDays: pick(sent.periodic_reset_days, sent.periodic_reset ? null : before?.periodicResetDays),
+    nextUsageResetAt: at ? new Date(at).toISOString() : pick(at as null | undefined, before?.nextUsageResetAt),
+  };
+  const least = creditLimitMin[merged.type];
+  if (merged.creditLimit === null && merged.alertThreshold === null) throw invalid(`${path}.credit_limit: required`);
+  if (merged.creditLimit !== null && merged.creditLimit < least) {
+    throw invalid(`${path}.credit_limit: at least ${least} for ${merged.type}`);
+  }
+  if (merged.creditLimit !== null && merged.alertThreshold !== null && merged.alertThreshold >= merged.creditLimit) {
+    throw invalid(`${path}.alert_threshold: must be below credit_limit`);
+  }
+  if (merged.periodicReset !== null && merged.periodicResetDays !== null) {
+    throw invalid(`${path}.periodic_reset_days: not together with periodic_reset`);
+  }
+  if (at && Date.parse(at) <= Date.now()) throw invalid(`${path}.next_usage_reset_at: must be in the future`);
+  return merged;
+}
+
+/** Whether people who wait for more have got it: the new budget is above the one before, or gone. */
+export function raisesLimit(before: UsageLimits | null, after: UsageLimits | null): boolean {
+  if (before === null || before.creditLimit === null) return false;
+  return after === null || after.creditLimit === null || after.creditLimit > before.creditLimit;
+}
+
+/** A budget as it is read back. */
+export function usageLimitsReply(limits: UsageLimits | null) {
+  if (limits === null) return null;
+  return {
+    id: limits.id,
+    type: limits.type,
+    credit_limit: limits.creditLimit,
+    alert_threshold: limits.alertThreshold,
+    periodic_reset: limits.periodicReset,
+    periodic_reset_days: limits.periodicResetDays,
+    next_usage_reset_at: limits.nextUsageResetAt,
+  };
+}
+
+/** What a reply holds of a budget; strict. */
+export const usageLimitsReplySchema = v.strictObject({
+  id: v.string(),
+  type: v.picklist(['cost', 'tokens']),
+  credit_limit: v.nullable(v.number()),
+  alert_threshold: v.nullable(v.number()),
+  periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodic_reset_days: v.nullable(v.number()),
+  next_usage_reset_at: v.nullable(v.string()),
+});
+
+/** What a reply holds of a rate limit; strict. */
+export const rateLimitReplySchema = v.strictObject({
+  type: v.picklist(['requests', 'tokens']),
+  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+  value: v.number(),
+});
+
+function pick<T>(sent: T | null | undefined, before: T | null | undefined): T | null {
+  return sent === undefined ? (before ?? null) : sent;
+}
