@@ -14,6 +14,25 @@ import * as v from 'valibot';
 export const documentKinds = ['api-key', 'config', 'provider', 'workspace'] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
+/** A budget: `creditLimit` in US dollars or tokens by `type`, null for none. `id` names its counters. */
+export const usageLimitsDocument = v.object({
+  id: v.string(),
+  type: v.picklist(['cost', 'tokens']),
+  creditLimit: v.nullable(v.number()),
+  alertThreshold: v.nullable(v.number()),
+  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodicResetDays: v.nullable(v.number()),
+  /** ISO time. */
+  nextUsageResetAt: v.nullable(v.string()),
+});
+
+/** A rate limit; a value of 0 refuses every call. */
+export const rateLimitDocument = v.object({
+  type: v.picklist(['requests', 'tokens']),
+  unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+  value: v.number(),
+});
+
 export const apiKeyDocument = v.object({
   id: v.string(),
   /** Row id of the key (uuid): what records name. */
@@ -31,6 +50,14 @@ export const apiKeyDocument = v.object({
   scopes: v.array(v.string()),
   /** ISO time, or null for never. */
   expiresAt: v.nullable(v.string()),
+  /** ISO time from which the current secret is refused because the key was not rotated in time; null: never. */
+  secretExpiresAt: v.optional(v.nullable(v.string())),
+  /** Name of the key, for records and metrics. */
+  name: v.optional(v.string()),
+  usageLimits: v.optional(v.nullable(usageLimitsDocument)),
+  /** ISO time of the last reset of its usage by hand; usage from before does not count. */
+  usageResetAt: v.optional(v.nullable(v.string())),
+  rateLimits: v.optional(v.array(rateLimitDocument)),
   defaults: v.object({
     /** Slug of the config used when the request names none. */
     configSlug: v.nullable(v.string()),
@@ -86,6 +113,8 @@ export const documentSchemas = {
   workspace: workspaceDocument,
 } as const;
 
+export type UsageLimitsDocument = v.InferOutput<typeof usageLimitsDocument>;
+export type RateLimitDocument = v.InferOutput<typeof rateLimitDocument>;
 export type ApiKeyDocument = v.InferOutput<typeof apiKeyDocument>;
 export type ConfigDocument = v.InferOutput<typeof configDocument>;
 export type ProviderDocument = v.InferOutput<typeof providerDocument>;

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 
 export type ApiKeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
 
@@ -20,10 +21,39 @@ export const apiKeys = defineEntity({
     /** While a rotation is in transition: the secret before, and until when it is good. */
     previousDigest: p.text().nullable(),
     previousExpiresAt: p.datetime().nullable(),
+    /** What the key may do now: what it was granted, as far as its grantor may still give it away. */
     scopes: p.json().$type<string[]>(),
+    /** What it was granted; null in rows of before, and then `scopes` says it. */
+    grantedScopes: p.json().$type<string[]>().nullable(),
+    /** The key, or the user behind a session, that gave it its scopes; null: the installation itself. */
+    grantedByKeyId: p.uuid().nullable(),
+    grantedByUserId: p.uuid().nullable(),
     defaultConfigId: p.uuid().nullable(),
     defaultMetadata: p.json().$type<Record<string, string>>(),
     allowConfigOverride: p.boolean(),
+    usageLimits: p.json().$type<UsageLimits>().nullable(),
+    rateLimits: p
+      .json()
+      .$type<RateLimit[]>()
+      .onCreate(() => []),
+    /** Since when its budget is used up. */
+    exhaustedAt: p.datetime().nullable(),
+    /** When its usage was last set to nothing. */
+    lastResetAt: p.datetime().nullable(),
+    alertEmails: p
+      .json()
+      .$type<string[]>()
+      .onCreate(() => []),
+    rotationPeriod: p.text().$type<'weekly' | 'monthly'>().nullable(),
+    rotationPeriodDays: p.integer().nullable(),
+    /** When the current secret falls due. */
+    nextRotationAt: p.datetime().nullable(),
+    keyTransitionPeriodMs: p.bigint('number').nullable(),
+    /** When the current secret stops working unless the key is rotated before: `nextRotationAt` and the transition. */
+    secretExpiresAt: p.datetime().nullable(),
+    lastRotatedAt: p.datetime().nullable(),
+    /** The `nextRotationAt` that people were told of. */
+    rotationNoticeAt: p.datetime().nullable(),
     creationMode: p.text().$type<'ui' | 'api' | 'auto'>(),
     expiresAt: p.datetime().nullable(),
     createdAt: p.datetime(),
