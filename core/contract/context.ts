@@ -15,8 +15,8 @@ export interface Endpoint {
   readonly method?: string;
   /** Segments of the path by their name in the route's `{…}`, as sent. */
   readonly pathParams?: Readonly<Record<string, string>>;
-  /** Function name in records: an operation, or `proxy`. */
-  readonly name: OperationName | 'proxy';
+  /** Function name in records: an operation, `proxy`, or `listModels`. */
+  readonly name: OperationName | 'proxy' | 'listModels';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /** Scopes of which the key needs one. */

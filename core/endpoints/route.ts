@@ -1,10 +1,67 @@
-import type { WireFormat } from '../contract/context.ts';
+import type { BodyKind, Endpoint, WireFormat } from '../contract/context.ts';
 import type { OperationName } from '../contract/provider.ts';
 
 /** One shaped route: method and path below `/v1`, the operation it means, and the format its errors take. */
 export interface Route {
   readonly method: string;
+  /** `/responses/{id}`: a segment in braces stands for any one segment, and is handed to the operation under its name. */
   readonly path: string;
   readonly operation: OperationName;
   readonly format: WireFormat;
+  /** Absent = `json`. */
+  readonly body?: BodyKind;
+  /** Absent = `completions.write`. */
+  readonly scopes?: readonly string[];
+}
+
+/** Finds the endpoint of a method and a path below `/v1`; null when no route has them. */
+export type FindRoute = (method: string, path: string) => Endpoint | null;
+
+interface Pattern {
+  readonly method: string;
+  readonly expression: RegExp;
+  readonly endpoint: Endpoint;
+}
+
+/** Prepares the table: routes without braces are one look-up, the others are tried in order by their first segment. */
+export function compileRoutes(routes: readonly Route[]): FindRoute {
+  const exact = new Map<string, Endpoint>();
+  const patterns = new Map<string, Pattern[]>();
+  for (const route of routes) {
+    const endpoint = endpointOf(route);
+    if (!route.path.includes('{')) {
+      exact.set(`${route.method} ${route.path}`, endpoint);
+      continue;
+    }
+    const first = firstSegment(route.path);
+    const expression = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+    patterns.set(first, [...(patterns.get(first) ?? []), { method: route.method, expression, endpoint }]);
+  }
+  return (method, path) => {
+    const known = exact.get(`${method} ${path}`);
+    if (known) return known;
+    for (const pattern of patterns.get(firstSegment(path)) ?? []) {
+      if (pattern.method !== method) continue;
+      const found = pattern.expression.exec(path);
+      if (found) return { ...pattern.endpoint, pathParams: { ...found.groups } };
+    }
+    return null;
+  };
+}
+
+function endpointOf(route: Route): Endpoint {
+  return {
+    name: route.operation,
+    operation: route.operation,
+    scopes: route.scopes ?? ['completions.write'],
+    format: route.format,
+    proxyPath: '',
+    body: route.body ?? 'json',
+    method: route.method,
+  };
+}
+
+function firstSegment(path: string): string {
+  const end = path.indexOf('/', 1);
+  return end === -1 ? path : path.slice(0, end);
 }
