@@ -6,6 +6,7 @@ import { integrations, integrationWorkspaces } from '../resources/integrations/e
 import { requestRecords } from '../resources/logs/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { providers } from '../resources/providers/entity.ts';
+import { workspaceExclusions } from '../resources/workspace-exclusions/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { dataKeys } from '../secrets/entity.ts';
 
@@ -13,6 +14,7 @@ import { dataKeys } from '../secrets/entity.ts';
 export const entities = [
   organisations,
   workspaces,
+  workspaceExclusions,
   apiKeys,
   integrations,
   integrationWorkspaces,

@@ -1,11 +1,13 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { FirstSlice } from './0001-first-slice.ts';
 import { Revisions } from './0002-revisions.ts';
+import { Tenancy } from './0005-tenancy.ts';
 import { ApiKeysComplete } from './0006-api-keys.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
   { name: '0001-first-slice', class: FirstSlice },
   { name: '0002-revisions', class: Revisions },
+  { name: '0005-tenancy', class: Tenancy },
   { name: '0006-api-keys', class: ApiKeysComplete },
 ];

@@ -1,4 +1,51 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { SecuritySettings } from './setting-sections.ts';
+
+/** Settings that both an organisation and a workspace can have. Missing: nobody has said anything. */
+export interface SharedSettings {
+  /** 1: requests are logged in full, 0: their numbers only. */
+  debug_log?: 0 | 1;
+  /** Days. */
+  user_api_key_rotation_period?: number | null;
+  /** Seconds; longest life of a user's key, and its life when nobody names one. */
+  user_api_key_ttl?: number | null;
+  /** Most keys one user has in one workspace. */
+  user_api_key_count?: number | null;
+  user_api_key_auto_create?: boolean;
+  user_api_key_auto_create_scopes?: string[];
+}
+
+export interface OrganisationSettings extends SharedSettings {
+  default_workspace_user_api_key_auto_create?: boolean;
+  /** Seconds: how long answers are cached when a config does not say, and at most. */
+  cache_ttl?: number | null;
+  /** JSON schemas that metadata of new and changed keys and workspaces must meet. */
+  api_key_metadata_schema?: Record<string, unknown> | null;
+  workspace_metadata_schema?: Record<string, unknown> | null;
+}
+
+export interface DataPlaneSecuritySettings {
+  block_inline_config?: boolean;
+}
+
+export interface ExportSettings {
+  deniedFields?: string[];
+}
+
+export interface AuthSettings {
+  session_settings?: {
+    /** Seconds, 900 at least. */
+    max_session_ttl?: number | null;
+  };
+  allowed_email_domains?: { domain: string; allow_subdomains: boolean }[];
+  disable_auto_provision_user?: boolean;
+}
+
+/** Slugs of the organisation's guardrails that every workspace runs. */
+export interface OrganisationDefaults {
+  input_guardrails: string[];
+  output_guardrails: string[];
+}
 
 /** The tenant: every other row names one. */
 export const organisations = defineEntity({
@@ -7,6 +54,14 @@ export const organisations = defineEntity({
   properties: {
     id: p.uuid().primary(),
     name: p.text(),
+    settings: p.json().$type<OrganisationSettings>().nullable(),
+    securitySettings: p.json().$type<Partial<SecuritySettings>>().nullable(),
+    dataPlaneSecuritySettings: p.json().$type<DataPlaneSecuritySettings>().nullable(),
+    exportSettings: p.json().$type<ExportSettings>().nullable(),
+    authSettings: p.json().$type<AuthSettings>().nullable(),
+    /** Names of the sections that workspaces may override. */
+    overrides: p.json().$type<string[]>().nullable(),
+    defaults: p.json().$type<OrganisationDefaults>().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

@@ -1,4 +1,14 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
+import type { DataPlaneSecuritySettings, ExportSettings, SharedSettings } from '../organisations/entity.ts';
+import type { SecuritySettings } from '../organisations/setting-sections.ts';
+
+export interface WorkspaceSettings extends SharedSettings {
+  /** 1: requests of users' keys carry their owner's name as `_user`, whatever was sent. */
+  user_key_metadata?: 0 | 1;
+  /** 1: an `_user` that was sent stands, and the owner's name is used only without one. */
+  user_key_metadata_override?: 0 | 1;
+}
 
 /** A part of an organisation with its own providers, configs and keys. Exactly one per organisation is the default. */
 export const workspaces = defineEntity({
@@ -13,7 +23,19 @@ export const workspaces = defineEntity({
     icon: p.text().nullable(),
     isDefault: p.boolean(),
     metadata: p.json().$type<Record<string, string>>(),
+    settings: p.json().$type<WorkspaceSettings>().nullable(),
+    securitySettings: p.json().$type<Partial<SecuritySettings>>().nullable(),
+    dataPlaneSecuritySettings: p.json().$type<DataPlaneSecuritySettings>().nullable(),
+    exportSettings: p.json().$type<ExportSettings>().nullable(),
+    /** At most one. */
+    usageLimits: p.json().$type<UsageLimits[]>().nullable(),
+    rateLimits: p.json().$type<RateLimit[]>().nullable(),
+    /** Slugs of guardrails of this workspace. */
+    inputGuardrails: p.json().$type<string[]>().nullable(),
+    outputGuardrails: p.json().$type<string[]>().nullable(),
+    userApiKeyConfigId: p.uuid().nullable(),
     status: p.text().$type<'active' | 'archived'>(),
+    archivedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

@@ -1,0 +1,40 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { notFound } from '../../http/errors.ts';
+import { type Workspace, workspaces } from '../workspaces/entity.ts';
+import { type Organisation, organisations } from './entity.ts';
+import { type SettingGroup, sectionOf } from './setting-sections.ts';
+
+/** An organisation, and one of its workspaces where one is meant. */
+export interface Tenancy {
+  readonly organisation: Organisation;
+  readonly workspace: Workspace | null;
+}
+
+/** Reads both rows. Throws AB08 when either does not exist; an archived workspace does. */
+export async function readTenancy(em: EntityManager, organisationId: string, workspaceId: string | null): Promise<Tenancy> {
+  const organisation = await em.findOne(organisations, { id: organisationId });
+  if (!organisation) throw notFound('Organisation');
+  if (workspaceId === null) return { organisation, workspace: null };
+  const workspace = await em.findOne(workspaces, { id: workspaceId, organisationId });
+  if (!workspace) throw notFound('Workspace');
+  return { organisation, workspace };
+}
+
+/**
+ * What holds for the workspace (or for the organisation where there is none): the workspace's word where the organisation lets
+ * it have one in this section, else the organisation's. Undefined: neither has said anything.
+ */
+export function effectiveSetting<Value>(
+  { organisation, workspace }: Tenancy,
+  group: SettingGroup,
+  key: string,
+): Value | undefined {
+  const section = sectionOf(group, key);
+  const mayOverride = section !== undefined && (organisation.overrides ?? []).includes(section);
+  const own = mayOverride ? entryOf<Value>(workspace?.[group], key) : undefined;
+  return own === undefined ? entryOf<Value>(organisation[group], key) : own;
+}
+
+function entryOf<Value>(group: object | null | undefined, key: string): Value | undefined {
+  return group ? (group as Record<string, Value | undefined>)[key] : undefined;
+}

@@ -1,0 +1,47 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { effectiveSetting, readTenancy } from './effective-setting.ts';
+
+/** What holds for the keys of users in one workspace. */
+export interface KeySettings {
+  /** Days between rotations that every user's key must keep; null: each key decides. */
+  readonly rotationPeriodDays: number | null;
+  /** Seconds: default and longest life of a user's key; null: no end. */
+  readonly ttlSeconds: number | null;
+  /** Most keys one user has in the workspace; null: any number. */
+  readonly countMax: number | null;
+  /** Whether who joins the workspace is given a key. */
+  readonly autoCreate: boolean;
+  /** Scopes of keys made so; empty: what the role allows. */
+  readonly autoCreateScopes: readonly string[];
+  /** Row id of the config new keys of users get when they name none. */
+  readonly defaultConfigId: string | null;
+  /** JSON schema that metadata of keys must meet; null: none. */
+  readonly metadataSchema: Readonly<Record<string, unknown>> | null;
+}
+
+/** Settings for the keys of users (control-plane reference §5). Throws AB08 when the workspace is not the organisation's. */
+export async function effectiveKeySettings(em: EntityManager, organisationId: string, workspaceId: string): Promise<KeySettings> {
+  const tenancy = await readTenancy(em, organisationId, workspaceId);
+  const { organisation, workspace } = tenancy;
+  const ofOrganisation = organisation.settings ?? {};
+  const ofWorkspace = workspace?.settings ?? {};
+  const setting = <Value>(key: string) => effectiveSetting<Value>(tenancy, 'settings', key);
+  return {
+    rotationPeriodDays: setting<number | null>('user_api_key_rotation_period') ?? null,
+    // Both may set these, and the lower one holds.
+    ttlSeconds: lower(ofOrganisation.user_api_key_ttl, ofWorkspace.user_api_key_ttl),
+    countMax: lower(ofOrganisation.user_api_key_count, ofWorkspace.user_api_key_count),
+    // Everybody joins the default workspace, so it has a switch of its own.
+    autoCreate: workspace?.isDefault
+      ? (ofOrganisation.default_workspace_user_api_key_auto_create ?? false)
+      : (setting<boolean>('user_api_key_auto_create') ?? false),
+    autoCreateScopes: setting<string[]>('user_api_key_auto_create_scopes') ?? [],
+    defaultConfigId: workspace?.userApiKeyConfigId ?? null,
+    metadataSchema: ofOrganisation.api_key_metadata_schema ?? null,
+  };
+}
+
+function lower(left: number | null | undefined, right: number | null | undefined): number | null {
+  const given = [left, right].filter((value): value is number => typeof value === 'number');
+  return given.length === 0 ? null : Math.min(...given);
+}

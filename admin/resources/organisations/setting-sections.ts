@@ -1,0 +1,86 @@
+/**
+ * Who may see and do what inside workspaces, with defaults (control-plane reference §5). One section is what a workspace may
+ * change as a whole once the organisation lets it. Names are the wire's.
+ */
+export const securitySections = {
+  logs: {
+    membersViewLogs: true,
+    managersViewLogs: true,
+    organisationAdminsViewLogs: true,
+    membersViewLogMetadata: true,
+    managersViewLogMetadata: true,
+    organisationAdminsViewLogMetadata: true,
+  },
+  /** False: only what their own keys did. */
+  data_visibility: { membersViewAllData: true, managersViewAllData: true },
+  prompts: { membersViewPrompts: true, managersViewPrompts: true, membersWritePrompts: false, managersWritePrompts: true },
+  analytics: { membersViewAnalytics: true, managersViewAnalytics: true },
+  providers: {
+    membersViewProviders: true,
+    managersViewProviders: true,
+    membersWriteProviders: false,
+    managersWriteProviders: true,
+  },
+  configs: { membersViewConfigs: true, managersViewConfigs: true, membersWriteConfigs: false, managersWriteConfigs: true },
+  guardrails: {
+    membersViewGuardrails: true,
+    managersViewGuardrails: true,
+    membersWriteGuardrails: false,
+    managersWriteGuardrails: true,
+  },
+  integration_models: {
+    membersViewIntegrationModels: true,
+    managersViewIntegrationModels: true,
+    managersWriteIntegrationModels: true,
+  },
+  workspace_integrations: {
+    managersWriteWsIntegrations: true,
+    managersWriteWsMcpIntegrations: true,
+    managersWriteMcpServers: true,
+  },
+  /** The organisation's alone. Members reach only keys of users, and of those their own. */
+  api_keys: { membersViewApiKeys: true, managersViewApiKeys: true, membersWriteApiKeys: false, managersWriteApiKeys: true },
+} as const satisfies Record<string, Record<string, boolean>>;
+
+type Sections = typeof securitySections;
+type KeysOf<Section> = Section extends unknown ? keyof Section : never;
+export type SecuritySettingName = KeysOf<Sections[keyof Sections]> & string;
+
+/** Every security setting with its value. */
+export type SecuritySettings = Readonly<Record<SecuritySettingName, boolean>>;
+
+/** Values where nobody has said anything. */
+export const securityDefaults: SecuritySettings = Object.assign({}, ...Object.values(securitySections));
+
+/** The columns of organisations and workspaces that hold settings; each is a JSON object under its wire name. */
+export type SettingGroup = 'settings' | 'securitySettings' | 'dataPlaneSecuritySettings' | 'exportSettings';
+
+interface OverridableSection {
+  readonly group: SettingGroup;
+  readonly keys: readonly string[];
+}
+
+const { api_keys: _organisationOnly, ...overridableSecurity } = securitySections;
+
+/**
+ * What an organisation may hand over to its workspaces, by the name it does so under in `override_settings`. All else is the
+ * organisation's alone, or the workspace's alone.
+ */
+export const overridableSections: Readonly<Record<string, OverridableSection>> = {
+  ...Object.fromEntries(
+    Object.entries(overridableSecurity).map(([name, keys]) => [name, { group: 'securitySettings', keys: Object.keys(keys) }]),
+  ),
+  data_plane: { group: 'dataPlaneSecuritySettings', keys: ['block_inline_config'] },
+  export: { group: 'exportSettings', keys: ['deniedFields'] },
+  debug_log: { group: 'settings', keys: ['debug_log'] },
+  user_api_key_rotation_period: { group: 'settings', keys: ['user_api_key_rotation_period'] },
+  user_api_key_auto_create: { group: 'settings', keys: ['user_api_key_auto_create', 'user_api_key_auto_create_scopes'] },
+};
+
+/** The name of the section that a setting belongs to; undefined when no workspace can ever override it. */
+export function sectionOf(group: SettingGroup, key: string): string | undefined {
+  return Object.keys(overridableSections).find((name) => {
+    const section = overridableSections[name];
+    return section?.group === group && section.keys.includes(key);
+  });
+}
