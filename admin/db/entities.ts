@@ -1,4 +1,6 @@
-import { auditEntries } from '../audit/entity.ts';
+import { auditChains, auditEntries } from '../audit/entity.ts';
+import { idempotencyKeys } from '../http/idempotency/entity.ts';
+import { oneTimeTokens, sessions } from '../identity/entity.ts';
 import { outbox } from '../publish/entity.ts';
 import { apiKeys } from '../resources/api-keys/entity.ts';
 import { configs, configVersions } from '../resources/configs/entity.ts';
@@ -7,6 +9,9 @@ import { requestRecords } from '../resources/logs/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { providers } from '../resources/providers/entity.ts';
 import { workspaceExclusions } from '../resources/workspace-exclusions/entity.ts';
+import { userInvites } from '../resources/user-invites/entity.ts';
+import { users } from '../resources/users/entity.ts';
+import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { dataKeys } from '../secrets/entity.ts';
 
@@ -14,6 +19,11 @@ import { dataKeys } from '../secrets/entity.ts';
 export const entities = [
   organisations,
   workspaces,
+  users,
+  workspaceMembers,
+  userInvites,
+  sessions,
+  oneTimeTokens,
   workspaceExclusions,
   apiKeys,
   integrations,
@@ -23,6 +33,8 @@ export const entities = [
   configVersions,
   dataKeys,
   auditEntries,
+  auditChains,
+  idempotencyKeys,
   outbox,
   requestRecords,
 ];

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin.ts';
+import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Change } from '../db/write-change.ts';
 import type { ApiKeyType } from '../resources/api-keys/entity.ts';
@@ -19,6 +20,11 @@ export interface AdminRoute {
   /** The key needs one of these. */
   readonly scopes: readonly string[];
   /**
+   * What having signed in counts for. `suffices`: people need none of the scopes (they are still needed of keys); `required`:
+   * people only, keys are refused. Such a route works on the caller's own organisation or own account, never on a workspace.
+   */
+  readonly signedIn?: 'suffices' | 'required';
+  /**
    * Whose data it works on. `organisation`: organisation keys only. `workspace`: a workspace must be known (the key's own, or
    * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.
    */
@@ -36,15 +42,29 @@ export interface AdminRoute {
   handle(call: AdminCall<never, never>): Promise<unknown>;
 }
 
-/** Whose key it is. Holds no secret. */
+/** Whose key or session it is. Holds no secret. */
 export interface Actor {
+  /** Row id of the key; of the session, for a person who signed in. */
   readonly keyId: string;
+  /** What the scopes are those of. People have the type of key that reaches as far as they do. */
   readonly type: ApiKeyType;
   readonly organisationId: string;
   /** Null for organisation keys. */
   readonly workspaceId: string | null;
   readonly userId: string | null;
   readonly scopes: ReadonlySet<string>;
+  /** Set for a person who signed in. */
+  readonly session?: SignedIn;
+}
+
+/** A person and what they may choose from. Holds no secret. */
+export interface SignedIn {
+  readonly userId: string;
+  readonly role: OrganisationRole;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** Workspaces of a plain member, with what they may do there. Owners and admins are at home in all of them and have none here. */
+  readonly memberships: ReadonlyMap<string, { readonly role: WorkspaceRole; readonly scopes: ReadonlySet<string> }>;
 }
 
 export interface AdminServices {
@@ -71,6 +91,8 @@ export interface AdminCall<Query, Body> {
   readonly services: AdminServices;
   /** Names the version of the thing that is answered or was changed: `etag`. */
   tag(revision: number): void;
+  /** Adds a header to the reply, whatever the reply will be. */
+  header(name: string, value: string): void;
   /** Throws AB12 when the caller sent `if-match` and this is not the version it names. Call it in `write`, with the row locked or read there. */
   match(revision: number): void;
   /** One transaction: rows, audit entry, events. At most once per call. */

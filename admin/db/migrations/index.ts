@@ -1,6 +1,8 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { FirstSlice } from './0001-first-slice.ts';
 import { Revisions } from './0002-revisions.ts';
+import { AuditChain } from './0003-audit-chain.ts';
+import { Identity } from './0004-identity.ts';
 import { Tenancy } from './0005-tenancy.ts';
 import { ApiKeysComplete } from './0006-api-keys.ts';
 
@@ -8,6 +10,8 @@ import { ApiKeysComplete } from './0006-api-keys.ts';
 export const migrations: MigrationObject[] = [
   { name: '0001-first-slice', class: FirstSlice },
   { name: '0002-revisions', class: Revisions },
+  { name: '0003-audit-chain', class: AuditChain },
+  { name: '0004-identity', class: Identity },
   { name: '0005-tenancy', class: Tenancy },
   { name: '0006-api-keys', class: ApiKeysComplete },
 ];

@@ -1,0 +1,124 @@
+import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
+import { dataPlaneScopes, scopesByType } from './scopes.ts';
+
+export const organisationRoles = ['owner', 'admin', 'member'] as const;
+export type OrganisationRole = (typeof organisationRoles)[number];
+
+export const workspaceRoles = ['admin', 'manager', 'member', 'viewer'] as const;
+export type WorkspaceRole = (typeof workspaceRoles)[number];
+
+type LimitedRole = 'admin' | 'manager' | 'member';
+
+/** One security setting as what it takes away, or gives, when it is said. */
+interface Rule {
+  readonly setting: keyof SecuritySettings;
+  /** Whom it is about: `admin` is an organisation admin, the others have that role in the workspace. */
+  readonly role: LimitedRole;
+  readonly scopes: readonly string[];
+}
+
+const all = scopesByType['organisation-service'];
+const read = (group: string) => [`${group}.read`, `${group}.list`];
+const write = (group: string) => [`${group}.create`, `${group}.update`, `${group}.delete`];
+const logs = ['logs.list', 'logs.view', 'logs.export', 'logs.read'];
+const userKeys = 'workspace_user_api_keys';
+const serviceKeys = 'workspace_service_api_keys';
+
+/** The security settings of control-plane reference §5 that decide about scopes. Those not here decide about fields of rows. */
+export const securityRules: readonly Rule[] = [
+  { setting: 'membersViewLogs', role: 'member', scopes: logs },
+  { setting: 'managersViewLogs', role: 'manager', scopes: logs },
+  { setting: 'organisationAdminsViewLogs', role: 'admin', scopes: logs },
+  { setting: 'membersViewPrompts', role: 'member', scopes: read('prompts') },
+  { setting: 'managersViewPrompts', role: 'manager', scopes: read('prompts') },
+  { setting: 'membersWritePrompts', role: 'member', scopes: [...write('prompts'), 'prompts.publish'] },
+  { setting: 'managersWritePrompts', role: 'manager', scopes: [...write('prompts'), 'prompts.publish'] },
+  { setting: 'membersViewAnalytics', role: 'member', scopes: ['analytics.view'] },
+  { setting: 'managersViewAnalytics', role: 'manager', scopes: ['analytics.view'] },
+  { setting: 'membersViewProviders', role: 'member', scopes: [...read('providers'), ...read('virtual_keys')] },
+  { setting: 'managersViewProviders', role: 'manager', scopes: [...read('providers'), ...read('virtual_keys')] },
+  { setting: 'membersWriteProviders', role: 'member', scopes: [...write('providers'), ...write('virtual_keys')] },
+  {
+    setting: 'managersWriteProviders',
+    role: 'manager',
+    scopes: [...write('providers'), ...write('virtual_keys'), 'virtual_keys.copy', 'virtual_keys.duplicate'],
+  },
+  { setting: 'membersViewConfigs', role: 'member', scopes: read('configs') },
+  { setting: 'managersViewConfigs', role: 'manager', scopes: read('configs') },
+  { setting: 'membersWriteConfigs', role: 'member', scopes: write('configs') },
+  { setting: 'managersWriteConfigs', role: 'manager', scopes: write('configs') },
+  { setting: 'membersViewGuardrails', role: 'member', scopes: read('guardrails') },
+  { setting: 'managersViewGuardrails', role: 'manager', scopes: read('guardrails') },
+  { setting: 'membersWriteGuardrails', role: 'member', scopes: write('guardrails') },
+  { setting: 'managersWriteGuardrails', role: 'manager', scopes: write('guardrails') },
+  { setting: 'managersWriteWsIntegrations', role: 'manager', scopes: write('workspace_integrations') },
+  { setting: 'managersWriteWsMcpIntegrations', role: 'manager', scopes: write('workspace_mcp_integrations') },
+  { setting: 'managersWriteMcpServers', role: 'manager', scopes: write('mcp_servers') },
+  { setting: 'membersViewApiKeys', role: 'member', scopes: read(userKeys) },
+  { setting: 'managersViewApiKeys', role: 'manager', scopes: [...read(userKeys), ...read(serviceKeys)] },
+  { setting: 'membersWriteApiKeys', role: 'member', scopes: [...write(userKeys), `${userKeys}.rotate`] },
+  {
+    setting: 'managersWriteApiKeys',
+    role: 'manager',
+    scopes: [userKeys, serviceKeys].flatMap((group) => [...write(group), `${group}.rotate`]),
+  },
+];
+
+/** Secret references reach beyond one workspace, so they are for owners and admins of the organisation (reference §3.18). */
+const notOfWorkspaces = (scope: string) => !scope.startsWith('secret_references.');
+const isView = (scope: string) => /\.(read|list|view|export)$/.test(scope);
+const ofWorkspaceKeys = [...scopesByType['workspace-service']].filter(notOfWorkspaces);
+const membersOfWorkspace = ['create', 'read', 'update', 'delete', 'list'].map((action) => `workspace_users.${action}`);
+
+const managing = [...ofWorkspaceKeys, ...membersOfWorkspace];
+const viewing = [...scopesByType['workspace-user']].filter((scope) => notOfWorkspaces(scope) && isView(scope));
+
+/** Before settings have their say. Two settings give members more than this: see `securityRules`. */
+const workspaceBase: Readonly<Record<WorkspaceRole, readonly string[]>> = {
+  admin: managing,
+  manager: managing,
+  member: [...viewing, ...dataPlaneScopes],
+  // Looks, and calls no model: what data-plane scopes would read is read through logs.
+  viewer: viewing.filter((scope) => !dataPlaneScopes.includes(scope)),
+};
+
+/** Whose rules hold for a workspace role: admins there are managers to the settings, viewers are members that only look. */
+const ruledAs: Readonly<Record<WorkspaceRole, LimitedRole>> = {
+  admin: 'manager',
+  manager: 'manager',
+  member: 'member',
+  viewer: 'member',
+};
+
+/** What somebody with this role may do in a workspace with these settings (semantics §1.2). */
+export function workspaceRoleScopes(role: WorkspaceRole, settings: SecuritySettings): Set<string> {
+  const scopes = applyRules(new Set(workspaceBase[role]), ruledAs[role], settings);
+  if (role !== 'viewer') return scopes;
+  return new Set([...scopes].filter(isView));
+}
+
+/**
+ * What an owner or admin may do, in all workspaces. Plain members may do nothing but what their workspaces let them. The
+ * settings are those of the workspace at hand, or of the organisation.
+ */
+export function organisationRoleScopes(role: OrganisationRole, settings: SecuritySettings): Set<string> {
+  if (role === 'member') return new Set();
+  return role === 'owner' ? new Set(all) : applyRules(new Set(all), 'admin', settings);
+}
+
+/** What an owner's or admin's own key may do in a workspace, where they are admins without being members. */
+export function implicitAdminScopes(role: 'owner' | 'admin', settings: SecuritySettings): Set<string> {
+  const scopes = new Set(managing);
+  return role === 'owner' ? scopes : applyRules(scopes, 'admin', settings);
+}
+
+function applyRules(scopes: Set<string>, role: LimitedRole, settings: SecuritySettings): Set<string> {
+  for (const rule of securityRules) {
+    if (rule.role !== role) continue;
+    for (const scope of rule.scopes) {
+      if (settings[rule.setting]) scopes.add(scope);
+      else scopes.delete(scope);
+    }
+  }
+  return scopes;
+}

@@ -1,0 +1,38 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** Somebody who is signed in. The token is not here, only its hash. */
+export const sessions = defineEntity({
+  name: 'Session',
+  tableName: 'sessions',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    userId: p.uuid(),
+    tokenHash: p.text(),
+    createdAt: p.datetime(),
+    /** Kept to the minute. */
+    lastSeenAt: p.datetime(),
+    expiresAt: p.datetime(),
+    clientIp: p.text(),
+    userAgent: p.text().nullable(),
+  },
+});
+
+export type Session = InferEntity<typeof sessions>;
+
+/** A link that works once: to set a password, or to show that an e-mail arrives. Only the hash of its token is here. */
+export const oneTimeTokens = defineEntity({
+  name: 'OneTimeToken',
+  tableName: 'one_time_tokens',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    userId: p.uuid(),
+    purpose: p.text().$type<'set-password' | 'verify-email'>(),
+    tokenHash: p.text(),
+    createdAt: p.datetime(),
+    expiresAt: p.datetime(),
+  },
+});
+
+export type OneTimeToken = InferEntity<typeof oneTimeTokens>;

@@ -1,0 +1,40 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { OrganisationRole, WorkspaceRole } from '../../access/roles.ts';
+
+/** A workspace the invited person joins on acceptance. */
+export interface InvitedWorkspace {
+  readonly id: string;
+  readonly role: WorkspaceRole;
+}
+
+/** The key that acceptance makes in each of those workspaces. */
+export interface InvitedKey {
+  readonly scopes: readonly string[];
+  readonly metadata: Record<string, string>;
+}
+
+/** An invitation by e-mail. The link's token is not here, only its hash. Whether it has expired is a matter of the clock. */
+export const userInvites = defineEntity({
+  name: 'UserInvite',
+  tableName: 'user_invites',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    /** Lower case. One invite per e-mail and organisation is pending. */
+    email: p.text(),
+    role: p.text().$type<OrganisationRole>(),
+    workspaces: p.json().$type<InvitedWorkspace[]>(),
+    apiKey: p.json().$type<InvitedKey>().nullable(),
+    tokenHash: p.text(),
+    status: p.text().$type<'pending' | 'accepted' | 'cancelled'>(),
+    /** User or key that invited; null: the first start. */
+    invitedBy: p.uuid().nullable(),
+    createdAt: p.datetime(),
+    expiresAt: p.datetime(),
+    acceptedAt: p.datetime().nullable(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+export type UserInvite = InferEntity<typeof userInvites>;

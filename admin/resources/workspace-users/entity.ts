@@ -1,0 +1,21 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { WorkspaceRole } from '../../access/roles.ts';
+
+/** A user's place in a workspace. Owners and admins of the organisation reach every workspace without one. */
+export const workspaceMembers = defineEntity({
+  name: 'WorkspaceMember',
+  tableName: 'workspace_members',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    userId: p.uuid(),
+    role: p.text().$type<WorkspaceRole>(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+export type WorkspaceMember = InferEntity<typeof workspaceMembers>;
