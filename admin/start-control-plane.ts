@@ -8,6 +8,7 @@ import { deriveKey } from '../core/contract/secret.ts';
 import { createApp } from './app.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { openDatabase } from './db/open-database.ts';
+import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
@@ -17,6 +18,8 @@ export interface ControlPlaneDeps {
   readonly log: Log;
   /** Hands a committed change to the bus. Must not throw; losing one does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
+  /** For tests: a reply that is not what its route declares is an error instead of being cut to it. */
+  readonly strictReplies?: boolean;
 }
 
 export interface ControlPlane {
@@ -37,15 +40,29 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const database = await openDatabase(settings, deps.log);
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
+  const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
-    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper });
+    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey });
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
-    const services: AdminServices = { settings, log: deps.log, database, vault, apiKeyPepper, wakeRelay: () => relay.wake() };
+    const services: AdminServices = {
+      settings,
+      log: deps.log,
+      database,
+      vault,
+      apiKeyPepper,
+      auditKey,
+      limits: {
+        perKey: createRateLimit(settings.adminRequestsPerKey),
+        perAddress: createRateLimit(settings.adminRequestsPerAddress),
+      },
+      strictReplies: deps.strictReplies ?? false,
+      wakeRelay: () => relay.wake(),
+    };
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {

@@ -85,6 +85,18 @@ export const settingsTable = {
     text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace key (`npm run new:key -- ws` prints one)'),
     { secret: true },
   ),
+  adminRequestsPerKey: row(
+    'ADMIN_REQUESTS_PER_KEY',
+    '6000',
+    'control-plane requests of one key per minute and process; 0 = no limit',
+    wholeNumber(0, 10_000_000),
+  ),
+  adminRequestsPerAddress: row(
+    'ADMIN_REQUESTS_PER_ADDRESS',
+    '12000',
+    'control-plane requests of one address per minute and process, refused keys counting twentyfold; 0 = no limit',
+    wholeNumber(0, 10_000_000),
+  ),
   headerPrefix: row(
     'HEADER_PREFIX',
     'x-svc-',

@@ -18,6 +18,9 @@ export interface Settings {
   readonly clusterKeyText: string;
   readonly bootstrapAdminKey: string | null;
   readonly bootstrapWorkspaceKey: string | null;
+  /** Control-plane requests per minute and process; 0 = no limit. */
+  readonly adminRequestsPerKey: number;
+  readonly adminRequestsPerAddress: number;
   /** Lower-case, ends with `-`: `x-svc-`. */
   readonly headerPrefix: string;
   readonly headerPrefixAliases: readonly string[];

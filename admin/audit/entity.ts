@@ -15,6 +15,8 @@ export const auditEntries = defineEntity({
     /** What was sent, secrets masked; null when it could not be read. */
     requestBody: p.json().$type<unknown>().nullable(),
     queryParams: p.json().$type<Record<string, string>>(),
+    /** The few headers that say how it was asked; none that could hold a credential. */
+    requestHeaders: p.json().$type<Record<string, string>>().nullable(),
     /** The user behind a user key, else the key itself. */
     userId: p.uuid().nullable(),
     userType: p.text().$type<'user' | 'api_key' | 'system'>(),
@@ -24,6 +26,23 @@ export const auditEntries = defineEntity({
     resourceId: p.text().nullable(),
     action: p.text(),
     clientIp: p.text(),
+    /** Where the address is, as far as a proxy in front says. */
+    country: p.text().nullable(),
+    /** Counts the entries of the organisation from 1, without a gap. */
+    seq: p.bigint('number').nullable(),
+    previousHash: p.text().nullable(),
+    hash: p.text().nullable(),
+  },
+});
+
+/** The newest link of each organisation's chain. */
+export const auditChains = defineEntity({
+  name: 'AuditChain',
+  tableName: 'audit_chains',
+  properties: {
+    organisationId: p.uuid().primary(),
+    seq: p.bigint('number'),
+    hash: p.text(),
   },
 });
 

@@ -21,7 +21,12 @@ export interface FirstKeys {
 /** A setting is wrong: the process should say so and stop. */
 export class BootstrapFault extends Error {}
 
-type Stores = { readonly database: Database; readonly vault: Vault; readonly apiKeyPepper: Uint8Array };
+type Stores = {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly apiKeyPepper: Uint8Array;
+  readonly auditKey: Uint8Array;
+};
 
 /**
  * Fills an empty database: an organisation with a default workspace, an admin key, a workspace key, and the built-in `mock`
@@ -52,7 +57,7 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
     clientIp: 'local',
   };
   try {
-    await writeChange(em, audit, null, async (change) => {
+    await writeChange(em, stores.auditKey, audit, null, async (change) => {
       await change.tx.execute('select pg_advisory_xact_lock(?)', [bootstrapLock]);
       if ((await change.tx.count(organisations)) > 0) throw new AlreadyDone();
       const sent = { id: organisationId, name: 'Default organisation', adminKey: given.admin, workspaceKey: given.workspace };

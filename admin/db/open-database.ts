@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { EntityMetadata } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
@@ -8,13 +9,17 @@ import { entities } from './entities.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { migrations } from './migrations/index.ts';
+import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 
 export type { EntityManager };
 
 /** The store of the control plane. */
 export interface Database {
-  /** A fresh unit of work; one per request. */
-  em(): EntityManager;
+  /**
+   * A fresh unit of work; one per request. With an organisation it sees and touches rows of that one only, whatever a query
+   * says; without one, everything: for gateways, jobs, and finding out who is asking.
+   */
+  em(organisationId?: string): EntityManager;
   close(): Promise<void>;
 }
 
@@ -39,11 +44,12 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
     const orm = (await MikroORM.init({ ...shared(log), dbName: directory })) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
     await orm.migrator.up();
+    const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
     const close = async () => {
       await orm.close(true);
       await lock.release();
     };
-    return { em: () => orm.em.fork(), close };
+    return { em: (organisationId) => forkOf(orm, sessionOf, organisationId), close };
   } catch (error) {
     await lock.release();
     throw error;
@@ -54,8 +60,9 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
   const { MikroORM } = await import('@mikro-orm/postgresql');
   // Migrations may take long and get a connection of their own; every later query must answer or fail within its deadline.
   const migrating = await MikroORM.init({ ...shared(log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions: connect });
+  let sessionOf: TenantSession;
   try {
-    await migrateAlone(migrating);
+    sessionOf = await migrateAlone(migrating, log);
   } finally {
     await migrating.close(true);
   }
@@ -65,7 +72,7 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated: guardPool },
   });
-  return { em: () => orm.em.fork(), close: () => orm.close(true) };
+  return { em: (organisationId) => forkOf(orm, sessionOf, organisationId), close: () => orm.close(true) };
 }
 
 const queryTimeoutMs = 2_000;
@@ -87,9 +94,18 @@ function shared(log: Log): Options {
 const migrationLock = 4_715_001;
 
 /** The lock is held on one connection while the migrator works on others; who waits finds nothing left to do. */
-async function migrateAlone(orm: MikroORM): Promise<void> {
-  await orm.em.fork().transactional(async (tx) => {
+async function migrateAlone(orm: MikroORM, log: Log): Promise<TenantSession> {
+  return orm.em.fork().transactional(async (tx) => {
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await orm.migrator.up();
+    return applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
   });
+}
+
+function tablesOf(orm: MikroORM): EntityMetadata[] {
+  return [...orm.getMetadata().getAll().values()];
+}
+
+function forkOf(orm: MikroORM, sessionOf: TenantSession, organisationId: string | undefined): EntityManager {
+  return organisationId === undefined ? orm.em.fork() : orm.em.fork({ session: sessionOf(organisationId) });
 }

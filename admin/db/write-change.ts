@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DeadlockException, OptimisticLockError } from '@mikro-orm/core';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { appendEvents, type ChangeEvent } from '../publish/append-events.ts';
 import type { EntityManager } from './open-database.ts';
@@ -11,12 +13,40 @@ export interface Change {
   about(resourceId: string): void;
 }
 
+/** Tries of a change that others keep overtaking. */
+const attemptsMax = 12;
+
 /**
  * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all.
  * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile.
+ *
+ * When somebody else changed the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
+ * through `change.tx`, and do nothing that cannot be repeated.
  */
 export async function writeChange<T>(
   em: EntityManager,
+  auditKey: Uint8Array,
+  audit: AuditDraft,
+  signal: AbortSignal | null,
+  work: (change: Change) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await writeOnce(em.fork(), auditKey, audit, signal, work);
+    } catch (error) {
+      if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
+      await sleep(Math.random() * 5 * attempt);
+    }
+  }
+}
+
+function isOvertaken(error: unknown): boolean {
+  return error instanceof OptimisticLockError || error instanceof DeadlockException;
+}
+
+async function writeOnce<T>(
+  em: EntityManager,
+  auditKey: Uint8Array,
   audit: AuditDraft,
   signal: AbortSignal | null,
   work: (change: Change) => Promise<T>,
@@ -31,8 +61,8 @@ export async function writeChange<T>(
         resourceId = id;
       },
     });
-    addAuditEntry(tx, audit, { status: 200, errorCode: null, resourceId });
     await tx.flush();
+    await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, resourceId });
     signal?.throwIfAborted();
     // Last, because it takes the one lock that all changes share: held from here to the commit only.
     await appendEvents(tx, audit.organisationId, [...events.values()]);

@@ -6,6 +6,7 @@ import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Change } from '../db/write-change.ts';
 import type { ApiKeyType } from '../resources/api-keys/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -32,7 +33,7 @@ export interface AdminRoute {
   readonly resource: string;
   /** One line for the API description. */
   readonly summary?: string;
-  /** What a 200 carries; strict, so that nothing else leaves. */
+  /** What a 200 carries; strict, so that nothing else leaves. Replies that are no JSON (`RawReply`) are described by it as text. */
   readonly reply?: v.GenericSchema;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
@@ -55,6 +56,8 @@ export interface Actor {
   readonly scopes: ReadonlySet<string>;
   /** Set for a person who signed in. */
   readonly session?: SignedIn;
+  /** An owner of the organisation, or the key its first start made: only they may touch owners. */
+  readonly actsAsOwner?: boolean;
 }
 
 /** A person and what they may choose from. Holds no secret. */
@@ -73,6 +76,11 @@ export interface AdminServices {
   readonly database: Database;
   readonly vault: Vault;
   readonly apiKeyPepper: Uint8Array;
+  /** Makes the hashes of the audit chain. */
+  readonly auditKey: Uint8Array;
+  readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
+  /** Whether a reply that is not what its route declares is an error (tests) or is cut to it. */
+  readonly strictReplies: boolean;
   /** After a commit: changes are waiting to be published. */
   wakeRelay(): void;
 }

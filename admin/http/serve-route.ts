@@ -3,12 +3,16 @@ import type { Context } from 'hono';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
-import type { EntityManager } from '../db/open-database.ts';
-import { writeChange } from '../db/write-change.ts';
+import { type Change, writeChange } from '../db/write-change.ts';
+import { allowReply } from './allow-reply.ts';
 import { authenticate, credentialOf } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
 import { AdminError, forbidden, invalid, notFound } from './errors.ts';
+import { type KeptReply, type Repeat, repeatOf } from './idempotency/repeat.ts';
+import { TooManyRequests } from './rate-limit.ts';
+import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
+import { readQuery, readQueryLeniently, readToldHeaders } from './read-query.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
 import { validate } from './validate.ts';
@@ -16,6 +20,9 @@ import { errorReply, toAdminError } from './write-error.ts';
 
 /** Longest an admin request may take before it is answered 503; what it was about to write is then rolled back. */
 const deadlineMs = 2_800;
+
+/** What a request with a bad key costs its address, in requests. */
+const failureCost = 20;
 
 /** The Hono handler of a route: who, what they sent, may they, do it, answer. */
 export function serveRoute(route: AdminRoute, services: AdminServices): (c: Context) => Promise<Response> {
@@ -34,6 +41,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       const answer = visit.run(expired.signal);
       answer.catch(() => {});
       const result = await Promise.race([answer, late]);
+      if (result instanceof RawReply) return c.body(result.body, result.status, { ...visit.headers, ...result.headers });
       return c.json(result as object, 200, visit.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
@@ -53,7 +61,8 @@ class Visit {
   readonly #route: AdminRoute;
   readonly #services: AdminServices;
   readonly #c: Context;
-  readonly #em: EntityManager;
+  /** The address, while its request has not shown a good key. */
+  readonly #address: string;
   #actor: Pick<Actor, 'keyId' | 'organisationId' | 'workspaceId' | 'userId'> | null = null;
   #workspaceId: string | null = null;
   #body: unknown = null;
@@ -63,19 +72,22 @@ class Visit {
     this.#route = route;
     this.#services = services;
     this.#c = c;
-    this.#em = services.database.em();
+    this.#address = clientAddress(c, services.settings);
     this.headers = { [`${services.settings.headerPrefix}request-id`]: this.id };
   }
 
   async run(signal: AbortSignal): Promise<unknown> {
-    const { settings, apiKeyPepper } = this.#services;
+    const { settings, apiKeyPepper, database, limits } = this.#services;
     const route = this.#route;
     const request = this.#c.req;
 
     const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
     const credential = credentialOf((name) => request.header(name), prefixes);
-    const who = await authenticate(this.#em, credential, apiKeyPepper);
+    limits.perAddress.take(this.#address);
+    // Whose it is has to be found among everybody's; from here on the request sees its own organisation only.
+    const who = await authenticate(database.em(), credential, apiKeyPepper);
     if ('refused' in who) {
+      limits.perAddress.charge(this.#address, failureCost);
       if (who.known)
         this.#actor = { ...who.known, keyId: who.known.id, workspaceId: who.known.workspaceId ?? null, userId: null };
       throw who.refused;
@@ -83,6 +95,8 @@ class Visit {
     const actor = who.actor;
     this.#actor = actor;
     this.#workspaceId = actor.workspaceId;
+    limits.perKey.take(actor.keyId);
+    const em = database.em(actor.organisationId);
     if (!route.scopes.some((scope) => actor.scopes.has(scope))) {
       throw forbidden(`This key lacks the scope ${route.scopes.join(' or ')}`);
     }
@@ -95,9 +109,16 @@ class Visit {
     if (organisation !== null && organisation !== actor.organisationId) throw notFound('Organisation');
     const named = pick('workspace_id', query, body);
     const params = request.param() as Record<string, string>;
-    const workspaceId = await resolveWorkspace(this.#em, actor, route, named, params);
+    const workspaceId = await resolveWorkspace(em, actor, route, named, params);
     this.#workspaceId = workspaceId;
 
+    const key = route.method === 'POST' ? request.header('idempotency-key') : undefined;
+    const repeat =
+      key === undefined
+        ? null
+        : repeatOf({ key, actor, workspaceId, route, params, query, body: sent }, this.#services, () =>
+            database.em(actor.organisationId),
+          );
     const call: AdminCall<unknown, unknown> = {
       actor,
       organisationId: actor.organisationId,
@@ -105,35 +126,71 @@ class Visit {
       params,
       query,
       body,
-      em: this.#em,
+      em,
       services: this.#services,
       tag: (revision) => {
         this.headers.etag = `"${revision}"`;
       },
-      match: (revision) => {
-        const wanted = request.header('if-match');
-        if (wanted === undefined || wanted.trim() === '*') return;
-        const named = wanted.split(',').map((tag) => tag.trim());
-        if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
+      header: (name, value) => {
+        this.headers[name.toLowerCase()] = value;
       },
+      match: (revision) => matchRevision(request.header('if-match'), revision),
       write: async (work) => {
         if (this.#wrote) throw new Error('a call writes at most once');
-        const result = await writeChange(this.#em, this.#auditDraft(actor), signal, work);
+        const claimAndWork = async (change: Change) => {
+          await repeat?.claim(change.tx);
+          return work(change);
+        };
+        const result = await writeChange(em, this.#services.auditKey, this.#auditDraft(actor), signal, claimAndWork);
         this.#wrote = true;
         this.#services.wakeRelay();
         return result;
       },
     };
-    return route.handle(call as AdminCall<never, never>);
+    const known = await repeat?.find();
+    if (known) return this.#sayAgain(known);
+    try {
+      const reply = await route.handle(call as AdminCall<never, never>);
+      if (reply instanceof RawReply) return reply;
+      const allowed = allowReply(route, reply, this.#services.strictReplies, this.#services.log);
+      if (repeat && this.#wrote) await this.#keepReply(repeat, allowed);
+      return allowed;
+    } catch (thrown) {
+      // Perhaps it was refused because the first request with this key has just done the same.
+      const first = this.#wrote ? null : await repeat?.find();
+      if (first) return this.#sayAgain(first);
+      throw thrown;
+    }
+  }
+
+  #sayAgain(kept: KeptReply): unknown {
+    Object.assign(this.headers, kept.headers, { 'idempotency-replayed': 'true' });
+    return kept.reply;
+  }
+
+  /** What was done is done: without the kept reply a repetition is told so instead of being done again. */
+  async #keepReply(repeat: Repeat, reply: unknown): Promise<void> {
+    const { etag } = this.headers;
+    try {
+      await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
+    } catch (cause) {
+      this.#services.log.error(
+        { requestId: this.id, cause: causeOf(cause) },
+        'the reply to an idempotency-key could not be kept',
+      );
+    }
   }
 
   /** Refused changes leave an entry too, as far as it is known whose they are. Without a database they are only logged. */
   async auditRefusal(error: AdminError): Promise<void> {
     if (this.#route.method === 'GET' || this.#wrote || !this.#actor || error.status >= 500) return;
-    const em = this.#services.database.em();
+    // Not what the rate limit turns away: it would fill the trail at the speed of the flood.
+    if (error instanceof TooManyRequests) return;
+    const { database, auditKey } = this.#services;
+    const draft = this.#auditDraft(this.#actor);
+    const outcome = { status: error.status, errorCode: error.code, resourceId: null };
     try {
-      addAuditEntry(em, this.#auditDraft(this.#actor), { status: error.status, errorCode: error.code, resourceId: null });
-      await em.flush();
+      await database.em(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
     } catch (cause) {
       this.#services.log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
     }
@@ -149,11 +206,12 @@ class Visit {
       requestId: this.id,
       requestBody: this.#body,
       queryParams: readQueryLeniently(this.#c.req.url),
+      requestHeaders: readToldHeaders((name) => this.#c.req.header(name)),
       userId: actor.userId ?? actor.keyId,
       userType: actor.userId ? 'user' : 'api_key',
       resourceType: route.resource,
       action: route.action,
-      clientIp: clientAddress(this.#c, this.#services.settings),
+      clientIp: this.#address,
     };
   }
 }
@@ -172,23 +230,11 @@ function pick(name: keyof Naming, query: Naming, body: Naming | undefined): stri
   return fromBody ?? fromQuery ?? null;
 }
 
-function readQuery(url: string): Record<string, string> {
-  const out: Record<string, string> = {};
-  for (const [name, value] of new URL(url).searchParams) {
-    if (Object.hasOwn(out, name) || name === '__proto__') throw invalid(`query.${name}: given twice or not allowed`);
-    if (/\p{Cc}/u.test(value)) throw invalid(`query.${name}: control characters are not allowed`);
-    out[name] = value;
-  }
-  return out;
-}
-
-function readQueryLeniently(url: string): Record<string, string> {
-  const pairs = [...new URL(url).searchParams].slice(0, 50);
-  return Object.fromEntries(pairs.map(([name, value]) => [clean(name, 255), clean(value, 1_024)]));
-}
-
-function clean(text: string, max: number): string {
-  return text.replace(/\p{Cc}/gu, '\u{fffd}').slice(0, max);
+/** Throws AB12 unless `if-match` is absent or names the revision. */
+function matchRevision(wanted: string | undefined, revision: number): void {
+  if (wanted === undefined || wanted.trim() === '*') return;
+  const named = wanted.split(',').map((tag) => tag.trim());
+  if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
 }
 
 function logFailure(services: AdminServices, visit: Visit, error: AdminError, thrown: unknown): void {

@@ -1,6 +1,7 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import { AdminError } from './errors.ts';
+import { TooManyRequests } from './rate-limit.ts';
 
 /** Any thrown thing as the error the caller gets. Unknown ones become 500 without their text. */
 export function toAdminError(thrown: unknown): AdminError {
@@ -18,5 +19,6 @@ export function errorReply(error: AdminError, extraHeaders: Record<string, strin
   const data = { message: error.message, errorCode: error.code, ...(error.errors ? { errors: error.errors } : {}) };
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...extraHeaders };
   if (error.status === 503) headers['retry-after'] = '1';
+  if (error instanceof TooManyRequests) headers['retry-after'] = String(error.retryAfterSeconds);
   return new Response(JSON.stringify({ success: false, data }), { status: error.status, headers });
 }

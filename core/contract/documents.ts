@@ -149,4 +149,6 @@ export const keyPurposes = {
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */
   dataKeys: 'svc data-key wrap v1',
+  /** from ENCRYPTION_KEY: hashes of the audit chain */
+  auditChain: 'svc audit chain v1',
 } as const;

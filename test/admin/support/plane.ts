@@ -87,10 +87,14 @@ export function testSettings(dataDir: string, env: Readonly<Record<string, strin
 export async function startPlaneWith(settings: Settings): Promise<Plane> {
   const log = newMemoryLog();
   const notices: ChangeNotice[] = [];
-  const control = await startControlPlane(settings, { log, publish: (notice) => void notices.push(notice) });
+  const control = await startControlPlane(settings, {
+    log,
+    publish: (notice) => void notices.push(notice),
+    strictReplies: true,
+  });
   const url = `http://127.0.0.1:${control.port}`;
   const first = JSON.parse(await readFile(join(settings.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
-  const { database, vault, apiKeyPepper } = control.services;
+  const { database, vault, apiKeyPepper, auditKey } = control.services;
 
   async function send(method: string, target: string, headers: Record<string, string>, body: unknown): Promise<Reply> {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
@@ -127,7 +131,7 @@ export async function startPlaneWith(settings: Settings): Promise<Plane> {
     },
     async newTenant() {
       const id = newId();
-      const made = await writeChange(database.em(), systemAudit(id), null, (change) =>
+      const made = await writeChange(database.em(), auditKey, systemAudit(id), null, (change) =>
         createOrganisation(change, vault, apiKeyPepper, { id, name: 'Other', adminKey: null, workspaceKey: null }),
       );
       return { organisationId: id, ...made };

@@ -1,0 +1,43 @@
+import { createHmac } from 'node:crypto';
+import { canonicalJson } from './canonical-json.ts';
+import type { AuditEntry } from './entity.ts';
+
+/** What is hashed of an entry: everything it says, and its place in the chain. */
+export type HashedEntry = Omit<AuditEntry, 'hash' | 'seq' | 'previousHash'> & {
+  readonly seq: number;
+  readonly previousHash: string;
+};
+
+/** Hash before the first entry of a chain. */
+export const chainStart = '';
+
+/**
+ * HMAC-SHA-256 of an entry and of the hash before it, base64url: whoever changes, drops, inserts or swaps entries without the
+ * key breaks the chain. The order of the fields is part of the format.
+ */
+export function hashEntry(auditKey: Uint8Array, entry: HashedEntry): string {
+  const said = [
+    entry.previousHash,
+    entry.seq,
+    entry.id,
+    entry.organisationId,
+    entry.workspaceId ?? null,
+    entry.createdAt.toISOString(),
+    entry.method,
+    entry.uri,
+    entry.requestId,
+    entry.requestBody ?? null,
+    entry.queryParams,
+    entry.requestHeaders ?? null,
+    entry.userId ?? null,
+    entry.userType,
+    entry.responseStatusCode,
+    entry.errorCode ?? null,
+    entry.resourceType,
+    entry.resourceId ?? null,
+    entry.action,
+    entry.clientIp,
+    entry.country ?? null,
+  ];
+  return createHmac('sha256', auditKey).update(canonicalJson(said)).digest('base64url');
+}

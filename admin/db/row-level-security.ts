@@ -1,0 +1,123 @@
+import type { EntityMetadata } from '@mikro-orm/core';
+import type { Log } from '../../core/contract/plugin.ts';
+import { causeOf } from '../cause-of.ts';
+import type { EntityManager } from './open-database.ts';
+
+/** What a transaction says about itself at its begin (`set_config(…, true)`), so that the policies know whose rows it may see. */
+export type TenantSession = (organisationId: string) => { variables: Record<string, string> };
+
+/** The role that requests of tenants take on: it cannot log in and owns nothing, so policies bind it. */
+const tenantRole = 'svc_tenant';
+/** Names the organisation of a transaction to the policies. */
+const variable = 'svc.organisation';
+const named = `(select nullif(current_setting('${variable}', true), ''))`;
+
+/**
+ * Row-level security for every table of a tenant, behind the conditions that each query carries itself: a query of a request
+ * that forgets its tenant finds nothing. Run after the migrations and under their lock; does only what is missing, so that a
+ * start beside running processes takes no locks.
+ *
+ * Requests take on a role without rights of its own where the login may make one (superusers, CREATEROLE). Else the policies
+ * are forced upon the owner, and transactions that name no organisation (gateways, jobs, migrations) pass.
+ */
+export async function applyRowLevelSecurity(
+  em: EntityManager,
+  tables: readonly EntityMetadata[],
+  log: Log,
+): Promise<TenantSession> {
+  const asRole = await canTakeRole(em);
+  try {
+    await em.transactional(async (tx) => {
+      const state = await readState(tx);
+      for (const table of tables) {
+        for (const statement of statementsFor(table, asRole, state)) await tx.execute(statement);
+      }
+      // Everybody who changes something takes the next revision from here; it tells nothing about anybody.
+      if (asRole) await tx.execute(`grant select, update on change_counter to ${tenantRole}`);
+    });
+  } catch (error) {
+    log.warn(
+      { cause: causeOf(error) },
+      'row-level security could not be applied: the database login neither owns the tables nor may take a role',
+    );
+    return (organisationId) => ({ variables: { [variable]: organisationId } });
+  }
+  return (organisationId) => ({ variables: { [variable]: organisationId, ...(asRole ? { role: tenantRole } : {}) } });
+}
+
+/** Makes the role, and makes the login a member of it, where that is allowed. */
+async function canTakeRole(em: EntityManager): Promise<boolean> {
+  try {
+    await em.transactional(async (tx) => {
+      await tx.execute(`do $$ begin
+        if not exists (select from pg_roles where rolname = '${tenantRole}') then create role ${tenantRole} nologin; end if;
+      exception when duplicate_object or unique_violation then null; end $$`);
+      const [login] = await tx.execute<[{ member: boolean }]>(
+        `select pg_has_role(current_user, '${tenantRole}', 'member') as member`,
+      );
+      if (!login.member) await tx.execute(`grant ${tenantRole} to current_user`);
+      await tx.execute(`grant usage on schema public to ${tenantRole}`);
+      await tx.execute(`set local role ${tenantRole}`);
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface State {
+  /** `table policy` of those there are. */
+  readonly policies: ReadonlySet<string>;
+  readonly enabled: ReadonlySet<string>;
+  readonly forced: ReadonlySet<string>;
+  /** `table privilege` of the role. */
+  readonly granted: ReadonlySet<string>;
+}
+
+async function readState(tx: EntityManager): Promise<State> {
+  const policies = await tx.execute<{ name: string }[]>(
+    "select tablename || ' ' || policyname as name from pg_policies where schemaname = 'public'",
+  );
+  const tables = await tx.execute<{ name: string; enabled: boolean; forced: boolean }[]>(
+    `select relname as name, relrowsecurity as enabled, relforcerowsecurity as forced
+     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  const granted = await tx.execute<{ name: string }[]>(
+    `select table_name || ' ' || lower(privilege_type) as name from information_schema.role_table_grants
+     where table_schema = 'public' and grantee = '${tenantRole}'`,
+  );
+  return {
+    policies: new Set(policies.map((one) => one.name)),
+    enabled: new Set(tables.filter((one) => one.enabled).map((one) => one.name)),
+    forced: new Set(tables.filter((one) => one.forced).map((one) => one.name)),
+    granted: new Set(granted.map((one) => one.name)),
+  };
+}
+
+/** Tables whose rows are only ever added. */
+const appendOnly: ReadonlySet<string> = new Set(['audit_entries']);
+
+/** Policies carry a version in their name: one that changes gets a new name, and the old one is dropped. */
+const policyNames = { role: 'svc_tenant_1', owner: 'svc_owner_1' } as const;
+
+function* statementsFor({ tableName, props }: EntityMetadata, asRole: boolean, state: State): Generator<string> {
+  const column = tableName === 'organisations' ? 'id' : 'organisation_id';
+  if (!props.some((prop) => prop.fieldNames?.[0] === column)) return;
+  const wanted = asRole ? policyNames.role : policyNames.owner;
+  for (const name of state.policies) {
+    const [table, policy] = name.split(' ');
+    if (table === tableName && policy?.startsWith('svc_') && policy !== wanted) yield `drop policy ${policy} on ${tableName}`;
+  }
+  if (!state.policies.has(`${tableName} ${wanted}`)) {
+    yield asRole
+      ? `create policy ${wanted} on ${tableName} to ${tenantRole} using (${column} = ${named}::uuid)`
+      : `create policy ${wanted} on ${tableName} using (${named} is null or ${column} = ${named}::uuid)`;
+  }
+  if (!state.enabled.has(tableName)) yield `alter table ${tableName} enable row level security`;
+  if (asRole === state.forced.has(tableName))
+    yield `alter table ${tableName} ${asRole ? 'no force' : 'force'} row level security`;
+  if (!asRole) return;
+  const rights = appendOnly.has(tableName) ? ['select', 'insert'] : ['select', 'insert', 'update', 'delete'];
+  if (rights.some((right) => !state.granted.has(`${tableName} ${right}`)))
+    yield `grant ${rights.join(', ')} on ${tableName} to ${tenantRole}`;
+}

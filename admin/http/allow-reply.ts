@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import type { Log } from '../../core/contract/plugin.ts';
+import type { AdminRoute } from './route.ts';
+
+/**
+ * The reply as far as its route declares it: what is not declared does not leave, and is reported, because it is a fault of
+ * ours. `strict` (tests) throws instead. Throws too when what to leave out cannot be told.
+ */
+export function allowReply(
+  route: Pick<AdminRoute, 'method' | 'path' | 'reply'>,
+  reply: unknown,
+  strict: boolean,
+  log: Log,
+): unknown {
+  if (!route.reply) return reply;
+  // As it will be sent: dates as text, nothing that is undefined.
+  const sent: unknown = JSON.parse(JSON.stringify(reply ?? null));
+  const result = v.safeParse(route.reply, sent);
+  if (result.success) return sent;
+  const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? '(reply)'}: ${issue.expected} expected`);
+  const fault = `${route.method} ${route.path} answers with more or other than it declares`;
+  if (strict) throw new Error(`${fault}: ${faults.join('; ')}`);
+  log.error({ route: `${route.method} ${route.path}`, faults: faults.slice(0, 20) }, 'a reply is not what its route declares');
+  for (const issue of result.issues) {
+    if (isUnknownKey(issue)) remove(sent, issue.path ?? []);
+    // Which branch it should have been cannot be told, so neither can what is too much.
+    else if (issue.type === 'union' || issue.type === 'variant') throw new Error(fault);
+  }
+  return sent;
+}
+
+function isUnknownKey(issue: v.BaseIssue<unknown>): boolean {
+  return issue.type === 'strict_object' && issue.expected === 'never';
+}
+
+function remove(root: unknown, path: readonly { readonly key: unknown }[]): void {
+  let at = root as Record<string, unknown>;
+  for (const { key } of path.slice(0, -1)) at = at[key as string] as Record<string, unknown>;
+  delete at[path.at(-1)?.key as string];
+}

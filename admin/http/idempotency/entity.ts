@@ -1,0 +1,21 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** A create that was carried out under an `idempotency-key`, and what it was answered with. */
+export const idempotencyKeys = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_keys',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    /** Of tenant, caller, route and key. */
+    digest: p.text(),
+    /** Of query and body: the same key may not stand for two things. */
+    requestHash: p.text(),
+    /** Sealed by the vault, because replies may hold a new secret; null until the reply is known. */
+    reply: p.text().nullable(),
+    createdAt: p.datetime(),
+    expiresAt: p.datetime(),
+  },
+});
+
+export type IdempotencyKey = InferEntity<typeof idempotencyKeys>;

@@ -1,0 +1,107 @@
+import { createHash, createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { canonicalJson } from '../../audit/canonical-json.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { AdminError, invalid } from '../errors.ts';
+import type { Actor, AdminRoute, AdminServices } from '../route.ts';
+import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
+
+/** What a create was answered with, and the headers that belong to it. */
+export interface KeptReply {
+  readonly reply: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A create under an `idempotency-key`: carried out once, however often it is asked for within a day. */
+export interface Repeat {
+  /** What the first request of this key was answered with; null when there was none. Throws AB01 (422) when it said something else, AB07 when its reply is not known. */
+  find(): Promise<KeptReply | null>;
+  /** In the transaction of the change, first of all: stands or falls with it. A request with the same key waits here, then is refused with AB07 and finds the reply. */
+  claim(tx: EntityManager): Promise<void>;
+  /** Keeps the reply for the next time. */
+  keep(kept: KeptReply): Promise<void>;
+}
+
+/** How long a key stands for the same request. */
+const keptMs = 24 * 3_600_000;
+const keyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** The route, the caller and what they sent; `key` as it came. */
+export interface RepeatOf {
+  readonly key: string;
+  readonly actor: Actor;
+  readonly workspaceId: string | null;
+  readonly route: Pick<AdminRoute, 'method' | 'path'>;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** `em` is the caller's organisation's. Throws AB01 for a key that is none. */
+export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | 'auditKey'>, em: () => EntityManager): Repeat {
+  if (!keyPattern.test(of.key)) throw invalid('idempotency-key: 1 to 255 visible ASCII characters are expected');
+  const { organisationId } = of.actor;
+  const who = [organisationId, of.workspaceId, of.actor.keyId, of.route.method, of.route.path, of.params, of.key];
+  const digest = createHash('sha256').update(canonicalJson(who)).digest('base64url');
+  // Keyed, because bodies hold secrets that could be guessed.
+  const requestHash = createHmac('sha256', services.auditKey)
+    .update(canonicalJson([of.query, of.body ?? null]))
+    .digest('base64url');
+  const placeOf = (row: Pick<IdempotencyKey, 'id'>) => ({
+    organisationId,
+    table: 'idempotency_keys',
+    column: 'reply',
+    rowId: row.id,
+  });
+  let mine: string | null = null;
+
+  return {
+    async find() {
+      for (let attempt = 0; ; attempt++) {
+        const row = await em().findOne(idempotencyKeys, { organisationId, digest, expiresAt: { $gt: new Date() } });
+        if (!row) return null;
+        if (row.requestHash !== requestHash) {
+          const fault = 'idempotency-key: it was used for another request before';
+          throw new AdminError('AB01', fault, [fault], 422);
+        }
+        if (row.reply) return JSON.parse(await services.vault.open(em(), placeOf(row), row.reply)) as KeptReply;
+        // Between the commit of a change and the keeping of its reply lie milliseconds, or the death of a process.
+        if (attempt === replyTries) {
+          throw new AdminError(
+            'AB07',
+            'The first request with this idempotency-key was carried out, but its reply is not known: look at what it made',
+          );
+        }
+        await sleep(replyWaitMs);
+      }
+    },
+    async claim(tx) {
+      const id = newId();
+      const now = new Date();
+      const rows = await tx.execute<unknown[]>(
+        `insert into idempotency_keys as known (id, organisation_id, digest, request_hash, created_at, expires_at)
+         values (?, ?, ?, ?, ?, ?)
+         on conflict (digest) do update set id = excluded.id, request_hash = excluded.request_hash, reply = null,
+           created_at = excluded.created_at, expires_at = excluded.expires_at
+         where known.expires_at <= excluded.created_at returning id`,
+        [id, organisationId, digest, requestHash, now, new Date(now.getTime() + keptMs)],
+      );
+      if (rows.length === 0) throw new AdminError('AB07', 'A request with this idempotency-key is being carried out');
+      mine = id;
+    },
+    async keep(kept) {
+      if (mine === null) return;
+      const reply = await services.vault.seal(em(), placeOf({ id: mine }), JSON.stringify(kept));
+      await em().nativeUpdate(idempotencyKeys, { id: mine, organisationId }, { reply });
+    },
+  };
+}
+
+const replyTries = 20;
+const replyWaitMs = 25;
+
+/** Forgets keys that no longer stand for anything; for a job of the whole installation. */
+export async function forgetExpiredKeys(em: EntityManager): Promise<number> {
+  return em.nativeDelete(idempotencyKeys, { expiresAt: { $lt: new Date() } });
+}

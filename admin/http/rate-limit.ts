@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache';
+import { AdminError } from './errors.ts';
+
+/** Requests per minute by name, in this process: a bucket holds a minute's worth and refills evenly. */
+export interface RateLimit {
+  /** Throws AB06 with `retryAfterSeconds` when less than `cost` is left. Nothing is taken then. */
+  take(name: string, cost?: number): void;
+  /** Takes without asking; the next `take` may then be refused. */
+  charge(name: string, cost: number): void;
+}
+
+/** AB06 and how long to wait. */
+export class TooManyRequests extends AdminError {
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterSeconds: number) {
+    super('AB06', `Too many requests; try again in ${retryAfterSeconds} s`);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Names that are remembered. The least recently seen are forgotten first, and start full again. */
+const namesMax = 20_000;
+
+/** `perMinute` 0: no limit. `now` gives milliseconds that only go up. */
+export function createRateLimit(perMinute: number, now: () => number = () => performance.now()): RateLimit {
+  const buckets = new LRUCache<string, { left: number; at: number }>({ max: namesMax });
+  const perMs = perMinute / 60_000;
+
+  function refilled(name: string): { left: number; at: number } {
+    const at = now();
+    let bucket = buckets.get(name);
+    if (bucket) {
+      bucket.left = Math.min(perMinute, bucket.left + (at - bucket.at) * perMs);
+      bucket.at = at;
+    } else {
+      bucket = { left: perMinute, at };
+      buckets.set(name, bucket);
+    }
+    return bucket;
+  }
+
+  return {
+    take(name, cost = 1) {
+      if (perMinute === 0) return;
+      const bucket = refilled(name);
+      if (bucket.left < cost) throw new TooManyRequests(Math.max(1, Math.ceil((cost - bucket.left) / perMs / 1_000)));
+      bucket.left -= cost;
+    },
+    charge(name, cost) {
+      if (perMinute === 0) return;
+      const bucket = refilled(name);
+      bucket.left = Math.max(0, bucket.left - cost);
+    },
+  };
+}

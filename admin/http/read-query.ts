@@ -1,0 +1,35 @@
+import { invalid } from './errors.ts';
+
+/** The query as name and value; throws AB01 for names given twice and for control characters. */
+export function readQuery(url: string): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const [name, value] of new URL(url).searchParams) {
+    if (Object.hasOwn(out, name) || name === '__proto__') throw invalid(`query.${name}: given twice or not allowed`);
+    if (/\p{Cc}/u.test(value)) throw invalid(`query.${name}: control characters are not allowed`);
+    out[name] = value;
+  }
+  return out;
+}
+
+/** The query for the audit trail, whatever it holds: bounded, and with nothing that the database could not store. */
+export function readQueryLeniently(url: string): Record<string, string> {
+  const pairs = [...new URL(url).searchParams].slice(0, 50);
+  return Object.fromEntries(pairs.map(([name, value]) => [clean(name, 255), clean(value, 1_024)]));
+}
+
+/** Headers that say how something was asked and never hold a credential, for the audit trail. */
+const toldHeaders = ['user-agent', 'content-type', 'accept', 'if-match', 'idempotency-key', 'origin', 'referer'];
+
+/** Those of the told headers that were sent. */
+export function readToldHeaders(header: (name: string) => string | undefined): Record<string, string> {
+  const told: Record<string, string> = {};
+  for (const name of toldHeaders) {
+    const value = header(name);
+    if (value !== undefined) told[name] = clean(value, 512);
+  }
+  return told;
+}
+
+function clean(text: string, max: number): string {
+  return text.replace(/\p{Cc}/gu, '\u{fffd}').slice(0, max);
+}
