@@ -214,6 +214,8 @@ export interface OperationCall {
   readonly adapted: string[];
   /** Unix seconds and id source, so that mapping functions stay pure. */
   readonly nowSeconds: number;
+  /** Unix seconds at the time it is asked, where `nowSeconds` is when the call began. */
+  clockSeconds?(): number;
   newId(prefix: string): string;
 }
 

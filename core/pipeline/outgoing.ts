@@ -77,6 +77,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     dropped: [],
     adapted: [],
     nowSeconds: Math.floor(options.now() / 1000),
+    clockSeconds: () => Math.floor(options.now() / 1000),
     newId: (prefix) => prefix + options.newId(),
   };
   ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
