@@ -9,17 +9,17 @@ import { entities } from './entities.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { migrations } from './migrations/index.ts';
+import { isUuid } from './new-id.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 
 export type { EntityManager };
 
 /** The store of the control plane. */
 export interface Database {
-  /**
-   * A fresh unit of work; one per request. With an organisation it sees and touches rows of that one only, whatever a query
-   * says; without one, everything: for gateways, jobs, and finding out who is asking.
-   */
-  em(organisationId?: string): EntityManager;
+  /** A fresh unit of work on everything: for gateways, jobs, and finding out who is asking. */
+  em(): EntityManager;
+  /** A fresh unit of work on the rows of one organisation, whatever its queries say; one per request. Throws when the id is none. */
+  emOf(organisationId: string): EntityManager;
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
       await orm.close(true);
       await lock.release();
     };
-    return { em: (organisationId) => forkOf(orm, sessionOf, organisationId), close };
+    return { em: () => orm.em.fork(), emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId), close };
   } catch (error) {
     await lock.release();
     throw error;
@@ -72,7 +72,11 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated: guardPool },
   });
-  return { em: (organisationId) => forkOf(orm, sessionOf, organisationId), close: () => orm.close(true) };
+  return {
+    em: () => orm.em.fork(),
+    emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
+    close: () => orm.close(true),
+  };
 }
 
 const queryTimeoutMs = 2_000;
@@ -106,6 +110,8 @@ function tablesOf(orm: MikroORM): EntityMetadata[] {
   return [...orm.getMetadata().getAll().values()];
 }
 
-function forkOf(orm: MikroORM, sessionOf: TenantSession, organisationId: string | undefined): EntityManager {
-  return organisationId === undefined ? orm.em.fork() : orm.em.fork({ session: sessionOf(organisationId) });
+function tenantFork(orm: MikroORM, sessionOf: TenantSession, organisationId: string): EntityManager {
+  // No tenant must never mean all tenants.
+  if (!isUuid(organisationId)) throw new Error('an organisation is named by its id');
+  return orm.em.fork({ session: sessionOf(organisationId) });
 }

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import { requireRight } from '../access/may-use.ts';
+import { inWorkspace } from '../access/session-actor.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
 import { allowReply } from './allow-reply.ts';
-import { authenticate, credentialOf } from './authenticate.ts';
+import { authenticate } from './authenticate.ts';
 import { clientAddress } from './client-address.ts';
-import { AdminError, forbidden, invalid, notFound } from './errors.ts';
+import { AdminError, invalid, notFound } from './errors.ts';
 import { type KeptReply, type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { TooManyRequests } from './rate-limit.ts';
 import { RawReply } from './raw-reply.ts';
@@ -77,29 +79,29 @@ class Visit {
   }
 
   async run(signal: AbortSignal): Promise<unknown> {
-    const { settings, apiKeyPepper, database, limits } = this.#services;
+    const { settings, database, limits } = this.#services;
     const route = this.#route;
     const request = this.#c.req;
 
-    const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
-    const credential = credentialOf((name) => request.header(name), prefixes);
     limits.perAddress.take(this.#address);
     // Whose it is has to be found among everybody's; from here on the request sees its own organisation only.
-    const who = await authenticate(database.em(), credential, apiKeyPepper);
+    const who = await authenticate(
+      database.em(),
+      { method: route.method, header: (name) => request.header(name) },
+      this.#services,
+    );
     if ('refused' in who) {
       limits.perAddress.charge(this.#address, failureCost);
       if (who.known)
         this.#actor = { ...who.known, keyId: who.known.id, workspaceId: who.known.workspaceId ?? null, userId: null };
       throw who.refused;
     }
-    const actor = who.actor;
+    let actor = who.actor;
     this.#actor = actor;
     this.#workspaceId = actor.workspaceId;
     limits.perKey.take(actor.keyId);
-    const em = database.em(actor.organisationId);
-    if (!route.scopes.some((scope) => actor.scopes.has(scope))) {
-      throw forbidden(`This key lacks the scope ${route.scopes.join(' or ')}`);
-    }
+    const em = database.emOf(actor.organisationId);
+    requireRight(route, actor);
 
     const sent = route.body || route.method !== 'GET' ? await readJsonBody(request) : undefined;
     this.#body = maskSecrets(sent ?? null);
@@ -107,17 +109,21 @@ class Visit {
     const body = route.body ? (validate(route.body, sent ?? {}, 'body') as Naming) : undefined;
     const organisation = pick('organisation_id', query, body);
     if (organisation !== null && organisation !== actor.organisationId) throw notFound('Organisation');
-    const named = pick('workspace_id', query, body);
+    const selected = actor.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
+    const named = pick('workspace_id', query, body) ?? selected ?? null;
     const params = request.param() as Record<string, string>;
     const workspaceId = await resolveWorkspace(em, actor, route, named, params);
     this.#workspaceId = workspaceId;
+    // What a person may do depends on the workspace, which is known only now.
+    actor = await inWorkspace(em, actor, workspaceId);
+    requireRight(route, actor);
 
     const key = route.method === 'POST' ? request.header('idempotency-key') : undefined;
     const repeat =
       key === undefined
         ? null
         : repeatOf({ key, actor, workspaceId, route, params, query, body: sent }, this.#services, () =>
-            database.em(actor.organisationId),
+            database.emOf(actor.organisationId),
           );
     const call: AdminCall<unknown, unknown> = {
       actor,
@@ -190,7 +196,7 @@ class Visit {
     const draft = this.#auditDraft(this.#actor);
     const outcome = { status: error.status, errorCode: error.code, resourceId: null };
     try {
-      await database.em(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
+      await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
     } catch (cause) {
       this.#services.log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
     }

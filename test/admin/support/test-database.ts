@@ -18,13 +18,22 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function newTestDatabase(): Promise<TestDatabase> {
+export async function newTestDatabase(owner: string | null = null): Promise<TestDatabase> {
   if (server === null) throw new Error(postgresMissing ?? '');
   const name = `svc_test_${randomBytes(6).toString('hex')}`;
-  await run(`create database ${name}`);
+  await run(`create database ${name}${owner === null ? '' : ` owner ${owner}`}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => run(`drop database if exists ${name} with (force)`) };
+}
+
+/** A login without a password and without superuser rights; drop it after the databases it owns. */
+export async function newLogin(
+  name: string,
+  right: 'createrole' | 'nocreaterole',
+): Promise<{ name: string; drop(): Promise<void> }> {
+  await run(`create role ${name} login nosuperuser ${right}`);
+  return { name, drop: () => run(`drop role ${name}`) };
 }
 
 async function run(sql: string): Promise<void> {
