@@ -119,9 +119,13 @@ function kindMatches(key: ParsedApiKey, document: ApiKeyDocument): boolean {
 }
 
 function expiryOf(document: ApiKeyDocument, digest: string): number {
-  const own = document.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(document.expiresAt);
-  if (equal(document.digest, digest) || !document.previousExpiresAt) return own;
-  return Math.min(own, Date.parse(document.previousExpiresAt));
+  // The secret before ends with the transition; the current one where its rotation is overdue.
+  const isCurrent = equal(document.digest, digest);
+  return Math.min(timeOf(document.expiresAt), timeOf(isCurrent ? document.secretExpiresAt : document.previousExpiresAt));
+}
+
+function timeOf(iso: string | null | undefined): number {
+  return iso === null || iso === undefined ? Number.POSITIVE_INFINITY : Date.parse(iso);
 }
 
 function identityOf(document: ApiKeyDocument): Identity {

@@ -1,31 +1,36 @@
-import { AdminError, forbidden } from '../../http/errors.ts';
+import * as v from 'valibot';
+import { AdminError, invalid } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
-import { type ApiKey, type ApiKeyType, apiKeys } from './entity.ts';
+import { tenantQuery } from '../../http/schemas.ts';
+import { deleteApiKey } from './delete-key.ts';
+import type { ApiKeyType } from './entity.ts';
+import { listKeys } from './list-keys.ts';
+import { findReachable, inAnyGroup, isPlainMember, scopeGroups, whereReachable } from './reach.ts';
+import { rotateApiKey } from './rotate.ts';
 import { createBody, listQuery, readQuery, rotateBody, updateBody } from './schema.ts';
-import { createApiKey, deleteApiKey, findApiKey, rotateApiKey, updateApiKey } from './service.ts';
-import { toReply } from './to-reply.ts';
+import { selfRoute } from './self-route.ts';
+import { createApiKey, updateApiKey } from './service.ts';
+import { apiKeyReply, toReply } from './to-reply.ts';
 
-const groups: Readonly<Record<ApiKeyType, string>> = {
-  'organisation-service': 'organisation_service_api_keys',
-  'workspace-service': 'workspace_service_api_keys',
-  'workspace-user': 'workspace_user_api_keys',
-};
+const resource = 'api_keys';
 
-const anyGroup = (action: string) => Object.values(groups).map((group) => `${group}.${action}`);
-
-const createRoute = (type: ApiKeyType) =>
+const createRoute = (type: ApiKeyType, what: string) =>
   defineRoute({
     method: 'POST',
     path: `/api-keys/${type.replace('-', '/')}`,
-    scopes: [`${groups[type]}.create`],
+    scopes: [`${scopeGroups[type]}.create`],
     tenant: type === 'organisation-service' ? 'organisation' : 'workspace',
-    resource: 'api_keys',
+    resource,
     action: 'create',
+    summary: `Make ${what}; the answer is the only place its text is in`,
     query: tenantQuery,
     body: createBody,
+    reply: v.strictObject({ id: v.string(), key: v.string(), object: v.literal('api-key') }),
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
+      if (isPlainMember(actor, workspaceId) && body.user_id !== actor.userId) {
+        throw invalid('user_id: members make keys for themselves only');
+      }
       const tenant = { organisationId, workspaceId };
       const made = await call.write((change) => createApiKey(change, services.apiKeyPepper, actor, tenant, type, body));
       return { id: made.row.id, key: made.text, object: 'api-key' };
@@ -34,63 +39,58 @@ const createRoute = (type: ApiKeyType) =>
 
 /** API keys (control-plane reference §3.5). */
 export const apiKeyRoutes: readonly AdminRoute[] = [
-  createRoute('organisation-service'),
-  createRoute('workspace-service'),
-  createRoute('workspace-user'),
+  createRoute('organisation-service', 'a key for the admin API of the whole organisation'),
+  createRoute('workspace-service', 'a key for a service in a workspace'),
+  createRoute('workspace-user', 'a key for a user of a workspace'),
+  selfRoute,
   defineRoute({
     method: 'GET',
     path: '/api-keys',
-    scopes: anyGroup('list'),
+    scopes: inAnyGroup('list'),
     tenant: 'either',
-    resource: 'api_keys',
+    resource,
     action: 'list',
+    summary: 'List keys, newest first, of the types the caller may list',
     query: listQuery,
     body: null,
+    reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(apiKeyReply) }),
     async handle(call) {
-      const { organisationId, workspaceId, query, em, actor } = call;
-      const visible = (Object.keys(groups) as ApiKeyType[]).filter((type) => actor.scopes.has(`${groups[type]}.list`));
-      const where = {
-        $and: [
-          { organisationId, type: { $in: visible }, ...(workspaceId ? { workspaceId } : {}) },
-          query.ids === undefined ? {} : { id: { $in: query.ids.split(',') } },
-          whereStatus(query.status),
-        ],
-      };
-      const [rows, total] = await em.findAndCount(apiKeys, where, {
-        ...pageOf(query),
-        orderBy: { createdAt: 'desc', id: 'asc' },
-      });
+      const { total, rows } = await listKeys(call.em, whereReachable(call), call.query);
       return { object: 'list', total, data: rows.map(toReply) };
     },
   }),
   defineRoute({
     method: 'GET',
     path: '/api-keys/:id',
-    scopes: anyGroup('read'),
+    scopes: inAnyGroup('read'),
     tenant: 'either',
-    resource: 'api_keys',
+    resource,
     action: 'read',
+    summary: 'Read a key; its text is masked',
     query: readQuery,
     body: null,
+    reply: apiKeyReply,
     async handle(call) {
-      const row = await findApiKey(call.em, call, call.params.id ?? '');
-      requireGroup(call.actor.scopes, row, 'read');
+      const row = await findReachable(call.em, call, 'read');
+      call.tag(row.revision);
       return toReply(row);
     },
   }),
   defineRoute({
     method: 'PUT',
     path: '/api-keys/:id',
-    scopes: anyGroup('update'),
+    scopes: inAnyGroup('update'),
     tenant: 'either',
-    resource: 'api_keys',
+    resource,
     action: 'update',
+    summary: 'Change what is named of a key; null clears',
     query: tenantQuery,
     body: updateBody,
+    reply: v.strictObject({}),
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findApiKey(change.tx, call, call.params.id ?? '');
-        requireGroup(call.actor.scopes, row, 'update');
+        const row = await findReachable(change.tx, call, 'update');
+        call.match(row.revision);
         await updateApiKey(change, call.actor, row, call.body);
       });
       return {};
@@ -99,18 +99,20 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/api-keys/:id',
-    scopes: anyGroup('delete'),
+    scopes: inAnyGroup('delete'),
     tenant: 'either',
-    resource: 'api_keys',
+    resource,
     action: 'delete',
+    summary: 'Delete a key; it is refused from then on',
     query: tenantQuery,
     body: null,
+    reply: v.strictObject({}),
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findApiKey(change.tx, call, call.params.id ?? '');
-        requireGroup(call.actor.scopes, row, 'delete');
+        const row = await findReachable(change.tx, call, 'delete');
+        call.match(row.revision);
         if (row.id === call.actor.keyId) throw new AdminError('AB01', 'A key cannot delete itself');
-        deleteApiKey(change, row);
+        await deleteApiKey(change, row);
       });
       return {};
     },
@@ -118,34 +120,22 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/api-keys/:id/rotate',
-    scopes: anyGroup('rotate'),
+    scopes: inAnyGroup('rotate'),
     tenant: 'either',
-    resource: 'api_keys',
+    resource,
     action: 'rotate',
+    summary: 'Give a key a new secret; the one before stays good for a while',
     query: tenantQuery,
     body: rotateBody,
+    reply: v.strictObject({ id: v.string(), key: v.string(), key_transition_expires_at: v.string() }),
     async handle(call) {
       const { body, services } = call;
       return call.write(async (change) => {
-        const row = await findApiKey(change.tx, call, call.params.id ?? '');
-        requireGroup(call.actor.scopes, row, 'rotate');
+        const row = await findReachable(change.tx, call, 'rotate');
+        call.match(row.revision);
         const rotated = rotateApiKey(change, services.apiKeyPepper, row, body.key_transition_period_ms);
         return { id: row.id, key: rotated.text, key_transition_expires_at: rotated.transitionEndsAt.toISOString() };
       });
     },
   }),
 ];
-
-/** The route lets in who may touch some type of key; this asks about the type at hand. */
-function requireGroup(scopes: ReadonlySet<string>, row: ApiKey, action: string): void {
-  const needed = `${groups[row.type]}.${action}`;
-  if (!scopes.has(needed)) throw forbidden(`This key lacks the scope ${needed}`);
-}
-
-function whereStatus(status: 'active' | 'exhausted' | 'expired' | undefined) {
-  const now = new Date();
-  if (status === undefined) return {};
-  if (status === 'expired') return { expiresAt: { $lte: now } };
-  // No key is ever exhausted while keys have no budgets.
-  return status === 'exhausted' ? { id: null as never } : { $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-}

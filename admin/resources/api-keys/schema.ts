@@ -1,5 +1,7 @@
 import * as v from 'valibot';
-import { futureTime, id, idOrSlug, name, notEnforced, pageEntries, tenantEntries, text, textMap } from '../../http/schemas.ts';
+import { futureTime, id, idOrSlug, name, pageEntries, tenantEntries, text, textMap } from '../../http/schemas.ts';
+import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import { transitionMsMin } from './rotation-policy.ts';
 
 const defaults = v.strictObject({
   metadata: v.nullish(textMap),
@@ -9,62 +11,69 @@ const defaults = v.strictObject({
 
 const scopes = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(500, 'at most 500 scopes'));
 
-const notYet = {
-  rate_limits: notEnforced,
-  usage_limits: notEnforced,
-  reset_usage: notEnforced,
-  alert_emails: notEnforced,
-  rotation_policy: notEnforced,
+const transitionMs = v.pipe(
+  v.number(),
+  v.integer('a whole number is expected'),
+  v.minValue(transitionMsMin, `at least ${transitionMsMin}`),
+  v.maxValue(366 * 86_400_000, 'at most 366 days'),
+);
+
+const rotationPolicy = v.strictObject({
+  rotation_period: v.nullish(v.picklist(['weekly', 'monthly'], 'weekly, monthly or null is expected')),
+  rotation_period_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  next_rotation_at: v.nullish(futureTime),
+  key_transition_period_ms: v.optional(transitionMs),
+});
+
+export type RotationPolicyBody = v.InferOutput<typeof rotationPolicy>;
+
+const email = v.pipe(v.string(), v.maxLength(254, 'at most 254 characters'), v.email('an e-mail address is expected'));
+
+const shared = {
+  ...tenantEntries,
+  description: v.nullish(text),
+  rate_limits: v.nullish(rateLimitsBody),
+  usage_limits: v.nullish(usageLimitsBody),
+  defaults: v.nullish(defaults),
+  alert_emails: v.nullish(v.pipe(v.array(email), v.maxLength(50, 'at most 50 addresses'))),
+  expires_at: v.nullish(futureTime),
+  rotation_policy: v.nullish(rotationPolicy),
 };
 
-export const createBody = v.strictObject({
-  ...tenantEntries,
-  ...notYet,
-  name,
-  description: v.nullish(text),
-  user_id: v.optional(id),
-  scopes: v.pipe(scopes, v.minLength(1, 'at least one scope')),
-  defaults: v.nullish(defaults),
-  expires_at: v.nullish(futureTime),
-});
+const someScopes = v.pipe(scopes, v.minLength(1, 'at least one scope'));
+
+export const createBody = v.strictObject({ ...shared, name, user_id: v.optional(id), scopes: someScopes });
+export type CreateBody = v.InferOutput<typeof createBody>;
 
 export const updateBody = v.strictObject({
-  ...tenantEntries,
-  ...notYet,
+  ...shared,
   name: v.optional(name),
-  description: v.nullish(text),
-  scopes: v.optional(v.pipe(scopes, v.minLength(1, 'at least one scope'))),
-  defaults: v.nullish(defaults),
-  expires_at: v.nullish(futureTime),
+  scopes: v.optional(someScopes),
+  reset_usage: v.nullish(v.boolean()),
 });
+export type UpdateBody = v.InferOutput<typeof updateBody>;
 
-/** Shortest (and default) time for which both keys are good, in milliseconds. */
-export const transitionMsMin = 1_800_000;
+export const rotateBody = v.strictObject({ ...tenantEntries, key_transition_period_ms: v.optional(transitionMs) });
 
-export const rotateBody = v.strictObject({
-  ...tenantEntries,
-  key_transition_period_ms: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer('a whole number is expected'),
-      v.minValue(transitionMsMin, `at least ${transitionMsMin}`),
-      v.maxValue(366 * 86_400_000, 'at most 366 days'),
-    ),
-    transitionMsMin,
-  ),
-});
+export const keyStates = ['active', 'exhausted', 'expired'] as const;
+const stateList = new RegExp(`^(${keyStates.join('|')})(,(${keyStates.join('|')})){0,2}$`);
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
-  status: v.optional(v.picklist(['active', 'exhausted', 'expired'], 'active, exhausted or expired is expected')),
+  status: v.optional(v.pipe(v.string(), v.regex(stateList, 'active, exhausted or expired is expected, or several with commas'))),
   ids: v.optional(
     v.pipe(v.string(), v.regex(/^[0-9a-fA-F-]{36}(,[0-9a-fA-F-]{36}){0,99}$/, 'at most 100 UUIDs separated by commas')),
   ),
+  user_id: v.optional(id),
+  type: v.optional(v.picklist(['organisation-service', 'workspace-service', 'workspace-user'], 'a type of key is expected')),
+  /** Beyond the reference: continues after this key instead of counting pages. */
+  after: v.optional(id),
 });
+export type ListQuery = v.InferOutput<typeof listQuery>;
 
-export const readQuery = v.strictObject({
-  ...tenantEntries,
-  usage: v.optional(v.string()),
-  include_usage: v.optional(v.string()),
-});
+const flag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
+
+export const readQuery = v.strictObject({ ...tenantEntries, usage: flag, include_usage: flag });
+
+export const detailsQuery = v.strictObject({ include_organisation: flag, include_workspace: flag });

@@ -1,16 +1,19 @@
-import type * as v from 'valibot';
-import { digestSecret, newApiKey } from '../../../core/contract/api-key.ts';
-import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { kindOfType } from '../../http/authenticate.ts';
-import { conflict, invalid, notFound, unknownReference } from '../../http/errors.ts';
+import { invalid, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
+import { mergeUsageLimits, raisesLimit } from '../../limits/schema.ts';
 import { configs } from '../configs/entity.ts';
-import { checkScopes } from './check-scopes.ts';
-import { type ApiKey, type ApiKeyType, apiKeys } from './entity.ts';
-import type { createBody, updateBody } from './schema.ts';
+import { effectiveKeySettings, type KeySettings } from '../organisations/key-settings.ts';
+import { checkMetadata } from './check-metadata.ts';
+import { checkOwner } from './check-owner.ts';
+import type { ApiKey, ApiKeyType } from './entity.ts';
+import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
+import { announceKey, insertKey } from './insert-key.ts';
+import { mergeRotationPolicy } from './rotation-policy.ts';
+import type { CreateBody, UpdateBody } from './schema.ts';
+import { checkKeyCount, endOfLife } from './user-key-rules.ts';
 
 interface Tenant {
   readonly organisationId: string;
@@ -24,92 +27,103 @@ export async function createApiKey(
   actor: Actor,
   tenant: Tenant,
   type: ApiKeyType,
-  body: v.InferOutput<typeof createBody>,
+  body: CreateBody,
 ): Promise<{ row: ApiKey; text: string }> {
-  if ((type === 'workspace-user') !== (body.user_id !== undefined)) {
-    throw invalid(type === 'workspace-user' ? 'user_id: required' : 'user_id: only keys of users have one');
-  }
-  const key = newApiKey(kindOfType[type]);
+  const { tx } = change;
   const now = new Date();
-  const row = change.tx.create(apiKeys, {
+  const scopes = checkScopes(actor, type, body.scopes);
+  const owner = ownerOf(tenant, type, body.user_id);
+  const settings = await settingsFor(tx, tenant, owner !== null);
+  if (owner) {
+    await checkOwner(tx, owner);
+    await checkKeyCount(tx, owner, settings);
+  }
+  const { config_id: config, metadata, allow_config_override: override } = body.defaults ?? {};
+  await checkMetadata(tx, tenant.organisationId, metadata ?? {});
+  return insertKey(change, pepper, {
     ...tenant,
-    id: newId(),
-    userId: body.user_id ?? null,
+    ...(await holdGrantor(tx, actor)),
+    ...mergeRotationPolicy(null, body.rotation_policy ?? null, settings.rotationPeriodDays, now),
     type,
+    userId: owner?.userId ?? null,
     name: body.name,
     description: body.description ?? null,
-    publicId: key.id,
-    digest: digestSecret(pepper, key.secret),
-    lastCharacters: key.text.slice(-4),
-    previousDigest: null,
-    previousExpiresAt: null,
-    scopes: checkScopes(actor, type, body.scopes),
-    defaultConfigId: await configIdOf(change.tx, tenant, body.defaults?.config_id ?? null),
-    defaultMetadata: body.defaults?.metadata ?? {},
-    allowConfigOverride: body.defaults?.allow_config_override ?? true,
-    creationMode: 'api',
-    expiresAt: body.expires_at ?? null,
-    createdAt: now,
-    lastUpdatedAt: now,
+    scopes,
+    defaultConfigId: (await configIdOf(tx, tenant, config ?? null)) ?? settings.defaultConfigId,
+    defaultMetadata: metadata ?? {},
+    allowConfigOverride: override ?? true,
+    usageLimits: body.usage_limits ? mergeUsageLimits(null, body.usage_limits) : null,
+    rateLimits: body.rate_limits ?? [],
+    alertEmails: [...new Set(body.alert_emails ?? [])],
+    creationMode: actor.session ? 'ui' : 'api',
+    expiresAt: endOfLife(settings, body.expires_at ?? undefined, now),
   });
-  announce(change, row, 'upsert');
-  return { row, text: key.text };
 }
 
 /** Changes what is named; null clears. A key cannot be given more than its changer has. */
-export async function updateApiKey(
-  change: Change,
-  actor: Actor,
-  row: ApiKey,
-  body: v.InferOutput<typeof updateBody>,
-): Promise<void> {
+export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, body: UpdateBody): Promise<void> {
+  const { tx } = change;
+  const now = new Date();
+  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId ?? null };
   if (body.name !== undefined) row.name = body.name;
   if (body.description !== undefined) row.description = body.description;
-  if (body.scopes !== undefined) row.scopes = checkScopes(actor, row.type, body.scopes);
-  if (body.expires_at !== undefined) row.expiresAt = body.expires_at;
-  const defaults = body.defaults ?? {};
-  if (defaults.metadata !== undefined) row.defaultMetadata = defaults.metadata ?? {};
-  if (defaults.allow_config_override !== undefined) row.allowConfigOverride = defaults.allow_config_override;
-  if (defaults.config_id !== undefined) {
-    const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId ?? null };
-    row.defaultConfigId = await configIdOf(change.tx, tenant, defaults.config_id);
+  if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
+  if (body.alert_emails !== undefined) row.alertEmails = [...new Set(body.alert_emails ?? [])];
+  updateUsage(row, body, now);
+  if (body.expires_at !== undefined || body.rotation_policy !== undefined) {
+    const settings = await settingsFor(tx, tenant, row.userId !== null);
+    if (body.expires_at !== undefined) row.expiresAt = endOfLife(settings, body.expires_at, now);
+    if (body.rotation_policy !== undefined) {
+      Object.assign(row, mergeRotationPolicy(row, body.rotation_policy, settings.rotationPeriodDays, now));
+    }
   }
-  row.lastUpdatedAt = new Date();
-  announce(change, row, 'upsert');
+  const defaults = body.defaults ?? {};
+  if (defaults.metadata !== undefined) {
+    await checkMetadata(tx, row.organisationId, defaults.metadata ?? {});
+    row.defaultMetadata = defaults.metadata ?? {};
+  }
+  if (defaults.allow_config_override !== undefined) row.allowConfigOverride = defaults.allow_config_override;
+  if (defaults.config_id !== undefined) row.defaultConfigId = await configIdOf(tx, tenant, defaults.config_id);
+  row.lastUpdatedAt = now;
+  announceKey(change, row, 'upsert');
+  if (body.scopes !== undefined) {
+    row.scopes = checkScopes(actor, row.type, body.scopes);
+    row.grantedScopes = row.scopes;
+    Object.assign(row, await grantorOfChange(tx, actor, row));
+    await tx.flush();
+    await followGrants(change, row.organisationId, row.id);
+  }
 }
 
-/** Gives the key a new secret; the one before stays good for the transition. Throws AB07 while a transition is running. */
-export function rotateApiKey(
-  change: Change,
-  pepper: Uint8Array,
-  row: ApiKey,
-  transitionMs: number,
-): { text: string; transitionEndsAt: Date } {
-  const now = Date.now();
-  if ((row.previousExpiresAt?.getTime() ?? 0) > now) throw conflict('The rotation before this one is still in transition');
-  const key = newApiKey(kindOfType[row.type], row.publicId);
-  const transitionEndsAt = new Date(now + transitionMs);
-  row.previousDigest = row.digest;
-  row.previousExpiresAt = transitionEndsAt;
-  row.digest = digestSecret(pepper, key.secret);
-  row.lastCharacters = key.text.slice(-4);
-  row.lastUpdatedAt = new Date(now);
-  announce(change, row, 'upsert');
-  return { text: key.text, transitionEndsAt };
+/** A higher limit and a reset by hand wake a key that had used its budget up. */
+function updateUsage(row: ApiKey, body: UpdateBody, now: Date): void {
+  if (body.usage_limits !== undefined) {
+    const before = row.usageLimits ?? null;
+    row.usageLimits = body.usage_limits === null ? null : mergeUsageLimits(before, body.usage_limits);
+    if (raisesLimit(before, row.usageLimits)) row.exhaustedAt = null;
+  }
+  if (body.reset_usage) {
+    row.lastResetAt = now;
+    row.exhaustedAt = null;
+  }
 }
 
-export function deleteApiKey(change: Change, row: ApiKey): void {
-  change.tx.remove(row);
-  announce(change, row, 'delete');
+function ownerOf(tenant: Tenant, type: ApiKeyType, userId: string | undefined) {
+  if ((type === 'workspace-user') !== (userId !== undefined)) {
+    throw invalid(type === 'workspace-user' ? 'user_id: required' : 'user_id: only keys of users have one');
+  }
+  if (userId === undefined || tenant.workspaceId === null) return null;
+  return { organisationId: tenant.organisationId, workspaceId: tenant.workspaceId, userId };
 }
 
-/** The caller's key by row id; workspace keys reach only keys of their workspace. Throws AB08. */
-export async function findApiKey(em: EntityManager, call: Tenant, id: string): Promise<ApiKey> {
-  const where = itemOf(call, id);
-  const found = where.id === undefined ? null : await em.findOne(apiKeys, where);
-  if (!found) throw notFound('API key');
-  return found;
+/** The workspace's rules for keys of users; none of them hold for other keys. */
+async function settingsFor(em: EntityManager, tenant: Tenant, ofUser: boolean): Promise<KeySettings | NoRules> {
+  if (!ofUser || tenant.workspaceId === null) return noRules;
+  return effectiveKeySettings(em, tenant.organisationId, tenant.workspaceId);
 }
+
+const noRules = { rotationPeriodDays: null, ttlSeconds: null, countMax: null, defaultConfigId: null } as const;
+type NoRules = typeof noRules;
 
 async function configIdOf(em: EntityManager, tenant: Tenant, idOrSlug: string | null): Promise<string | null> {
   if (idOrSlug === null) return null;
@@ -117,9 +131,4 @@ async function configIdOf(em: EntityManager, tenant: Tenant, idOrSlug: string | 
   const found = await em.findOne(configs, { ...itemOf(tenant, idOrSlug), status: 'active' });
   if (!found) throw unknownReference('defaults.config_id', 'Config');
   return found.id;
-}
-
-function announce(change: Change, row: ApiKey, op: 'upsert' | 'delete'): void {
-  change.about(row.id);
-  change.emit({ kind: 'api-key', id: row.publicId, op });
 }

@@ -1,31 +1,83 @@
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { configs } from '../configs/entity.ts';
-import { apiKeys } from './entity.ts';
-import { keyStatus } from './to-reply.ts';
+import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
+import type { ApiKeyType } from './entity.ts';
+import { keyState } from './key-state.ts';
 
-/** What gateways see of the key with this public id; null when there is none. */
+/**
+ * What gateways see of the key with this public id; null when there is none. One statement: gateways ask it for every key that
+ * is new to them, among a million.
+ */
 export async function toApiKeyDocument(em: EntityManager, publicId: string): Promise<ApiKeyDocument | null> {
-  const row = await em.findOne(apiKeys, { publicId });
+  const [row] = await em.execute<Row[]>(
+    `select k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest, k.previous_digest,
+       k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits, k.rate_limits,
+       k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug
+     from api_keys k left join configs c on c.id = k.default_config_id and c.status = 'active'
+     where k.public_id = ?`,
+    [publicId],
+  );
   if (!row) return null;
-  const config = row.defaultConfigId ? await em.findOne(configs, { id: row.defaultConfigId, status: 'active' }) : null;
+  const state = {
+    expiresAt: date(row.expires_at),
+    secretExpiresAt: date(row.secret_expires_at),
+    exhaustedAt: date(row.exhausted_at),
+  };
   return {
     id: publicId,
     keyId: row.id,
     digest: row.digest,
-    previousDigest: row.previousDigest ?? null,
-    previousExpiresAt: row.previousExpiresAt?.toISOString() ?? null,
+    previousDigest: row.previous_digest,
+    previousExpiresAt: iso(row.previous_expires_at),
     type: row.type,
-    organisationId: row.organisationId,
-    workspaceId: row.workspaceId ?? null,
-    userId: row.userId ?? null,
-    status: keyStatus(row, Date.now()),
+    organisationId: row.organisation_id,
+    workspaceId: row.workspace_id,
+    userId: row.user_id,
+    status: keyState(state, Date.now()),
     scopes: row.scopes,
-    expiresAt: row.expiresAt?.toISOString() ?? null,
+    expiresAt: iso(row.expires_at),
+    secretExpiresAt: iso(row.secret_expires_at),
+    name: row.name,
+    usageLimits: row.usage_limits,
+    usageResetAt: iso(row.last_reset_at),
+    rateLimits: row.rate_limits,
     defaults: {
-      configSlug: config?.slug ?? null,
-      metadata: row.defaultMetadata,
-      allowConfigOverride: row.allowConfigOverride,
+      configSlug: row.config_slug,
+      metadata: row.default_metadata,
+      allowConfigOverride: row.allow_config_override,
     },
   };
+}
+
+/** Drivers hand out times as text or as dates. */
+type Time = string | Date | null;
+
+interface Row {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string | null;
+  readonly user_id: string | null;
+  readonly type: ApiKeyType;
+  readonly name: string;
+  readonly digest: string;
+  readonly previous_digest: string | null;
+  readonly previous_expires_at: Time;
+  readonly scopes: string[];
+  readonly default_metadata: Record<string, string>;
+  readonly allow_config_override: boolean;
+  readonly usage_limits: UsageLimits | null;
+  readonly rate_limits: RateLimit[];
+  readonly exhausted_at: Time;
+  readonly last_reset_at: Time;
+  readonly secret_expires_at: Time;
+  readonly expires_at: Time;
+  readonly config_slug: string | null;
+}
+
+function date(time: Time): Date | null {
+  return time === null ? null : new Date(time);
+}
+
+function iso(time: Time): string | null {
+  return date(time)?.toISOString() ?? null;
 }

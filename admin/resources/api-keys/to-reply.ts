@@ -1,7 +1,52 @@
+import * as v from 'valibot';
+import { rateLimitReplySchema, usageLimitsReply, usageLimitsReplySchema } from '../../limits/schema.ts';
 import type { ApiKey } from './entity.ts';
+import { keyState } from './key-state.ts';
+import { keyStates } from './schema.ts';
+
+const time = v.nullable(v.string());
+
+/** A key in replies; strict, so that nothing else of a row can leave. */
+export const apiKeyReply = v.strictObject({
+  id: v.string(),
+  key: v.string(),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  type: v.picklist(['organisation-service', 'workspace-service', 'workspace-user']),
+  organisation_id: v.string(),
+  workspace_id: v.nullable(v.string()),
+  user_id: v.nullable(v.string()),
+  status: v.picklist(keyStates),
+  created_at: v.string(),
+  last_updated_at: v.string(),
+  creation_mode: v.picklist(['ui', 'api', 'auto']),
+  rate_limits: v.array(rateLimitReplySchema),
+  usage_limits: v.nullable(usageLimitsReplySchema),
+  reset_usage: v.null(),
+  last_reset_at: time,
+  scopes: v.array(v.string()),
+  defaults: v.strictObject({ metadata: v.record(v.string(), v.string()), config_id: v.nullable(v.string()) }),
+  allow_config_override: v.picklist([0, 1]),
+  alert_emails: v.array(v.string()),
+  expires_at: time,
+  key_transition_expires_at: time,
+  last_rotated_at: time,
+  rotation_policy: v.nullable(
+    v.strictObject({
+      rotation_period: v.nullable(v.picklist(['weekly', 'monthly'])),
+      rotation_period_days: v.nullable(v.number()),
+      next_rotation_at: time,
+      key_transition_period_ms: v.number(),
+      /** When the current secret stops working unless the key is rotated before. */
+      secret_expires_at: time,
+      status: v.literal('ACTIVE'),
+    }),
+  ),
+  object: v.literal('api-key'),
+});
 
 /** A key as it is read back: never its secret, never its digest. */
-export function toReply(row: ApiKey) {
+export function toReply(row: ApiKey): v.InferOutput<typeof apiKeyReply> {
   return {
     id: row.id,
     key: `svc_***${row.lastCharacters}`,
@@ -11,26 +56,38 @@ export function toReply(row: ApiKey) {
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId ?? null,
     user_id: row.userId ?? null,
-    status: keyStatus(row, Date.now()),
+    status: keyState(row, Date.now()),
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     creation_mode: row.creationMode,
-    rate_limits: [],
-    usage_limits: null,
+    rate_limits: row.rateLimits,
+    usage_limits: usageLimitsReply(row.usageLimits ?? null),
     reset_usage: null,
-    last_reset_at: null,
+    last_reset_at: iso(row.lastResetAt),
     scopes: row.scopes,
     defaults: { metadata: row.defaultMetadata, config_id: row.defaultConfigId ?? null },
     allow_config_override: row.allowConfigOverride ? 1 : 0,
-    alert_emails: [],
-    expires_at: row.expiresAt?.toISOString() ?? null,
-    key_transition_expires_at: row.previousExpiresAt?.toISOString() ?? null,
-    rotation_policy: null,
+    alert_emails: row.alertEmails,
+    expires_at: iso(row.expiresAt),
+    key_transition_expires_at: iso(row.previousExpiresAt),
+    last_rotated_at: iso(row.lastRotatedAt),
+    rotation_policy: rotationPolicy(row),
     object: 'api-key',
   };
 }
 
-/** State as callers meet it. */
-export function keyStatus(row: ApiKey, now: number): 'active' | 'expired' {
-  return row.expiresAt && row.expiresAt.getTime() <= now ? 'expired' : 'active';
+function rotationPolicy(row: ApiKey): v.InferOutput<typeof apiKeyReply>['rotation_policy'] {
+  if (row.keyTransitionPeriodMs === null || row.keyTransitionPeriodMs === undefined) return null;
+  return {
+    rotation_period: row.rotationPeriod ?? null,
+    rotation_period_days: row.rotationPeriodDays ?? null,
+    next_rotation_at: iso(row.nextRotationAt),
+    key_transition_period_ms: row.keyTransitionPeriodMs,
+    secret_expires_at: iso(row.secretExpiresAt),
+    status: 'ACTIVE',
+  };
+}
+
+function iso(time: Date | null | undefined): string | null {
+  return time?.toISOString() ?? null;
 }

@@ -1,0 +1,11 @@
+import type { Change } from '../../db/write-change.ts';
+import type { ApiKey } from './entity.ts';
+import { handOverGrants } from './grants.ts';
+import { announceKey } from './insert-key.ts';
+
+/** Ends a key: gateways refuse it with the notice of the change. */
+export async function deleteApiKey(change: Change, row: ApiKey): Promise<void> {
+  await handOverGrants(change.tx, row);
+  change.tx.remove(row);
+  announceKey(change, row, 'delete');
+}

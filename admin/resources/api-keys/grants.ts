@@ -1,0 +1,132 @@
+import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { AdminError, forbidden } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import type { ApiKey, ApiKeyType } from './entity.ts';
+
+/** Who gave a key its scopes, as its row says it. */
+export type Grantor = Pick<ApiKey, 'grantedByKeyId' | 'grantedByUserId'>;
+
+/**
+ * The scopes a new or changed key will have. Throws AB01 for scopes that keys of its type cannot hold and AB03 for scopes
+ * above the creator's own. Organisation keys cannot call models themselves, yet hand out the scopes that do.
+ */
+export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly string[]): string[] {
+  const scopes = [...new Set(asked)];
+  const possible = scopesByType[type];
+  const errors = scopes.flatMap((scope, index) => (possible.has(scope) ? [] : [`scopes[${index}]: not a scope of ${type} keys`]));
+  if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
+  const above = scopes.filter((scope) => !mayGrant(actor, type, scope));
+  if (above.length > 0) throw forbidden(`This key may not give scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
+  return scopes;
+}
+
+/**
+ * Holds the key that asks as it is until the transaction ends, so that nobody narrows it between the check and the commit of what
+ * it grants. Throws AB05 when it is gone, AB03 when it has lost scopes since the request began. People have no such row.
+ */
+export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Grantor> {
+  if (actor.session) return { grantedByKeyId: null, grantedByUserId: actor.session.userId };
+  const rows = await tx.execute<{ scopes: string[] }[]>('select scopes from api_keys where id = ? for share', [actor.keyId]);
+  const held = rows[0];
+  if (!held) throw new AdminError('AB05', 'Invalid API key');
+  const now = new Set(held.scopes);
+  for (const scope of actor.scopes) if (!now.has(scope)) throw forbidden('This key has just lost some of its scopes');
+  return { grantedByKeyId: actor.keyId, grantedByUserId: null };
+}
+
+/**
+ * The grantor of a key whose scopes this actor sets anew. A key that changes itself, or one that its own grants led to, keeps who
+ * granted it: what it may hold is within that already, and grants must not run in circles.
+ */
+export async function grantorOfChange(tx: EntityManager, actor: Actor, row: ApiKey): Promise<Grantor> {
+  const grantor = await holdGrantor(tx, actor);
+  if (grantor.grantedByKeyId === null) return grantor;
+  const rows = await tx.execute<unknown[]>(
+    `with recursive line as (
+       select id, granted_by_key_id from api_keys where id = ?
+       union select k.id, k.granted_by_key_id from api_keys k join line on k.id = line.granted_by_key_id
+     ) select 1 from line where id = ?`,
+    [actor.keyId, row.id],
+  );
+  return rows.length === 0 ? grantor : { grantedByKeyId: row.grantedByKeyId, grantedByUserId: row.grantedByUserId };
+}
+
+/**
+ * A key whose scopes changed takes those with it that it granted, and so on down the line: what a key may do stays within what
+ * its grantor may give away. Done once here instead of at every use; a scope that comes back, comes back to them too. Call it
+ * when the change is flushed.
+ */
+export async function followGrants(change: Change, organisationId: string, keyId: string): Promise<void> {
+  let grantors = [keyId];
+  while (grantors.length > 0) {
+    const changed: { id: string; public_id: string }[] = await change.tx.execute(
+      `update api_keys c set scopes = e.scopes, revision = c.revision + 1
+       from (
+         select k.id, (
+           select coalesce(jsonb_agg(s.scope order by s.n), '[]'::jsonb)
+           from jsonb_array_elements_text(coalesce(k.granted_scopes, k.scopes)) with ordinality as s(scope, n)
+           where jsonb_exists(g.scopes, s.scope) or
+             (g.type = 'organisation-service' and k.type <> 'organisation-service' and jsonb_exists(?::jsonb, s.scope))
+         ) as scopes
+         from api_keys k join api_keys g on g.id = k.granted_by_key_id
+         where k.organisation_id = ? and g.organisation_id = k.organisation_id and g.id in (select value::uuid from jsonb_array_elements_text(?::jsonb))
+       ) e
+       where c.id = e.id and c.scopes <> e.scopes
+       returning c.id, c.public_id`,
+      [JSON.stringify(dataPlaneScopes), organisationId, JSON.stringify(grantors)],
+    );
+    for (const { public_id } of changed) change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
+    grantors = changed.map((row) => row.id);
+  }
+}
+
+/**
+ * The scopes a person may still give away in this organisation (or in one workspace of it) have changed: keys they granted
+ * follow, and those that these granted. `mayGrant` names the scopes by type of key.
+ */
+export async function followPerson(
+  change: Change,
+  person: { readonly organisationId: string; readonly workspaceId: string | null; readonly userId: string },
+  mayGrant: Readonly<Record<ApiKeyType, Iterable<string>>>,
+): Promise<void> {
+  const allowed = Object.fromEntries(Object.entries(mayGrant).map(([type, scopes]) => [type, [...scopes]]));
+  const changed: { id: string; public_id: string }[] = await change.tx.execute(
+    `update api_keys c set scopes = e.scopes, revision = c.revision + 1
+     from (
+       select k.id, (
+         select coalesce(jsonb_agg(s.scope order by s.n), '[]'::jsonb)
+         from jsonb_array_elements_text(coalesce(k.granted_scopes, k.scopes)) with ordinality as s(scope, n)
+         where jsonb_exists(?::jsonb -> k.type, s.scope)
+       ) as scopes
+       from api_keys k
+       where k.organisation_id = ? and k.granted_by_user_id = ? and (?::uuid is null or k.workspace_id = ?::uuid)
+     ) e
+     where c.id = e.id and c.scopes <> e.scopes
+     returning c.id, c.public_id`,
+    [JSON.stringify(allowed), person.organisationId, person.userId, person.workspaceId, person.workspaceId],
+  );
+  for (const { id, public_id } of changed) {
+    change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
+    await followGrants(change, person.organisationId, id);
+  }
+}
+
+/**
+ * A key is about to go: what it granted stays as narrow as it is now and passes to whoever granted the key itself. Services
+ * go on when the key that set them up is replaced.
+ */
+export async function handOverGrants(tx: EntityManager, row: ApiKey): Promise<void> {
+  await tx.execute(
+    `update api_keys set granted_scopes = scopes, granted_by_key_id = ?, granted_by_user_id = ?, revision = revision + 1
+     where organisation_id = ? and granted_by_key_id = ?`,
+    [row.grantedByKeyId ?? null, row.grantedByUserId ?? null, row.organisationId, row.id],
+    'run',
+  );
+}
+
+function mayGrant(actor: Actor, type: ApiKeyType, scope: string): boolean {
+  if (actor.scopes.has(scope)) return true;
+  return actor.type === 'organisation-service' && type !== 'organisation-service' && dataPlaneScopes.includes(scope);
+}

@@ -1,0 +1,56 @@
+import { digestSecret, newApiKey } from '../../../core/contract/api-key.ts';
+import { newId } from '../../db/new-id.ts';
+import type { Change } from '../../db/write-change.ts';
+import { kindOfType } from '../../http/authenticate.ts';
+import { type ApiKey, apiKeys } from './entity.ts';
+
+/** A key before it has a secret. What is left out is empty. */
+export type NewKey = Pick<ApiKey, 'organisationId' | 'type' | 'name' | 'scopes' | 'creationMode'> &
+  Partial<Omit<ApiKey, 'id' | 'publicId' | 'digest' | 'lastCharacters' | 'createdAt' | 'lastUpdatedAt' | 'revision'>>;
+
+/** Adds a key with a fresh secret and says so to the gateways. Its text is in the answer and nowhere else. */
+export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { row: ApiKey; text: string } {
+  const key = newApiKey(kindOfType[sent.type]);
+  const now = new Date();
+  const row = change.tx.create(apiKeys, {
+    workspaceId: null,
+    userId: null,
+    description: null,
+    previousDigest: null,
+    previousExpiresAt: null,
+    grantedByKeyId: null,
+    grantedByUserId: null,
+    defaultConfigId: null,
+    defaultMetadata: {},
+    allowConfigOverride: true,
+    usageLimits: null,
+    rateLimits: [],
+    exhaustedAt: null,
+    lastResetAt: null,
+    alertEmails: [],
+    rotationPeriod: null,
+    rotationPeriodDays: null,
+    nextRotationAt: null,
+    keyTransitionPeriodMs: null,
+    secretExpiresAt: null,
+    lastRotatedAt: null,
+    rotationNoticeAt: null,
+    expiresAt: null,
+    ...sent,
+    id: newId(),
+    publicId: key.id,
+    digest: digestSecret(pepper, key.secret),
+    lastCharacters: key.text.slice(-4),
+    grantedScopes: sent.scopes,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  announceKey(change, row, 'upsert');
+  return { row, text: key.text };
+}
+
+/** The audit entry names the key, and gateways read it again or forget it. */
+export function announceKey(change: Change, row: ApiKey, op: 'upsert' | 'delete'): void {
+  change.about(row.id);
+  change.emit({ kind: 'api-key', id: row.publicId, op });
+}

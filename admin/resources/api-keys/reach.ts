@@ -1,0 +1,53 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { forbidden, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Actor } from '../../http/route.ts';
+import { type ApiKey, type ApiKeyType, apiKeys } from './entity.ts';
+
+/** The scopes that are about each type of key: `<group>.read`, `<group>.rotate`, … */
+export const scopeGroups: Readonly<Record<ApiKeyType, string>> = {
+  'organisation-service': 'organisation_service_api_keys',
+  'workspace-service': 'workspace_service_api_keys',
+  'workspace-user': 'workspace_user_api_keys',
+};
+
+/** What a route asks for that works on keys of any type; which type it may be, is asked again once the key is known. */
+export const inAnyGroup = (action: string) => Object.values(scopeGroups).map((group) => `${group}.${action}`);
+
+interface Call {
+  readonly actor: Actor;
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Keys the caller may list: of the tenant, of the types its scopes name, and no one else's for a plain member. */
+export function whereReachable({ actor, organisationId, workspaceId }: Omit<Call, 'params'>) {
+  const types = (Object.keys(scopeGroups) as ApiKeyType[]).filter((type) => actor.scopes.has(`${scopeGroups[type]}.list`));
+  return {
+    organisationId,
+    type: { $in: types },
+    ...(workspaceId === null ? {} : { workspaceId }),
+    ...(isPlainMember(actor, workspaceId) ? { userId: actor.userId } : {}),
+  };
+}
+
+/**
+ * The key a path names, by row id. Throws AB08 when it is not the caller's tenant's (or, for a plain member, not their own), AB03
+ * when the caller lacks the scope for its type.
+ */
+export async function findReachable(em: EntityManager, call: Call, action: string): Promise<ApiKey> {
+  const where = itemOf(call, call.params.id ?? '');
+  const row = where.id === undefined ? null : await em.findOne(apiKeys, where);
+  if (!row || (isPlainMember(call.actor, row.workspaceId ?? null) && row.userId !== call.actor.userId)) throw notFound('API key');
+  const needed = `${scopeGroups[row.type]}.${action}`;
+  if (!call.actor.scopes.has(needed)) throw forbidden(`This key lacks the scope ${needed}`);
+  return row;
+}
+
+/** A person who signed in and manages nothing in the workspace: where settings let them have keys, these are their own. */
+export function isPlainMember(actor: Actor, workspaceId: string | null): boolean {
+  if (!actor.session || actor.session.role !== 'member') return false;
+  const role = workspaceId === null ? undefined : actor.session.memberships.get(workspaceId)?.role;
+  return role !== 'admin' && role !== 'manager';
+}

@@ -1,0 +1,112 @@
+import { invalid } from '../../http/errors.ts';
+import type { ApiKey } from './entity.ts';
+import type { RotationPolicyBody } from './schema.ts';
+
+/** How often a key is rotated; both null: once, at a day that was named. */
+export interface Cadence {
+  readonly period: 'weekly' | 'monthly' | null;
+  /** 1 to 365. */
+  readonly days: number | null;
+}
+
+/** The columns of a row that say when its secret must be replaced. */
+export type RotationColumns = Pick<
+  ApiKey,
+  'rotationPeriod' | 'rotationPeriodDays' | 'nextRotationAt' | 'keyTransitionPeriodMs' | 'secretExpiresAt'
+>;
+
+/** Shortest (and default) time for which both secrets of a rotated key are good, in milliseconds. */
+export const transitionMsMin = 1_800_000;
+
+/**
+ * The rotation of a key after this was sent over what it had (null: a new key). A day that is named is moved to its 00:00 UTC and
+ * wins for the next cycle. Throws AB01 when the result breaks a rule.
+ */
+export function mergeRotationPolicy(
+  before: RotationColumns | null,
+  sent: RotationPolicyBody | null,
+  enforcedDays: number | null,
+  now: Date,
+): RotationColumns {
+  if (enforcedDays !== null) sent = enforce(before, sent, enforcedDays);
+  if (sent === null) return noRotation;
+  const cadence = mergeCadence(before, sent);
+  const named = sent.next_rotation_at ? namedDay(sent.next_rotation_at, now) : null;
+  const sameCadence =
+    cadence.period === (before?.rotationPeriod ?? null) && cadence.days === (before?.rotationPeriodDays ?? null);
+  const kept = sameCadence && sent.next_rotation_at === undefined ? (before?.nextRotationAt ?? null) : null;
+  const next = named ?? kept ?? nextRotation(cadence, now);
+  if (next === null) {
+    throw invalid('rotation_policy: one of rotation_period, rotation_period_days and next_rotation_at is required');
+  }
+  const transitionMs = sent.key_transition_period_ms ?? before?.keyTransitionPeriodMs ?? transitionMsMin;
+  checkTransition(cadence, transitionMs, 'rotation_policy.key_transition_period_ms');
+  return {
+    rotationPeriod: cadence.period,
+    rotationPeriodDays: cadence.days,
+    nextRotationAt: next,
+    keyTransitionPeriodMs: transitionMs,
+    secretExpiresAt: new Date(next.getTime() + transitionMs),
+  };
+}
+
+/** The first moment of this cadence after a moment, always 00:00 UTC: Monday, the first of a month, or so many days on. */
+export function nextRotation(cadence: Cadence, after: Date): Date | null {
+  const year = after.getUTCFullYear();
+  const month = after.getUTCMonth();
+  const day = after.getUTCDate();
+  if (cadence.days !== null) return new Date(Date.UTC(year, month, day + cadence.days));
+  // Sunday is 0: it is the next day; Monday is 1: it is seven days on.
+  if (cadence.period === 'weekly') return new Date(Date.UTC(year, month, day + ((8 - after.getUTCDay()) % 7 || 7)));
+  return cadence.period === 'monthly' ? new Date(Date.UTC(year, month + 1, 1)) : null;
+}
+
+/** Throws AB01 unless a transition of this length ends before the next rotation can begin. */
+export function checkTransition(cadence: Cadence, transitionMs: number, path: string): void {
+  const days = cadence.days ?? (cadence.period === 'weekly' ? 7 : cadence.period === 'monthly' ? 28 : null);
+  if (days !== null && transitionMs >= days * dayMs) throw invalid(`${path}: must be shorter than the rotation period`);
+}
+
+/** The cadence of a row. */
+export function cadenceOf(row: RotationColumns): Cadence {
+  return { period: row.rotationPeriod ?? null, days: row.rotationPeriodDays ?? null };
+}
+
+const dayMs = 86_400_000;
+
+const noRotation: RotationColumns = {
+  rotationPeriod: null,
+  rotationPeriodDays: null,
+  nextRotationAt: null,
+  keyTransitionPeriodMs: null,
+  secretExpiresAt: null,
+};
+
+function mergeCadence(before: RotationColumns | null, sent: RotationPolicyBody): Cadence {
+  const { rotation_period: period, rotation_period_days: days } = sent;
+  if (period && days) throw invalid('rotation_policy.rotation_period_days: not together with rotation_period');
+  // Naming one way ends the other.
+  return {
+    period: period === undefined ? (days ? null : (before?.rotationPeriod ?? null)) : period,
+    days: days === undefined ? (period ? null : (before?.rotationPeriodDays ?? null)) : days,
+  };
+}
+
+function namedDay(time: Date, now: Date): Date {
+  const day = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()));
+  if (day <= now) throw invalid('rotation_policy.next_rotation_at: must be a later day (UTC)');
+  return day;
+}
+
+/**
+ * The policy that the workspace prescribes for keys of users: its cadence for those who name none; another one, another day, or
+ * none at all is refused.
+ */
+function enforce(before: RotationColumns | null, sent: RotationPolicyBody | null, days: number): RotationPolicyBody {
+  if (sent === null && before !== null) throw invalid(`rotation_policy: this workspace prescribes a rotation every ${days} days`);
+  const { rotation_period: period, rotation_period_days: sentDays, next_rotation_at: named } = sent ?? {};
+  const same = period ? (period === 'weekly' ? 7 : 30) === days : !sentDays || sentDays === days;
+  if (!same) throw invalid(`rotation_policy: this workspace prescribes a rotation every ${days} days`);
+  if (named) throw invalid('rotation_policy.next_rotation_at: this workspace prescribes when keys are rotated');
+  return { key_transition_period_ms: sent?.key_transition_period_ms, rotation_period: null, rotation_period_days: days };
+}

@@ -1,0 +1,35 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { forbidden, invalid } from '../../http/errors.ts';
+import type { KeySettings } from '../organisations/key-settings.ts';
+import { apiKeys } from './entity.ts';
+
+export interface KeyOwner {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly userId: string;
+}
+
+/** Throws AB03 when the user has as many keys in the workspace as it allows. Others of the same user wait until the commit. */
+export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings: Pick<KeySettings, 'countMax'>): Promise<void> {
+  if (settings.countMax === null) return;
+  await lockOwner(tx, owner);
+  if ((await tx.count(apiKeys, owner)) >= settings.countMax) {
+    throw forbidden(`A user has at most ${settings.countMax} keys in this workspace`);
+  }
+}
+
+/** When a user's key ends: what was asked for, or the longest life the workspace allows. Throws AB01 for a longer one. */
+export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date | null | undefined, now: Date): Date | null {
+  if (settings.ttlSeconds === null) return asked ?? null;
+  const latest = new Date(now.getTime() + settings.ttlSeconds * 1_000);
+  if (asked === null) throw invalid('expires_at: keys of users must end in this workspace');
+  if (asked !== undefined && asked > latest) {
+    throw invalid(`expires_at: keys of users live at most ${settings.ttlSeconds} seconds in this workspace`);
+  }
+  return asked ?? latest;
+}
+
+/** Until the commit nobody else gives this user a key: two at once could both find room for one. */
+export async function lockOwner(tx: EntityManager, owner: KeyOwner): Promise<void> {
+  await tx.execute('select pg_advisory_xact_lock(hashtextextended(?, 4715003))', [`${owner.workspaceId}/${owner.userId}`]);
+}

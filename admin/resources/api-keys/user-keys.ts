@@ -1,0 +1,52 @@
+import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
+import type { Change } from '../../db/write-change.ts';
+import { effectiveKeySettings } from '../organisations/key-settings.ts';
+import { deleteApiKey } from './delete-key.ts';
+import { type ApiKey, apiKeys } from './entity.ts';
+import { insertKey } from './insert-key.ts';
+import { mergeRotationPolicy } from './rotation-policy.ts';
+import { endOfLife, type KeyOwner, lockOwner } from './user-key-rules.ts';
+
+/**
+ * The key a user gets for joining a workspace, where the settings of the workspace want one: with its life, rotation, default
+ * config and scopes. Without `user_api_key_auto_create_scopes` it may call models and what goes with that. Null when no key is
+ * wanted or the user has one there already; safe to call again. The text of the key is nowhere else: its owner gets a secret by
+ * rotating it.
+ */
+export async function provisionUserKey(
+  change: Change,
+  pepper: Uint8Array,
+  owner: KeyOwner,
+): Promise<{ row: ApiKey; text: string } | null> {
+  const { tx } = change;
+  const settings = await effectiveKeySettings(tx, owner.organisationId, owner.workspaceId);
+  if (!settings.autoCreate || settings.countMax === 0) return null;
+  await lockOwner(tx, owner);
+  if ((await tx.count(apiKeys, owner)) > 0) return null;
+  const now = new Date();
+  const possible = scopesByType['workspace-user'];
+  const asked = settings.autoCreateScopes.length > 0 ? settings.autoCreateScopes : dataPlaneScopes;
+  return insertKey(change, pepper, {
+    ...owner,
+    ...mergeRotationPolicy(null, null, settings.rotationPeriodDays, now),
+    type: 'workspace-user',
+    name: 'Personal key',
+    scopes: asked.filter((scope) => possible.has(scope)),
+    grantedByKeyId: null,
+    grantedByUserId: null,
+    defaultConfigId: settings.defaultConfigId,
+    creationMode: 'auto',
+    expiresAt: endOfLife(settings, undefined, now),
+  });
+}
+
+/** A user leaves one workspace, or (null) the organisation: their keys end with the change. Says how many. */
+export async function deleteKeysOfUser(
+  change: Change,
+  user: { readonly organisationId: string; readonly userId: string; readonly workspaceId: string | null },
+): Promise<number> {
+  const { organisationId, userId, workspaceId } = user;
+  const rows = await change.tx.find(apiKeys, { organisationId, userId, ...(workspaceId === null ? {} : { workspaceId }) });
+  for (const row of rows) await deleteApiKey(change, row);
+  return rows.length;
+}
