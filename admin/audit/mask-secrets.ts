@@ -17,9 +17,11 @@ export function maskSecrets(value: unknown): unknown {
 const exact = new Set(['key', 'apikey', 'authorization', 'credentials', 'customheaders', 'headers', 'cookie']);
 const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
 /** Names that only sound like secrets. */
-const harmless = /^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint)$/;
+const harmless = /^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
+const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
+/^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)|apikeymetadataschema)$/;
 
 function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[_-]/g, '');
-  return exact.has(plain) || (parts.test(plain) && !harmless.test(plain));
+  return exact.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
 }

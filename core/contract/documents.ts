@@ -104,6 +104,31 @@ export const workspaceDocument = v.object({
   /** Slug of the workspace's default config, if it has one. */
   defaultConfigSlug: v.nullable(v.string()),
   metadata: v.record(v.string(), v.string()),
+  /** What holds in the workspace by its own word or the organisation's. */
+  settings: v.optional(
+    v.object({
+      /** Requests may use saved configs and stored providers only. */
+      blockInlineConfig: v.boolean(),
+      /** False: bodies of requests are not to be kept anywhere. */
+      debugLog: v.boolean(),
+      /** The name of a user key's owner becomes `_user`; with the override only where nobody else gave one. */
+      userKeyMetadata: v.boolean(),
+      userKeyMetadataOverride: v.boolean(),
+      /** How long cached answers live where the config does not say, and at most; null: not said. */
+      cacheTtlSeconds: v.nullable(v.number()),
+    }),
+  ),
+  /** Slugs of the guardrails every request runs: the organisation's (less those the workspace is excluded from), and its own. */
+  guardrails: v.optional(
+    v.object({
+      organisationInput: v.array(v.string()),
+      organisationOutput: v.array(v.string()),
+      input: v.array(v.string()),
+      output: v.array(v.string()),
+    }),
+  ),
+  usageLimits: v.optional(v.array(usageLimitsDocument)),
+  rateLimits: v.optional(v.array(rateLimitDocument)),
 });
 
 export const documentSchemas = {

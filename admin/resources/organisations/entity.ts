@@ -41,10 +41,15 @@ export interface AuthSettings {
   disable_auto_provision_user?: boolean;
 }
 
-/** Slugs of the organisation's guardrails that every workspace runs. */
+export interface GuardrailReference {
+  id: string;
+  slug: string;
+}
+
+/** The organisation's guardrails that every workspace runs, unless it is excluded. */
 export interface OrganisationDefaults {
-  input_guardrails: string[];
-  output_guardrails: string[];
+  input_guardrails: GuardrailReference[];
+  output_guardrails: GuardrailReference[];
 }
 
 /** The tenant: every other row names one. */

@@ -1,24 +1,160 @@
+import * as v from 'valibot';
+import type { EntityManager } from '../../db/open-database.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { organisations } from './entity.ts';
+import { readTenancy } from './effective-setting.ts';
+import { type Organisation, organisations } from './entity.ts';
+import {
+  authSettingsBody,
+  authSettingsReply,
+  defaultsBody,
+  defaultsReply,
+  fieldRestrictionsReply,
+  organisationReply,
+  updateBody,
+} from './schema.ts';
+import { updateAuthSettings, updateDefaults, updateOrganisation } from './service.ts';
+import { toAuthSettings, toOrganisation } from './to-reply.ts';
+import { toSettingReply } from './to-setting-reply.ts';
 
-/** The caller's organisation, as far as this build has it (control-plane reference §4). */
+const nothing = v.strictObject({});
+const readScopes = ['organisation_settings.read'];
+const updateScopes = ['organisation_settings.update'];
+const shared = { tenant: 'organisation', resource: 'organisations', query: tenantQuery } as const;
+
+/** The caller's organisation, its settings and defaults (control-plane reference §4, §5). */
 export const organisationRoutes: readonly AdminRoute[] = [
   defineRoute({
+    ...shared,
     method: 'GET',
     path: '/organisations/self',
-    scopes: ['organisation_settings.read'],
-    tenant: 'organisation',
+    scopes: readScopes,
+    action: 'read',
+    summary: 'Read the organisation and its settings',
+    reply: organisationReply,
+    body: null,
+    async handle(call) {
+      const row = await findOrganisation(call.em, call.organisationId);
+      call.tag(row.revision);
+      return { success: true, data: toOrganisation(row) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: '/organisations/self',
+    scopes: updateScopes,
+    action: 'update',
+    summary: 'Change settings of the organisation, and what workspaces may override',
+    reply: nothing,
+    body: updateBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOrganisation(change.tx, call.organisationId);
+        call.match(row.revision);
+        await updateOrganisation(change, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/organisations/:organisationId/auth-settings',
+    scopes: readScopes,
+    action: 'read',
+    summary: 'Read who may sign in, and for how long',
+    reply: authSettingsReply,
+    body: null,
+    async handle(call) {
+      requireOwn(call);
+      const row = await findOrganisation(call.em, call.organisationId);
+      call.tag(row.revision);
+      return { success: true, data: toAuthSettings(row) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: '/organisations/:organisationId/auth-settings',
+    scopes: updateScopes,
+    action: 'update',
+    summary: 'Change who may sign in, and for how long',
+    reply: nothing,
+    body: authSettingsBody,
+    async handle(call) {
+      requireOwn(call);
+      await call.write(async (change) => {
+        const row = await findOrganisation(change.tx, call.organisationId);
+        call.match(row.revision);
+        updateAuthSettings(change, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/admin/organisation/defaults',
+    scopes: readScopes,
+    resource: 'organisation_defaults',
+    action: 'read',
+    summary: 'Read the guardrails that every workspace runs',
+    reply: defaultsReply,
+    body: null,
+    async handle(call) {
+      const row = await findOrganisation(call.em, call.organisationId);
+      call.tag(row.revision);
+      const { input_guardrails = [], output_guardrails = [] } = row.defaults ?? {};
+      return { input_guardrails, output_guardrails };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: '/admin/organisation/defaults',
+    scopes: updateScopes,
+    resource: 'organisation_defaults',
+    action: 'update',
+    summary: 'Change the guardrails that every workspace runs',
+    reply: nothing,
+    body: defaultsBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOrganisation(change.tx, call.organisationId);
+        call.match(row.revision);
+        await updateDefaults(change, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/logs/exports/field-restrictions',
+    scopes: ['logs.export'],
+    tenant: 'either',
     resource: 'organisations',
     action: 'read',
+    summary: 'Read which fields log exports leave out',
+    reply: fieldRestrictionsReply,
     query: tenantQuery,
     body: null,
     async handle(call) {
-      const row = await call.em.findOne(organisations, { id: call.organisationId });
-      if (!row) throw notFound('Organisation');
-      const times = { created_at: row.createdAt.toISOString(), last_updated_at: row.lastUpdatedAt.toISOString() };
-      return { success: true, data: { id: row.id, name: row.name, ...times, object: 'organisation' } };
+      const tenancy = await readTenancy(call.em, call.organisationId, call.workspaceId);
+      return toSettingReply(tenancy).export_settings;
     },
   }),
 ];
+
+async function findOrganisation(em: EntityManager, id: string): Promise<Organisation> {
+  const row = await em.findOne(organisations, { id });
+  if (!row) throw notFound('Organisation');
+  return row;
+}
+
+/** Somebody else's organisation is not there. */
+function requireOwn(call: { readonly organisationId: string; readonly params: Readonly<Record<string, string>> }): void {
+  const named = call.params.organisationId;
+  if (named !== 'self' && named !== call.organisationId) throw notFound('Organisation');
+}

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
-import type { DataPlaneSecuritySettings, ExportSettings, SharedSettings } from '../organisations/entity.ts';
+import type { DataPlaneSecuritySettings, ExportSettings, GuardrailReference, SharedSettings } from '../organisations/entity.ts';
 import type { SecuritySettings } from '../organisations/setting-sections.ts';
 
 export interface WorkspaceSettings extends SharedSettings {
@@ -30,9 +30,9 @@ export const workspaces = defineEntity({
     /** At most one. */
     usageLimits: p.json().$type<UsageLimits[]>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>().nullable(),
-    /** Slugs of guardrails of this workspace. */
-    inputGuardrails: p.json().$type<string[]>().nullable(),
-    outputGuardrails: p.json().$type<string[]>().nullable(),
+    /** Guardrails of this workspace that every request in it runs. */
+    inputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
+    outputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     userApiKeyConfigId: p.uuid().nullable(),
     status: p.text().$type<'active' | 'archived'>(),
     archivedAt: p.datetime().nullable(),

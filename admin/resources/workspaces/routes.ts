@@ -1,10 +1,17 @@
+import * as v from 'valibot';
+import { forbidden } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
-import { type Workspace, workspaces } from './entity.ts';
-import { createBody, listQuery, readQuery, updateBody } from './schema.ts';
-import { createWorkspace, findVisibleWorkspace, updateWorkspace } from './service.ts';
+import { deleteWorkspace } from './delete-workspace.ts';
+import { workspaces } from './entity.ts';
+import { detailReply, listReply } from './reply-schema.ts';
+import { createBody, deleteBody, listQuery, readQuery, updateBody } from './schema.ts';
+import { createWorkspace, findVisibleWorkspace, updateWorkspace, visibleIds } from './service.ts';
+import { toDetail, toRow } from './to-reply.ts';
 
-/** Workspaces (control-plane reference §3.8), under `/admin/workspaces` and `/workspaces`. */
+const nothing = v.strictObject({});
+
+/** Workspaces (control-plane reference §3.8, §3.36), under `/admin/workspaces` and `/workspaces`. */
 export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/workspaces'].flatMap((path) => [
   defineRoute({
     method: 'GET',
@@ -13,19 +20,21 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'either',
     resource: 'workspaces',
     action: 'list',
+    summary: 'List workspaces',
+    reply: listReply,
     query: listQuery,
     body: null,
     async handle(call) {
       const { actor, query, em } = call;
+      const visible = visibleIds(actor);
+      if (visible !== null && query.status.includes('archived')) {
+        throw forbidden('Deleted workspaces are shown to owners and admins of the organisation only');
+      }
       const where = {
         organisationId: actor.organisationId,
-        status: 'active' as const,
-        ...(actor.workspaceId === null ? {} : { id: actor.workspaceId }),
-        ...(query.exact_name === undefined
-          ? query.name === undefined
-            ? {}
-            : { name: { $ilike: `%${query.name.replace(/[\\%_]/g, '\\$&')}%` } }
-          : { name: query.exact_name }),
+        status: { $in: query.status },
+        ...(visible === null ? {} : { id: { $in: [...visible] } }),
+        ...whereName(query),
       };
       const [rows, total] = await em.findAndCount(workspaces, where, {
         ...pageOf(query),
@@ -41,11 +50,14 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'organisation',
     resource: 'workspaces',
     action: 'create',
+    summary: 'Make a workspace',
+    reply: detailReply,
     query: readQuery,
     body: createBody,
     async handle(call) {
-      const made = await call.write(async (change) => createWorkspace(change, call.organisationId, call.body));
-      return toDetail(made, undefined);
+      const made = await call.write((change) => createWorkspace(change, call.organisationId, call.body));
+      call.tag(made.revision);
+      return toDetail(call.em, made, call.query.name_format);
     },
   }),
   defineRoute({
@@ -55,11 +67,14 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'either',
     resource: 'workspaces',
     action: 'read',
+    summary: 'Read a workspace and what holds in it',
+    reply: detailReply,
     query: readQuery,
     body: null,
     async handle(call) {
       const row = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
-      return toDetail(row, call.query.name_format);
+      call.tag(row.revision);
+      return toDetail(call.em, row, call.query.name_format);
     },
   }),
   defineRoute({
@@ -69,43 +84,42 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'either',
     resource: 'workspaces',
     action: 'update',
+    summary: 'Change a workspace',
+    reply: nothing,
     query: readQuery,
     body: updateBody,
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
-        updateWorkspace(change, row, call.body);
+        call.match(row.revision);
+        await updateWorkspace(change, call.actor, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${path}/:workspaceId`,
+    scopes: ['workspaces.delete'],
+    tenant: 'organisation',
+    resource: 'workspaces',
+    action: 'delete',
+    summary: 'Delete a workspace: its keys stop, and what is in it goes with it',
+    reply: nothing,
+    query: readQuery,
+    body: deleteBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
+        call.match(row.revision);
+        await deleteWorkspace(change, row, call.body);
       });
       return {};
     },
   }),
 ]);
 
-type NameFormat = 'display' | 'plain' | undefined;
-
-/** The icon stands before the name unless the caller asks for the name alone. */
-function nameOf(row: Workspace, format: NameFormat): string {
-  return row.icon && format !== 'plain' ? `${row.icon} ${row.name}` : row.name;
-}
-
-function toRow(row: Workspace, format: NameFormat) {
-  return {
-    id: row.id,
-    slug: row.slug,
-    name: nameOf(row, format),
-    icon: row.icon ?? null,
-    description: row.description ?? null,
-    created_at: row.createdAt.toISOString(),
-    last_updated_at: row.lastUpdatedAt.toISOString(),
-    is_default: row.isDefault ? 1 : 0,
-    status: row.status,
-    defaults: { metadata: row.metadata, is_default: row.isDefault ? 1 : 0, object: 'workspace' },
-    object: 'workspace',
-  };
-}
-
-function toDetail(row: Workspace, format: NameFormat) {
-  const { defaults, ...rest } = toRow(row, format);
-  const guardrails = { input_guardrails: [], output_guardrails: [], user_api_key_config: null };
-  return { ...rest, defaults: { ...defaults, ...guardrails }, users: [], usage_limits: [], rate_limits: [] };
+function whereName(query: { readonly name?: string | undefined; readonly exact_name?: string | undefined }) {
+  if (query.exact_name !== undefined) return { name: query.exact_name };
+  return query.name === undefined ? {} : { name: { $ilike: `%${query.name.replace(/[\\%_]/g, '\\$&')}%` } };
 }

@@ -1,55 +1,104 @@
 import * as v from 'valibot';
-import { notEnforced, pageEntries, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { id, idOrSlug, notEnforced, pageEntries, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import {
+  dataPlaneSecuritySettingsBody,
+  exportSettingsBody,
+  securitySettingsBody,
+  sharedSettingEntries,
+  zeroOrOne,
+} from '../organisations/setting-schemas.ts';
 
-const name = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'));
+const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'));
 const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 const icon = v.nullish(v.pipe(v.string(), v.maxLength(32, 'at most 32 characters')));
+const guardrails = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at most 100 guardrails')));
+
+/** `[]` and null clear. */
+const usageLimits = v.nullish(v.pipe(v.array(usageLimitsBody), v.maxLength(1, 'at most one')));
+const rateLimits = v.nullish(v.pipe(rateLimitsBody, v.maxLength(1, 'at most one')));
+
+/** What callers may send back as they read it, without effect. */
+const readBack = { is_default: v.optional(v.unknown()), object: v.optional(v.unknown()) };
 
 const defaults = v.strictObject({
-  metadata: v.optional(textMap),
-  input_guardrails: notEnforced,
-  output_guardrails: notEnforced,
-  user_api_key_config: notEnforced,
+  ...readBack,
+  metadata: v.nullish(textMap),
+  input_guardrails: guardrails,
+  output_guardrails: guardrails,
+  mcp_input_guardrails: notEnforced,
+  mcp_output_guardrails: notEnforced,
+  user_api_key_config: v.nullish(idOrSlug),
 });
 
-const notYet = {
-  usage_limits: notEnforced,
-  rate_limits: notEnforced,
-  users: notEnforced,
-  security_settings: notEnforced,
-  settings: notEnforced,
-};
+const member = v.strictObject({
+  id,
+  role: v.optional(v.picklist(['admin', 'manager', 'member'], 'admin, manager or member is expected')),
+});
 
 export const createBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  ...notYet,
   name,
   slug: v.optional(slug),
   description,
   icon,
   defaults: v.optional(defaults),
+  users: v.optional(
+    v.pipe(
+      v.array(member),
+      v.maxLength(100, 'at most 100 users'),
+      v.check((list) => new Set(list.map((one) => one.id)).size === list.length, 'the same user twice'),
+    ),
+  ),
+  usage_limits: usageLimits,
+  rate_limits: rateLimits,
 });
 
 export const updateBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  ...notYet,
   name: v.optional(name),
   description,
   icon,
   defaults: v.optional(defaults),
+  usage_limits: usageLimits,
+  rate_limits: rateLimits,
+  settings: v.optional(
+    v.strictObject({
+      ...sharedSettingEntries,
+      user_key_metadata: v.optional(zeroOrOne),
+      user_key_metadata_override: v.optional(zeroOrOne),
+    }),
+  ),
+  security_settings: v.optional(securitySettingsBody),
+  data_plane_security_settings: v.optional(dataPlaneSecuritySettingsBody),
+  export_settings: v.optional(exportSettingsBody),
 });
+
+export const deleteBody = v.strictObject({
+  organisation_id: tenantEntries.organisation_id,
+  name: v.pipe(v.string(), v.maxLength(255)),
+  force_delete: v.optional(v.boolean(), false),
+});
+
+const nameFormat = v.optional(v.picklist(['display', 'plain'], 'display or plain is expected'));
+const statuses = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(',').map((part) => part.trim())),
+  v.array(v.picklist(['active', 'archived'], 'active or archived is expected')),
+);
 
 export const listQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   ...pageEntries,
   name: v.optional(v.pipe(v.string(), v.maxLength(128))),
   exact_name: v.optional(v.pipe(v.string(), v.maxLength(128))),
-  status: v.optional(v.literal('active', 'only active workspaces are listed')),
-  name_format: v.optional(v.picklist(['display', 'plain'], 'display or plain is expected')),
+  status: v.optional(statuses, 'active'),
+  name_format: nameFormat,
 });
 
 export const readQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  include_usage: v.optional(v.string()),
-  name_format: v.optional(v.picklist(['display', 'plain'], 'display or plain is expected')),
+  include_usage: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
+  usage_id: v.optional(v.string()),
+  name_format: nameFormat,
 });

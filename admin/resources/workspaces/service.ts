@@ -2,13 +2,28 @@ import type * as v from 'valibot';
 import { isUuid, newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { notFound } from '../../http/errors.ts';
+import { forbidden, notFound, unknownReference } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
+import { mergeUsageLimits } from '../../limits/schema.ts';
+import { configs } from '../configs/entity.ts';
+import { checkGuardrails } from '../organisations/check-guardrails.ts';
+import { copyDown } from '../organisations/copy-down.ts';
+import { readTenancy } from '../organisations/effective-setting.ts';
+import type { Organisation } from '../organisations/entity.ts';
+import { checkMetadata } from '../organisations/metadata-schema.ts';
+import { announceUserKeys } from '../organisations/service.ts';
+import type { SettingGroup } from '../organisations/setting-sections.ts';
+import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 
-/** Adds a workspace to the organisation. */
-export function createWorkspace(change: Change, organisationId: string, body: v.InferOutput<typeof createBody>): Workspace {
+type CreateBody = v.InferOutput<typeof createBody>;
+type UpdateBody = v.InferOutput<typeof updateBody>;
+
+/** Adds a workspace to the organisation. It begins with the organisation's values of what it may override. */
+export async function createWorkspace(change: Change, organisationId: string, body: CreateBody): Promise<Workspace> {
+  const { organisation } = await readTenancy(change.tx, organisationId, null);
   const now = new Date();
   const row = change.tx.create(workspaces, {
     id: newId(),
@@ -18,33 +33,110 @@ export function createWorkspace(change: Change, organisationId: string, body: v.
     description: body.description ?? null,
     icon: body.icon ?? null,
     isDefault: false,
-    metadata: body.defaults?.metadata ?? {},
+    metadata: {},
     status: 'active',
     createdAt: now,
     lastUpdatedAt: now,
   });
+  copyDown(organisation, row, organisation.overrides ?? []);
+  // A schema that requires something is kept by new workspaces even when they send no metadata.
+  checkMetadata(organisation.settings?.workspace_metadata_schema, body.defaults?.metadata ?? {});
+  await applyDefaults(change.tx, row, organisation, body.defaults);
+  applyLimits(row, body);
+  await change.tx.flush();
   announce(change, row);
   return row;
 }
 
-/** Changes what is named; metadata is replaced as a whole. */
-export function updateWorkspace(change: Change, row: Workspace, body: v.InferOutput<typeof updateBody>): void {
-  if (body.name !== undefined) row.name = body.name;
+/** Changes what is named; metadata is replaced as a whole, `[]` and null clear limits. */
+export async function updateWorkspace(change: Change, actor: Actor, row: Workspace, body: UpdateBody): Promise<void> {
+  const { organisation } = await readTenancy(change.tx, row.organisationId, null);
+  if (body.name !== undefined) row.name = withoutIcon(row, body);
   if (body.description !== undefined) row.description = body.description;
   if (body.icon !== undefined) row.icon = body.icon;
-  if (body.defaults?.metadata !== undefined) row.metadata = body.defaults.metadata;
+  await applyDefaults(change.tx, row, organisation, body.defaults);
+  const limitsBefore = JSON.stringify([row.usageLimits ?? [], row.rateLimits ?? []]);
+  applyLimits(row, body);
+  if (actor.type !== 'organisation-service' && JSON.stringify([row.usageLimits ?? [], row.rateLimits ?? []]) !== limitsBefore) {
+    throw forbidden('usage_limits, rate_limits: only the organisation changes the limits of its workspaces');
+  }
+  const changed = (Object.keys(settingGroups) as SettingGroup[]).filter((group) =>
+    applySettings(organisation, row, group, body[settingGroups[group]]),
+  );
   row.lastUpdatedAt = new Date();
   announce(change, row);
+  if (changed.includes('securitySettings')) await announceUserKeys(change, row.organisationId, row.id);
 }
 
-/** The workspace if the caller may know of it: any of the organisation, or a workspace key's own. Throws AB08. */
+/**
+ * The workspace if the caller may know of it: any of the organisation, or those the caller belongs to. Throws AB08, and AB03 for
+ * one that was deleted.
+ */
 export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOrSlug: string): Promise<Workspace> {
-  const { organisationId, workspaceId } = actor;
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
-  const own = workspaceId === null ? {} : { id: workspaceId };
-  const found = await em.findOne(workspaces, { $and: [name, own, { organisationId, status: 'active' }] });
+  const visible = visibleIds(actor);
+  const own = visible === null ? {} : { id: { $in: [...visible] } };
+  const found = await em.findOne(workspaces, { $and: [name, own, { organisationId: actor.organisationId }] });
   if (!found) throw notFound('Workspace');
+  if (found.status === 'archived') throw forbidden('This workspace has been deleted');
   return found;
+}
+
+/** Ids of the workspaces the caller may know of; null: all of the organisation. */
+export function visibleIds(actor: Actor): readonly string[] | null {
+  if (actor.workspaceId !== null) return [actor.workspaceId];
+  return actor.session?.role === 'member' ? [...actor.session.memberships.keys()] : null;
+}
+
+async function applyDefaults(
+  em: EntityManager,
+  row: Workspace,
+  organisation: Organisation,
+  sent: CreateBody['defaults'],
+): Promise<void> {
+  if (!sent) return;
+  const { id: workspaceId, organisationId } = row;
+  const tenant = { organisationId, workspaceId };
+  if (sent.metadata !== undefined) {
+    const metadata = sent.metadata ?? {};
+    checkMetadata(organisation.settings?.workspace_metadata_schema, metadata);
+    row.metadata = metadata;
+  }
+  if (sent.input_guardrails) {
+    row.inputGuardrails = await checkGuardrails(em, tenant, sent.input_guardrails, 'defaults.input_guardrails');
+  }
+  if (sent.output_guardrails) {
+    row.outputGuardrails = await checkGuardrails(em, tenant, sent.output_guardrails, 'defaults.output_guardrails');
+  }
+  if (sent.user_api_key_config !== undefined) {
+    row.userApiKeyConfigId = await configIdOf(em, tenant, sent.user_api_key_config);
+  }
+}
+
+async function configIdOf(
+  em: EntityManager,
+  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  idOrSlug: string | null,
+): Promise<string | null> {
+  if (idOrSlug === null) return null;
+  const found = await em.findOne(configs, { ...itemOf(tenant, idOrSlug), status: 'active' });
+  if (!found) throw unknownReference('defaults.user_api_key_config', 'Config');
+  return found.id;
+}
+
+function applyLimits(row: Workspace, body: Pick<CreateBody, 'usage_limits' | 'rate_limits'>): void {
+  if (body.usage_limits !== undefined) {
+    const [sent] = body.usage_limits ?? [];
+    row.usageLimits = sent ? [mergeUsageLimits(row.usageLimits?.[0] ?? null, sent, 'usage_limits[0]')] : [];
+  }
+  if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
+}
+
+/** Who reads the name with its icon and sends it back means the same name. */
+function withoutIcon(row: Workspace, body: UpdateBody): string {
+  const name = body.name ?? row.name;
+  const prefix = `${body.icon ?? row.icon} `;
+  return name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
 }
 
 function announce(change: Change, row: Workspace): void {

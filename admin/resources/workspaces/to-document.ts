@@ -1,13 +1,40 @@
 import type { WorkspaceDocument } from '../../../core/contract/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs } from '../configs/entity.ts';
+import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
+import { blocksInlineConfig } from '../organisations/to-setting-reply.ts';
+import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
 import { workspaces } from './entity.ts';
 
-/** What gateways see of a workspace; null when there is none or it is archived. */
+/** What gateways see of a workspace, the organisation's part included; null when there is none or it is archived. */
 export async function toWorkspaceDocument(em: EntityManager, id: string): Promise<WorkspaceDocument | null> {
   const row = await em.findOne(workspaces, { id, status: 'active' });
   if (!row) return null;
+  const tenancy = await readTenancy(em, row.organisationId, id);
   const config = await em.findOne(configs, { workspaceId: id, isDefault: true, status: 'active' });
-  const { slug, organisationId, metadata } = row;
-  return { id, slug, organisationId, defaultConfigSlug: config?.slug ?? null, metadata };
+  const excluded = new Set((await em.find(workspaceExclusions, { workspaceId: id })).map(({ kind }) => kind));
+  const defaults = tenancy.organisation.defaults;
+  const slugs = (list: readonly { readonly slug: string }[] | null | undefined) => (list ?? []).map((one) => one.slug);
+  return {
+    id,
+    slug: row.slug,
+    organisationId: row.organisationId,
+    defaultConfigSlug: config?.slug ?? null,
+    metadata: row.metadata,
+    settings: {
+      blockInlineConfig: blocksInlineConfig(tenancy),
+      debugLog: effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') !== 0,
+      userKeyMetadata: row.settings?.user_key_metadata === 1,
+      userKeyMetadataOverride: row.settings?.user_key_metadata_override === 1,
+      cacheTtlSeconds: tenancy.organisation.settings?.cache_ttl ?? null,
+    },
+    guardrails: {
+      organisationInput: excluded.has('input') ? [] : slugs(defaults?.input_guardrails),
+      organisationOutput: excluded.has('output') ? [] : slugs(defaults?.output_guardrails),
+      input: slugs(row.inputGuardrails),
+      output: slugs(row.outputGuardrails),
+    },
+    usageLimits: row.usageLimits ?? [],
+    rateLimits: row.rateLimits ?? [],
+  };
 }

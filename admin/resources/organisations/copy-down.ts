@@ -1,0 +1,25 @@
+import type { Workspace } from '../workspaces/entity.ts';
+import type { Organisation } from './entity.ts';
+import { overridableSections, type SettingGroup, securityDefaults } from './setting-sections.ts';
+
+/** What holds where neither level has said anything, by group; keys that are not here have no value then. */
+const defaults: Partial<Record<SettingGroup, Readonly<Record<string, unknown>>>> = { securitySettings: securityDefaults };
+
+/**
+ * Gives a workspace the organisation's present values of these sections as its own (control-plane reference §5: enabling the
+ * override of a section copies it down). What it said before is replaced.
+ */
+export function copyDown(organisation: Organisation, workspace: Workspace, sections: readonly string[]): void {
+  for (const name of sections) {
+    const section = overridableSections[name];
+    if (!section) continue;
+    const { group, keys } = section;
+    const from = (organisation[group] ?? {}) as Record<string, unknown>;
+    const values = keys.flatMap((key) => {
+      const value = from[key] ?? defaults[group]?.[key];
+      return value === undefined ? [] : [[key, value]];
+    });
+    const before = Object.entries(workspace[group] ?? {}).filter(([key]) => !keys.includes(key));
+    workspace[group] = Object.fromEntries([...before, ...values]);
+  }
+}

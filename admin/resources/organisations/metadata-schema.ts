@@ -1,0 +1,74 @@
+import { Ajv } from 'ajv';
+import { RE2JS } from 're2js';
+import * as v from 'valibot';
+import { AdminError } from '../../http/errors.ts';
+
+const bytesMax = 16_384;
+
+/** What one metadata value may be asked to be. Values of metadata are strings. */
+const property = v.strictObject({
+  type: v.literal('string', 'metadata values are strings'),
+  title: v.optional(v.string()),
+  description: v.optional(v.string()),
+  enum: v.optional(v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(1_000))),
+  const: v.optional(v.string()),
+  default: v.optional(v.string()),
+  examples: v.optional(v.array(v.string())),
+  minLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  maxLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+  pattern: v.optional(
+    v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'), v.check(isPattern, 'not a pattern that RE2 takes')),
+  ),
+});
+
+/**
+ * A JSON schema for metadata: the part of draft-07 that makes sense for a flat map of strings (control-plane reference §5).
+ * Further keys are always allowed, so that a schema never breaks what nobody thought of.
+ */
+export const metadataSchema = v.pipe(
+  v.strictObject({
+    $schema: v.optional(v.pipe(v.string(), v.regex(/^https?:\/\/json-schema\.org\/draft-07\/schema#?$/, 'draft-07 is expected'))),
+    title: v.optional(v.string()),
+    description: v.optional(v.string()),
+    type: v.literal('object', 'object is expected'),
+    additionalProperties: v.literal(true, 'must be true'),
+    properties: v.optional(v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), property)),
+    required: v.optional(v.pipe(v.array(v.string()), v.maxLength(50, 'at most 50'))),
+    minProperties: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(50))),
+    maxProperties: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+  }),
+  v.check((schema) => JSON.stringify(schema).length <= bytesMax, `at most ${bytesMax} bytes`),
+);
+
+/** Throws AB01 with one `path.key: what is wrong` per fault, never the value, when metadata does not meet the schema. */
+export function checkMetadata(
+  schema: Readonly<Record<string, unknown>> | null | undefined,
+  metadata: Readonly<Record<string, string>>,
+  path = 'defaults.metadata',
+): void {
+  if (!schema) return;
+  const check = new Ajv({ allErrors: true, strict: false, code: { regExp: linearPattern } }).compile(schema);
+  if (check(metadata)) return;
+  const errors = (check.errors ?? [])
+    .slice(0, 50)
+    .map((error) => `${path}${error.instancePath.replaceAll('/', '.')}: ${error.message}`);
+  throw new AdminError('AB01', errors[0] ?? `${path}: does not meet the schema of the organisation`, errors);
+}
+
+/** Patterns come from people: on RE2 none of them can stop this process. */
+const linearPattern = Object.assign(
+  (pattern: string) => {
+    const compiled = RE2JS.compile(pattern);
+    return { test: (text: string) => compiled.matcher(text).find() };
+  },
+  { code: 'RE2JS.compile' },
+);
+
+function isPattern(text: string): boolean {
+  try {
+    RE2JS.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

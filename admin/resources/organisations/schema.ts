@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { metadataSchema } from './metadata-schema.ts';
+import {
+  cacheTtl,
+  dataPlaneSecuritySettingsBody,
+  dataPlaneSecuritySettingsReply,
+  exportSettingsBody,
+  exportSettingsReply,
+  securitySettingsBody,
+  securitySettingsReply,
+  sessionTtl,
+  sharedSettingEntries,
+  sharedSettingReplyEntries,
+} from './setting-schemas.ts';
+import { overridableSections } from './setting-sections.ts';
+
+const sectionNames = Object.keys(overridableSections);
+
+const each = <Schema extends v.GenericSchema>(names: readonly string[], schema: Schema) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<string, Schema>;
+
+export const updateBody = v.strictObject({
+  organisation_id: v.optional(v.string()),
+  name: v.optional(v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'))),
+  settings: v.optional(
+    v.strictObject({
+      ...sharedSettingEntries,
+      default_workspace_user_api_key_auto_create: v.optional(v.boolean()),
+      cache_ttl: v.optional(cacheTtl),
+      api_key_metadata_schema: v.optional(v.nullable(metadataSchema)),
+      workspace_metadata_schema: v.optional(v.nullable(metadataSchema)),
+    }),
+  ),
+  security_settings: v.optional(securitySettingsBody),
+  data_plane_security_settings: v.optional(dataPlaneSecuritySettingsBody),
+  export_settings: v.optional(exportSettingsBody),
+  override_settings: v.optional(v.strictObject(each(sectionNames, v.optional(v.boolean())))),
+});
+
+const domain = v.pipe(
+  v.string(),
+  v.trim(),
+  v.toLowerCase(),
+  v.maxLength(253, 'at most 253 characters'),
+  v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'a domain such as example.com is expected'),
+);
+
+export const authSettingsBody = v.strictObject({
+  session_settings: v.optional(v.strictObject({ max_session_ttl: v.optional(sessionTtl) })),
+  allowed_email_domains: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ domain, allow_subdomains: v.optional(v.boolean(), false) })),
+      v.maxLength(100, 'at most 100 domains'),
+      v.check((rows) => new Set(rows.map((row) => row.domain)).size === rows.length, 'the same domain twice'),
+      v.check(
+        (rows) => !rows.some((row) => row.allow_subdomains && rows.some((other) => row.domain.endsWith(`.${other.domain}`))),
+        'allow_subdomains is for root domains only',
+      ),
+    ),
+  ),
+  disable_auto_provision_user: v.optional(v.boolean()),
+});
+
+export const defaultsBody = v.strictObject({
+  organisation_id: v.optional(v.string()),
+  input_guardrails: v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails'))),
+  output_guardrails: v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails'))),
+});
+
+const schemaReply = v.nullable(v.record(v.string(), v.unknown()));
+
+export const organisationReply = v.strictObject({
+  success: v.literal(true),
+  data: v.strictObject({
+    id: v.string(),
+    name: v.string(),
+    created_at: v.string(),
+    last_updated_at: v.string(),
+    settings: v.strictObject({
+      ...sharedSettingReplyEntries,
+      default_workspace_user_api_key_auto_create: v.boolean(),
+      cache_ttl: v.nullable(v.number()),
+      api_key_metadata_schema: schemaReply,
+      workspace_metadata_schema: schemaReply,
+    }),
+    security_settings: securitySettingsReply,
+    data_plane_security_settings: dataPlaneSecuritySettingsReply,
+    export_settings: exportSettingsReply,
+    override_settings: v.strictObject(each(sectionNames, v.boolean())),
+    object: v.literal('organisation'),
+  }),
+});
+
+export const authSettingsReply = v.strictObject({
+  success: v.literal(true),
+  data: v.strictObject({
+    session_settings: v.strictObject({ max_session_ttl: v.nullable(v.number()) }),
+    allowed_email_domains: v.array(v.strictObject({ domain: v.string(), allow_subdomains: v.boolean() })),
+    disable_auto_provision_user: v.boolean(),
+  }),
+});
+
+const guardrailReply = v.strictObject({ id: v.string(), slug: v.string() });
+
+export const defaultsReply = v.strictObject({
+  input_guardrails: v.array(guardrailReply),
+  output_guardrails: v.array(guardrailReply),
+});
+
+export const fieldRestrictionsReply = exportSettingsReply;

@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util';
+import type * as v from 'valibot';
+import type { Change } from '../../db/write-change.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { checkGuardrails } from './check-guardrails.ts';
+import { copyDown } from './copy-down.ts';
+import type { Organisation } from './entity.ts';
+import type { authSettingsBody, defaultsBody, updateBody } from './schema.ts';
+
+/**
+ * Changes what is named; null clears. Sections that workspaces may override from now on are copied down to them first, so that
+ * nothing changes for a workspace by that alone.
+ */
+export async function updateOrganisation(
+  change: Change,
+  row: Organisation,
+  body: v.InferOutput<typeof updateBody>,
+): Promise<void> {
+  const before = [row.settings, row.dataPlaneSecuritySettings, row.overrides];
+  const securityBefore = [row.securitySettings, row.overrides];
+  if (body.name !== undefined) row.name = body.name;
+  row.settings = merged(row.settings, body.settings);
+  row.securitySettings = merged(row.securitySettings, body.security_settings);
+  row.dataPlaneSecuritySettings = merged(row.dataPlaneSecuritySettings, body.data_plane_security_settings);
+  row.exportSettings = merged(row.exportSettings, body.export_settings);
+  if (body.override_settings) {
+    const now = new Set(row.overrides ?? []);
+    const opened: string[] = [];
+    for (const [section, allowed] of Object.entries(body.override_settings)) {
+      if (allowed && !now.has(section)) opened.push(section);
+      if (allowed) now.add(section);
+      else now.delete(section);
+    }
+    const all = await change.tx.find(workspaces, { organisationId: row.id, status: 'active' });
+    for (const workspace of all) copyDown(row, workspace, opened);
+    row.overrides = [...now].sort();
+  }
+  touch(change, row);
+  if (!isDeepStrictEqual(before, [row.settings, row.dataPlaneSecuritySettings, row.overrides])) {
+    await announceWorkspaces(change, row.id);
+  }
+  // What keys of users may do follows from these.
+  if (!isDeepStrictEqual(securityBefore, [row.securitySettings, row.overrides])) await announceUserKeys(change, row.id);
+}
+
+/** Changes who may sign in, and for how long. */
+export function updateAuthSettings(change: Change, row: Organisation, body: v.InferOutput<typeof authSettingsBody>): void {
+  row.authSettings = merged(row.authSettings, body);
+  touch(change, row);
+}
+
+/** Replaces the lists that are named; the others stay. */
+export async function updateDefaults(change: Change, row: Organisation, body: v.InferOutput<typeof defaultsBody>): Promise<void> {
+  const tenant = { organisationId: row.id, workspaceId: null };
+  const kinds = ['input_guardrails', 'output_guardrails'] as const;
+  const defaults = row.defaults ?? { input_guardrails: [], output_guardrails: [] };
+  const next = { ...defaults };
+  for (const kind of kinds) {
+    const named = body[kind];
+    if (named !== undefined) next[kind] = await checkGuardrails(change.tx, tenant, named, kind);
+  }
+  row.defaults = next;
+  touch(change, row);
+  await announceWorkspaces(change, row.id);
+}
+
+/** One event per active workspace: their documents hold what the organisation says. */
+export async function announceWorkspaces(change: Change, organisationId: string): Promise<void> {
+  const rows = await change.tx.find(
+    workspaces,
+    { organisationId, status: 'active' },
+    { orderBy: { createdAt: 'asc', id: 'asc' } },
+  );
+  for (const { id } of rows) change.emit({ kind: 'workspace', id, op: 'upsert' });
+}
+
+/** One event per key of a user, in one workspace or in all. */
+export async function announceUserKeys(change: Change, organisationId: string, workspaceId?: string): Promise<void> {
+  const where = { organisationId, type: 'workspace-user' as const, ...(workspaceId === undefined ? {} : { workspaceId }) };
+  const rows = await change.tx.find(apiKeys, where, { fields: ['publicId'], orderBy: { id: 'asc' } });
+  for (const { publicId } of rows) change.emit({ kind: 'api-key', id: publicId, op: 'upsert' });
+}
+
+function touch(change: Change, row: Organisation): void {
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+}
+
+/** A new object, because the ORM sees a change of a JSON column by its identity. */
+function merged<Value extends object>(before: Value | null | undefined, sent: object | undefined): Value | null {
+  if (sent === undefined) return before ?? null;
+  const named = Object.entries(sent).filter(([, value]) => value !== undefined);
+  return { ...(before ?? {}), ...Object.fromEntries(named) } as Value;
+}

@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { scopesByType } from '../../access/scopes.ts';
+import { securityDefaults } from './setting-sections.ts';
+
+/** 0 and 1 as the wire has it; true and false are taken for them. */
+export const zeroOrOne = v.pipe(
+  v.union([v.boolean(), v.literal(0), v.literal(1)], '0, 1, false or true is expected'),
+  v.transform((value): 0 | 1 => (value ? 1 : 0)),
+);
+
+const daysOfWord: Readonly<Record<string, number | null>> = { weekly: 7, monthly: 30, '': null };
+
+const rotationPeriod = v.nullable(
+  v.pipe(
+    v.union(
+      [v.picklist(['weekly', 'monthly', '']), v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365))],
+      'weekly, monthly, days from 1 to 365, or "" is expected',
+    ),
+    v.transform((value): number | null => (typeof value === 'number' ? value : (daysOfWord[value] ?? null))),
+  ),
+);
+
+const autoCreateScopes = v.pipe(
+  v.array(
+    v.pipe(
+      v.string(),
+      v.check((scope) => scopesByType['workspace-user'].has(scope), 'not a scope of workspace-user keys'),
+    ),
+  ),
+  v.maxLength(500, 'at most 500 scopes'),
+  v.transform((scopes) => [...new Set(scopes)]),
+);
+
+const seconds = (least: number, most: number) =>
+  v.nullable(
+    v.pipe(
+      v.number(),
+      v.integer('a whole number is expected'),
+      v.minValue(least, `at least ${least} seconds`),
+      v.maxValue(most, `at most ${most} seconds`),
+    ),
+  );
+
+/** Settings that organisations and workspaces both have. Null clears. */
+export const sharedSettingEntries = {
+  debug_log: v.optional(zeroOrOne),
+  user_api_key_rotation_period: v.optional(rotationPeriod),
+  user_api_key_ttl: v.optional(seconds(300, 315_360_000)),
+  user_api_key_count: v.optional(
+    v.nullable(v.pipe(v.number(), v.integer('a whole number is expected'), v.minValue(1, 'at least 1'), v.maxValue(10_000))),
+  ),
+  user_api_key_auto_create: v.optional(v.boolean()),
+  user_api_key_auto_create_scopes: v.optional(autoCreateScopes),
+};
+
+/** Seconds; the ceiling of the reference. */
+export const cacheTtl = seconds(60, 25_923_000);
+
+export const sessionTtl = seconds(900, 31_536_000);
+
+const securityEntries = Object.fromEntries(
+  Object.keys(securityDefaults).map((name) => [name, v.optional(v.boolean())]),
+) as Record<keyof typeof securityDefaults, v.OptionalSchema<v.BooleanSchema<undefined>, undefined>>;
+
+export const securitySettingsBody = v.strictObject(securityEntries);
+
+export const dataPlaneSecuritySettingsBody = v.strictObject({ block_inline_config: v.optional(v.boolean()) });
+
+/** Fields of log exports that can be denied (control-plane reference §5). */
+export const exportFields = [
+  'id',
+  'trace_id',
+  'created_at',
+  'request',
+  'response',
+  'ai_org',
+  'ai_model',
+  'req_units',
+  'res_units',
+  'total_units',
+  'request_url',
+  'cost',
+  'cost_currency',
+  'response_time',
+  'response_status_code',
+  'config',
+  'prompt_slug',
+  'metadata',
+] as const;
+
+export const exportSettingsBody = v.strictObject({
+  deniedFields: v.optional(
+    v.pipe(
+      v.array(v.picklist(exportFields, 'not a field of log exports')),
+      v.transform((fields) => [...new Set(fields)]),
+    ),
+  ),
+});
+
+/** Shapes of the same things in replies; strict. */
+export const securitySettingsReply = v.strictObject(
+  Object.fromEntries(Object.keys(securityDefaults).map((name) => [name, v.boolean()])),
+);
+export const dataPlaneSecuritySettingsReply = v.strictObject({ block_inline_config: v.boolean() });
+export const exportSettingsReply = v.strictObject({ deniedFields: v.array(v.string()) });
+export const sharedSettingReplyEntries = {
+  debug_log: v.picklist([0, 1]),
+  user_api_key_rotation_period: v.nullable(v.number()),
+  user_api_key_ttl: v.nullable(v.number()),
+  user_api_key_count: v.nullable(v.number()),
+  user_api_key_auto_create: v.boolean(),
+  user_api_key_auto_create_scopes: v.array(v.string()),
+};

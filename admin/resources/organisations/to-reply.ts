@@ -1,0 +1,36 @@
+import type { Organisation } from './entity.ts';
+import { overridableSections } from './setting-sections.ts';
+import { toSettingReply } from './to-setting-reply.ts';
+
+/** An organisation as it is read back: every setting with its value. */
+export function toOrganisation(row: Organisation) {
+  const reply = toSettingReply({ organisation: row, workspace: null });
+  const own = row.settings ?? {};
+  const overrides = new Set(row.overrides ?? []);
+  return {
+    id: row.id,
+    name: row.name,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    ...reply,
+    settings: {
+      ...reply.settings,
+      default_workspace_user_api_key_auto_create: own.default_workspace_user_api_key_auto_create ?? false,
+      cache_ttl: own.cache_ttl ?? null,
+      api_key_metadata_schema: own.api_key_metadata_schema ?? null,
+      workspace_metadata_schema: own.workspace_metadata_schema ?? null,
+    },
+    override_settings: Object.fromEntries(Object.keys(overridableSections).map((name) => [name, overrides.has(name)])),
+    object: 'organisation',
+  };
+}
+
+/** Who may sign in, as it is read back. */
+export function toAuthSettings(row: Organisation) {
+  const { session_settings, allowed_email_domains = [], disable_auto_provision_user = false } = row.authSettings ?? {};
+  return {
+    session_settings: { max_session_ttl: session_settings?.max_session_ttl ?? null },
+    allowed_email_domains,
+    disable_auto_provision_user,
+  };
+}

@@ -1,0 +1,31 @@
+import { effectiveSetting, type Tenancy } from './effective-setting.ts';
+import { securitySettingsOf } from './security-settings.ts';
+
+/** The settings that organisations and workspaces share, each with the value that holds. */
+export function toSettingReply(tenancy: Tenancy) {
+  const setting = <Value>(key: string) => effectiveSetting<Value>(tenancy, 'settings', key);
+  const own = (tenancy.workspace ?? tenancy.organisation).settings ?? {};
+  return {
+    settings: {
+      debug_log: setting<0 | 1>('debug_log') ?? 1,
+      user_api_key_rotation_period: setting<number | null>('user_api_key_rotation_period') ?? null,
+      // Each level has its own, and the lower one holds.
+      user_api_key_ttl: own.user_api_key_ttl ?? null,
+      user_api_key_count: own.user_api_key_count ?? null,
+      user_api_key_auto_create: setting<boolean>('user_api_key_auto_create') ?? false,
+      user_api_key_auto_create_scopes: setting<string[]>('user_api_key_auto_create_scopes') ?? [],
+    },
+    security_settings: securitySettingsOf(tenancy),
+    data_plane_security_settings: { block_inline_config: blocksInlineConfig(tenancy) },
+    export_settings: { deniedFields: effectiveSetting<string[]>(tenancy, 'exportSettings', 'deniedFields') ?? [] },
+  };
+}
+
+/** Whether requests may use saved configs and providers only: as soon as the organisation or the workspace says so. */
+export function blocksInlineConfig({ organisation, workspace }: Tenancy): boolean {
+  const both = { organisation, workspace };
+  return (
+    organisation.dataPlaneSecuritySettings?.block_inline_config === true ||
+    effectiveSetting<boolean>(both, 'dataPlaneSecuritySettings', 'block_inline_config') === true
+  );
+}

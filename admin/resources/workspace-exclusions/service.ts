@@ -1,0 +1,50 @@
+import type * as v from 'valibot';
+import { isUuid } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { unknownReference } from '../../http/errors.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { type WorkspaceExclusion, workspaceExclusions } from './entity.ts';
+import type { updateBody } from './schema.ts';
+
+type Kind = WorkspaceExclusion['kind'];
+
+/**
+ * Excludes workspaces from the organisation's default guardrails of one kind, or takes them in again. `override_existing`: who
+ * is not named is taken in. Throws AB02 for a workspace that is not the organisation's. Says what has changed, to gateways too.
+ */
+export async function updateExclusions(
+  change: Change,
+  organisationId: string,
+  kind: Kind,
+  body: v.InferOutput<typeof updateBody>,
+): Promise<void> {
+  const { tx } = change;
+  const present = new Map((await listExclusions(tx, organisationId, kind)).map((row) => [row.workspaceId, row]));
+  const wanted = new Map<string, boolean>();
+  for (const [index, one] of body.workspaces.entries()) {
+    wanted.set(await workspaceIdOf(tx, organisationId, one.workspace_id, `workspaces[${index}].workspace_id`), one.excluded);
+  }
+  if (body.override_existing) for (const id of present.keys()) if (!wanted.has(id)) wanted.set(id, false);
+  const createdAt = new Date();
+  for (const [workspaceId, excluded] of wanted) {
+    const row = present.get(workspaceId);
+    if (excluded === (row !== undefined)) continue;
+    if (row) tx.remove(row);
+    else tx.create(workspaceExclusions, { workspaceId, kind, organisationId, createdAt });
+    change.emit({ kind: 'workspace', id: workspaceId, op: 'upsert' });
+  }
+  change.about(organisationId);
+}
+
+/** The excluded workspaces, the oldest exclusion first. */
+export async function listExclusions(em: EntityManager, organisationId: string, kind: Kind): Promise<WorkspaceExclusion[]> {
+  return em.find(workspaceExclusions, { organisationId, kind }, { orderBy: { createdAt: 'asc', workspaceId: 'asc' } });
+}
+
+async function workspaceIdOf(em: EntityManager, organisationId: string, idOrSlug: string, path: string): Promise<string> {
+  const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
+  const found = await em.findOne(workspaces, { ...name, organisationId, status: 'active' });
+  if (!found) throw unknownReference(path, 'Workspace');
+  return found.id;
+}

@@ -1,0 +1,39 @@
+import type { Change } from '../../db/write-change.ts';
+import { conflict, invalid } from '../../http/errors.ts';
+import { dependents } from './dependents.ts';
+import type { Workspace } from './entity.ts';
+import { displayName } from './to-reply.ts';
+
+/**
+ * Archives a workspace. The caller repeats its name; the default workspace stays; while anything is in it, only `force` deletes it,
+ * and takes that along. Its keys stop with the commit's notices.
+ */
+export async function deleteWorkspace(
+  change: Change,
+  row: Workspace,
+  sent: { readonly name: string; readonly force_delete: boolean },
+): Promise<void> {
+  if (sent.name !== row.name && sent.name !== displayName(row, 'display')) {
+    throw invalid('name: must be the name of the workspace, to be sure that it is the one that is meant');
+  }
+  if (row.isDefault) throw conflict('The default workspace cannot be deleted');
+  const { tx } = change;
+  if (!sent.force_delete) {
+    const held: string[] = [];
+    for (const { what, count } of dependents) {
+      const number = await count(tx, row);
+      if (number > 0) held.push(`${number} ${what}`);
+    }
+    if (held.length > 0) {
+      throw conflict(`This workspace still has ${held.join(', ')}; delete them first, or send force_delete`);
+    }
+  }
+  // Also what does not hold a workspace back goes with it.
+  for (const { remove } of dependents) await remove(change, row);
+  row.status = 'archived';
+  row.archivedAt = new Date();
+  row.lastUpdatedAt = row.archivedAt;
+  row.userApiKeyConfigId = null;
+  change.about(row.id);
+  change.emit({ kind: 'workspace', id: row.id, op: 'delete' });
+}

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
+import {
+  dataPlaneSecuritySettingsReply,
+  exportSettingsReply,
+  securitySettingsReply,
+  sharedSettingReplyEntries,
+} from '../organisations/setting-schemas.ts';
+
+const row = {
+  id: v.string(),
+  slug: v.string(),
+  name: v.string(),
+  icon: v.nullable(v.string()),
+  description: v.nullable(v.string()),
+  created_at: v.string(),
+  last_updated_at: v.string(),
+  is_default: v.picklist([0, 1]),
+  status: v.picklist(['active', 'archived']),
+  usage_limits: v.array(usageLimitsReplySchema),
+  rate_limits: v.array(rateLimitReplySchema),
+  object: v.literal('workspace'),
+};
+
+const rowDefaults = {
+  metadata: v.record(v.string(), v.string()),
+  is_default: v.picklist([0, 1]),
+  object: v.literal('workspace'),
+};
+
+/** A page of workspaces. */
+export const listReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(v.strictObject({ ...row, defaults: v.strictObject(rowDefaults) })),
+});
+
+const member = v.looseObject({ id: v.string(), role: v.string() });
+
+/** One workspace with all that is set on it. */
+export const detailReply = v.strictObject({
+  ...row,
+  defaults: v.strictObject({
+    ...rowDefaults,
+    input_guardrails: v.array(v.string()),
+    output_guardrails: v.array(v.string()),
+    user_api_key_config: v.nullable(v.string()),
+  }),
+  users: v.array(member),
+  settings: v.strictObject({
+    ...sharedSettingReplyEntries,
+    user_key_metadata: v.picklist([0, 1]),
+    user_key_metadata_override: v.picklist([0, 1]),
+  }),
+  security_settings: securitySettingsReply,
+  data_plane_security_settings: dataPlaneSecuritySettingsReply,
+  export_settings: exportSettingsReply,
+});

@@ -1,0 +1,56 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { usageLimitsReply } from '../../limits/schema.ts';
+import { configs } from '../configs/entity.ts';
+import { readTenancy } from '../organisations/effective-setting.ts';
+import { toSettingReply } from '../organisations/to-setting-reply.ts';
+import type { Workspace } from './entity.ts';
+
+export type NameFormat = 'display' | 'plain' | undefined;
+
+/** A workspace as lists show it. */
+export function toRow(row: Workspace, format: NameFormat) {
+  const isDefault = row.isDefault ? 1 : 0;
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: displayName(row, format),
+    icon: row.icon ?? null,
+    description: row.description ?? null,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    is_default: isDefault,
+    status: row.status,
+    defaults: { metadata: row.metadata, is_default: isDefault, object: 'workspace' },
+    usage_limits: (row.usageLimits ?? []).map(usageLimitsReply),
+    rate_limits: row.rateLimits ?? [],
+    object: 'workspace',
+  };
+}
+
+/** A workspace in full; settings with the values that hold in it. */
+export async function toDetail(em: EntityManager, row: Workspace, format: NameFormat) {
+  const { defaults, ...rest } = toRow(row, format);
+  const { settings, ...groups } = toSettingReply({ ...(await readTenancy(em, row.organisationId, null)), workspace: row });
+  const config = row.userApiKeyConfigId ? await em.findOne(configs, { id: row.userApiKeyConfigId, workspaceId: row.id }) : null;
+  return {
+    ...rest,
+    defaults: {
+      ...defaults,
+      input_guardrails: (row.inputGuardrails ?? []).map((one) => one.slug),
+      output_guardrails: (row.outputGuardrails ?? []).map((one) => one.slug),
+      user_api_key_config: config?.slug ?? null,
+    },
+    users: [],
+    settings: {
+      ...settings,
+      user_key_metadata: row.settings?.user_key_metadata ?? 0,
+      user_key_metadata_override: row.settings?.user_key_metadata_override ?? 0,
+    },
+    ...groups,
+  };
+}
+
+/** The icon stands before the name unless the caller asks for the name alone. */
+export function displayName(row: Workspace, format: NameFormat): string {
+  return row.icon && format !== 'plain' ? `${row.icon} ${row.name}` : row.name;
+}
