@@ -3,13 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
 import { type ChangeNotice, keyPurposes } from '../core/contract/documents.ts';
-import type { Log } from '../core/contract/plugin.ts';
+import type { Clock, Log } from '../core/contract/plugin.ts';
 import { deriveKey } from '../core/contract/secret.ts';
 import { createApp } from './app.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { openDatabase } from './db/open-database.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
+import { AttemptLimit } from './identity/attempt-limit.ts';
+import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createVault } from './secrets/vault.ts';
@@ -18,6 +20,8 @@ export interface ControlPlaneDeps {
   readonly log: Log;
   /** Hands a committed change to the bus. Must not throw; losing one does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
+  /** For tests: what tells the time, instead of the machine. */
+  readonly clock?: Clock;
   /** For tests: a reply that is not what its route declares is an error instead of being cut to it. */
   readonly strictReplies?: boolean;
 }
@@ -41,6 +45,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
+  const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
+  const mailer = createMailer(settings, deps.log);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey });
@@ -55,6 +61,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       database,
       vault,
       apiKeyPepper,
+      clock,
+      mailer,
+      attempts: new AttemptLimit(clock),
       auditKey,
       limits: {
         perKey: createRateLimit(settings.adminRequestsPerKey),
@@ -67,6 +76,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const port = await listen(server, settings);
     const close = async () => {
       await closeServer(server);
+      await mailer.close();
       await relay.close();
       await nats?.close();
       await database.close();

@@ -72,8 +72,11 @@ function conflicts(values: Values): string[] {
 
 function complete(values: Values): Settings {
   const all = values as Required<{ [Key in SettingKey]: NonNullable<Values[Key]> }>;
+  const publicUrl = values.publicUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`;
   return {
     ...all,
+    publicUrl,
+    smtpFrom: values.smtpFrom ?? `no-reply@${new URL(publicUrl).hostname}`,
     controlPlaneUrl: values.controlPlaneUrl ?? `http://127.0.0.1:${all.controlPlanePort}`,
     gatewayProcesses: values.gatewayProcesses ?? Math.max(1, availableParallelism() - 1),
     // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
@@ -83,6 +86,12 @@ function complete(values: Values): Settings {
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],
   };
+}
+
+/** A host that listens on all addresses is reached on this machine's own. */
+function hostToReach(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function given(env: Environment, key: SettingKey): string | null {

@@ -85,6 +85,12 @@ export const settingsTable = {
     text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace key (`npm run new:key -- ws` prints one)'),
     { secret: true },
   ),
+  bootstrapOwnerEmail: row(
+    'BOOTSTRAP_OWNER_EMAIL',
+    null,
+    'e-mail of the first owner: the first start then also prints a link to set a password',
+    text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address'),
+  ),
   adminRequestsPerKey: row(
     'ADMIN_REQUESTS_PER_KEY',
     '6000',
@@ -96,6 +102,34 @@ export const settingsTable = {
     '12000',
     'control-plane requests of one address per minute and process, refused keys counting twentyfold; 0 = no limit',
     wholeNumber(0, 10_000_000),
+  ),
+  publicUrl: row(
+    'PUBLIC_URL',
+    null,
+    'where people reach this service with a browser: in links of mails, and the origin that cookies are good for',
+    url(['http', 'https'], 'a URL such as https://gateway.example.com'),
+    { defaultShown: '`http(s)://<HOST>:<PORT>`' },
+  ),
+  smtpUrl: row(
+    'SMTP_URL',
+    null,
+    'mail server for invites and links; without it links are only in replies. TLS is required once a password is sent',
+    url(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
+    { secret: true },
+  ),
+  smtpFrom: row(
+    'SMTP_FROM',
+    null,
+    'sender of these mails',
+    text(/^[^\s@<>"]+@[^\s@<>"]+$/, 'an e-mail address such as gateway@example.com'),
+    { defaultShown: '`no-reply@<host of PUBLIC_URL>`' },
+  ),
+  inviteSeconds: row('INVITE_TTL', '604800', 'seconds until an invite expires', wholeNumber(60, 31_536_000, 'seconds')),
+  sessionIdleSeconds: row(
+    'SESSION_IDLE_TIMEOUT',
+    '43200',
+    'seconds without a request after which people must sign in again',
+    wholeNumber(300, 31_536_000, 'seconds'),
   ),
   headerPrefix: row(
     'HEADER_PREFIX',
@@ -169,6 +203,18 @@ export const settingsTable = {
   ),
   drainTimeoutMs: row('DRAIN_TIMEOUT', '30000', 'ms that running requests may take after a stop signal', milliseconds),
   jsonBodyBytesMax: row('JSON_BODY_MAX', '33554432', 'bytes of a JSON request body', wholeNumber(1024, 1_073_741_824, 'bytes')),
+  formBytesMax: row(
+    'FORM_BUFFER_MAX',
+    '33554432',
+    'bytes up to which a multipart body is kept, so that it can be sent a second time; a larger one streams through',
+    wholeNumber(1024, 1_073_741_824, 'bytes'),
+  ),
+  bodyMemoryBytesMax: row(
+    'BODY_MEMORY_MAX',
+    '536870912',
+    'bytes of request and reply bodies one gateway process holds before it answers 503',
+    wholeNumber(1_048_576, 1_099_511_627_776, 'bytes'),
+  ),
   streamedBodyBytesMax: row(
     'STREAMED_BODY_MAX',
     '536870912',

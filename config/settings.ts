@@ -18,9 +18,16 @@ export interface Settings {
   readonly clusterKeyText: string;
   readonly bootstrapAdminKey: string | null;
   readonly bootstrapWorkspaceKey: string | null;
+  readonly bootstrapOwnerEmail: string | null;
   /** Control-plane requests per minute and process; 0 = no limit. */
   readonly adminRequestsPerKey: number;
   readonly adminRequestsPerAddress: number;
+  /** Origin (and path, if any) that browsers see, no trailing slash. */
+  readonly publicUrl: string;
+  readonly smtpUrl: string | null;
+  readonly smtpFrom: string;
+  readonly inviteSeconds: number;
+  readonly sessionIdleSeconds: number;
   /** Lower-case, ends with `-`: `x-svc-`. */
   readonly headerPrefix: string;
   readonly headerPrefixAliases: readonly string[];
@@ -41,6 +48,10 @@ export interface Settings {
   readonly plugins: readonly string[];
   readonly drainTimeoutMs: number;
   readonly jsonBodyBytesMax: number;
+  /** Up to this a multipart body is kept; a larger one streams through. */
+  readonly formBytesMax: number;
+  /** Bodies held by one gateway process, all requests together. */
+  readonly bodyMemoryBytesMax: number;
   readonly streamedBodyBytesMax: number;
   readonly headerBytesMax: number;
   /** Requests a gateway process works on at once before it answers 503 overloaded. */

@@ -1,9 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Settings } from '../../config/settings.ts';
 import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/api-key.ts';
+import { sessionActor } from '../access/session-actor.ts';
+import { effectiveKeyScopes } from '../access/user-scopes.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { requestOrigin } from '../identity/same-origin.ts';
+import { readSessionCookie } from '../identity/session-cookie.ts';
+import { findSession, sessionPrefix } from '../identity/sessions.ts';
 import { type ApiKey, type ApiKeyType, apiKeys } from '../resources/api-keys/entity.ts';
-import { AdminError } from './errors.ts';
-import type { Actor } from './route.ts';
+import { AdminError, forbidden } from './errors.ts';
+import type { Actor, AdminServices } from './route.ts';
 
 /** The kind a key of each type carries in its text. */
 export const kindOfType: Readonly<Record<ApiKeyType, ApiKeyKind>> = {
@@ -14,12 +20,48 @@ export const kindOfType: Readonly<Record<ApiKeyType, ApiKeyKind>> = {
 
 export type Authentication = { actor: Actor } | { refused: AdminError; known: ApiKey | null };
 
+/** What of a request says who is asking. */
+export interface Asking {
+  readonly method: string;
+  header(name: string): string | undefined;
+}
+
+/**
+ * Who is asking: an API key, or a person by the token of their session, as a bearer or in the cookie. A key or token that was sent
+ * is the one that counts; the cookie, which browsers send by themselves, changes things only for pages of our own origin.
+ */
+export async function authenticate(
+  em: EntityManager,
+  asking: Asking,
+  services: Pick<AdminServices, 'settings' | 'apiKeyPepper' | 'clock'>,
+): Promise<Authentication> {
+  const { settings } = services;
+  const credential = credentialOf(asking.header, [settings.headerPrefix, ...settings.headerPrefixAliases]);
+  if (credential?.startsWith(sessionPrefix)) return authenticateSession(em, credential, services);
+  if (credential !== null) return authenticateKey(em, credential, services.apiKeyPepper);
+  const cookie = readSessionCookie(asking.header('cookie'), settings);
+  if (cookie === null) return { refused: unauthorised('An API key is required: send it as x-svc-api-key'), known: null };
+  if (asking.method !== 'GET' && requestOrigin(asking.header, settings) !== 'same') {
+    return { refused: forbidden('A request with a session cookie must come from a page of this service'), known: null };
+  }
+  return authenticateSession(em, cookie, services);
+}
+
+async function authenticateSession(
+  em: EntityManager,
+  token: string,
+  { settings, clock }: { readonly settings: Settings; readonly clock: AdminServices['clock'] },
+): Promise<Authentication> {
+  const found = await findSession(em, token, { idleTtlSeconds: settings.sessionIdleSeconds }, clock.now());
+  if (!found) return { refused: unauthorised('The session is over; sign in again'), known: null };
+  return { actor: await sessionActor(em, found.row, found.user) };
+}
+
 /**
  * Who a key belongs to. Refuses only what is positively wrong; when the store cannot be asked it throws instead. A key that
  * does not exist costs the same work as one with a wrong secret. `known` is the row a refused key pretended to be.
  */
-export async function authenticate(em: EntityManager, credential: string | null, pepper: Uint8Array): Promise<Authentication> {
-  if (credential === null) return { refused: unauthorised('An API key is required: send it as x-svc-api-key'), known: null };
+async function authenticateKey(em: EntityManager, credential: string, pepper: Uint8Array): Promise<Authentication> {
   const key = parseApiKey(credential);
   if (!key) return { refused: unauthorised('Invalid API key'), known: null };
   const row = await em.findOne(apiKeys, { publicId: key.id });
@@ -32,7 +74,10 @@ export async function authenticate(em: EntityManager, credential: string | null,
     return { refused: unauthorised('Invalid API key'), known: row };
   }
   if (row.expiresAt && row.expiresAt.getTime() <= now) return { refused: unauthorised('This API key has expired'), known: row };
-  return { actor: toActor(row) };
+  if (current && row.secretExpiresAt && row.secretExpiresAt.getTime() <= now) {
+    return { refused: unauthorised('This API key has expired: it was not rotated in time'), known: row };
+  }
+  return { actor: toActor(row, await effectiveKeyScopes(em, row)) };
 }
 
 /** The credential of a request: the API key header of any accepted prefix, else a bearer token. */
@@ -45,14 +90,16 @@ export function credentialOf(header: (name: string) => string | undefined, prefi
   return bearer?.[1] ?? null;
 }
 
-function toActor(row: ApiKey): Actor {
+function toActor(row: ApiKey, scopes: readonly string[]): Actor {
   return {
     keyId: row.id,
     type: row.type,
     organisationId: row.organisationId,
     workspaceId: row.workspaceId ?? null,
     userId: row.userId ?? null,
-    scopes: new Set(row.scopes),
+    scopes: new Set(scopes),
+    // The key of the first start belongs to whoever runs this installation.
+    actsAsOwner: row.type === 'organisation-service' && row.creationMode === 'auto',
   };
 }
 

@@ -2,7 +2,7 @@ import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 import { forbidden, invalid, notFound } from './errors.ts';
-import type { Actor, AdminRoute } from './route.ts';
+import type { Actor, AdminRoute, SignedIn } from './route.ts';
 
 /**
  * The workspace a request works on, null for "the whole organisation". Workspace keys are locked to their own; organisation
@@ -15,6 +15,8 @@ export async function resolveWorkspace(
   named: string | null,
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
+  if (actor.session && route.signedIn) return null;
+  if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
     if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');
     if (named !== null && named !== actor.workspaceId) {
@@ -30,6 +32,30 @@ export async function resolveWorkspace(
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
   if (all.length === 1 && all[0]) return all[0].id;
   throw invalid('workspace_id: required, because this is an organisation key');
+}
+
+/** A plain member works in one workspace at a time, and others do not exist for them. */
+async function workspaceOfMember(
+  em: EntityManager,
+  actor: Actor,
+  { memberships }: SignedIn,
+  route: AdminRoute,
+  named: string | null,
+  params: Readonly<Record<string, string>>,
+): Promise<string> {
+  if (route.tenant === 'organisation') throw forbidden('This is for owners and admins of the organisation');
+  // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
+  const name = params.workspaceId ?? named;
+  if (name !== null) {
+    const { id, slug } = await findWorkspace(em, actor.organisationId, name);
+    if (!memberships.has(id)) throw notFound('Workspace');
+    if (named !== null && named !== id && named !== slug) throw invalid('workspace_id: the path names another one');
+    return id;
+  }
+  const [only, ...others] = memberships.keys();
+  if (only === undefined) throw forbidden('You are in no workspace');
+  if (others.length > 0) throw invalid('workspace_id: required, because you are in several workspaces');
+  return only;
 }
 
 /** The organisation's active workspace of this id or slug; throws AB08. */

@@ -1,9 +1,11 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { Clock, Log } from '../../core/contract/plugin.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Change } from '../db/write-change.ts';
+import type { AttemptLimit } from '../identity/attempt-limit.ts';
+import type { Mailer } from '../mail/mailer.ts';
 import type { ApiKeyType } from '../resources/api-keys/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -76,6 +78,11 @@ export interface AdminServices {
   readonly database: Database;
   readonly vault: Vault;
   readonly apiKeyPepper: Uint8Array;
+  /** What tells the time; a test holds it still. */
+  readonly clock: Clock;
+  readonly mailer: Mailer;
+  /** Of attempts to sign in. */
+  readonly attempts: AttemptLimit;
   /** Makes the hashes of the audit chain. */
   readonly auditKey: Uint8Array;
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };

@@ -74,5 +74,4 @@ const statements = [
     expires_at timestamptz not null
   )`,
   `create index one_time_tokens_by_user on one_time_tokens (user_id)`,
-  `create index if not exists api_keys_by_user on api_keys (user_id) where user_id is not null`,
 ];

@@ -1,0 +1,62 @@
+import type { EntityManager } from '../db/open-database.ts';
+import type { Actor, SignedIn } from '../http/route.ts';
+import type { Session } from '../identity/entity.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { effectiveSecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
+import type { User } from '../resources/users/entity.ts';
+import { workspaceMembers } from '../resources/workspace-users/entity.ts';
+import { workspaces } from '../resources/workspaces/entity.ts';
+import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
+
+/**
+ * A signed-in person as the one who asks. Owners and admins reach as far as an organisation key. Plain members have, until it is
+ * known which workspace a request is about, whatever any of their workspaces lets them do: see `inWorkspace`.
+ */
+export async function sessionActor(em: EntityManager, row: Session, user: User): Promise<Actor> {
+  const { organisationId, role } = user;
+  const memberships = role === 'member' ? await membershipsOf(em, user) : new Map<string, never>();
+  const scopes =
+    role === 'member'
+      ? new Set([...memberships.values()].flatMap((one: { scopes: ReadonlySet<string> }) => [...one.scopes]))
+      : organisationRoleScopes(role, await effectiveSecuritySettings(em, organisationId, null));
+  return {
+    keyId: row.id,
+    type: role === 'member' ? 'workspace-user' : 'organisation-service',
+    organisationId,
+    workspaceId: null,
+    userId: user.id,
+    scopes,
+    session: { userId: user.id, role, createdAt: row.createdAt, expiresAt: row.expiresAt, memberships },
+    actsAsOwner: role === 'owner',
+  };
+}
+
+/** The same person once the workspace is known: no more than what their role there lets them do. Others stay as they are. */
+export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: string | null): Promise<Actor> {
+  if (!actor.session || workspaceId === null) return actor;
+  const { role, memberships } = actor.session;
+  if (role === 'owner') return actor;
+  if (role === 'admin') {
+    // The settings may say something else about admins here than in the organisation.
+    const settings = await effectiveSecuritySettings(em, actor.organisationId, workspaceId);
+    return { ...actor, scopes: organisationRoleScopes(role, settings) };
+  }
+  const place = memberships.get(workspaceId);
+  const manages = place?.role === 'admin' || place?.role === 'manager';
+  const type = manages ? 'workspace-service' : 'workspace-user';
+  return { ...actor, type, workspaceId, scopes: place?.scopes ?? new Set() };
+}
+
+async function membershipsOf(em: EntityManager, user: User): Promise<SignedIn['memberships']> {
+  const { organisationId } = user;
+  const rows = await em.find(workspaceMembers, { organisationId, userId: user.id });
+  const organisation = await em.findOneOrFail(organisations, { id: organisationId });
+  const ids = rows.map((row) => row.workspaceId);
+  const active = await em.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
+  return new Map(
+    active.map((workspace) => {
+      const role = rows.find((row) => row.workspaceId === workspace.id)?.role ?? 'viewer';
+      return [workspace.id, { role, scopes: workspaceRoleScopes(role, securitySettingsOf({ organisation, workspace })) }];
+    }),
+  );
+}

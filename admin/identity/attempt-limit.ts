@@ -1,0 +1,54 @@
+import { isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../core/contract/plugin.ts';
+
+const windowMs = 60_000;
+const perAccountMax = 5;
+const perAddressMax = 20;
+
+/**
+ * Holds back guessing: in any 60 seconds at most 5 failed attempts per account and 20 per address. In memory, so the limit is
+ * per control-plane process. An attempt counts from its begin: a hundred at once are not a hundred guesses.
+ */
+export class AttemptLimit {
+  readonly #clock: Clock;
+  /** Times of attempts that failed or are still running, oldest first. */
+  readonly #attempts = new LRUCache<string, number[]>({ max: 100_000 });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins an attempt. Null: too many; otherwise call what is returned when it succeeded, so that it no longer counts. */
+  begin(account: string, address: string): (() => void) | null {
+    const now = this.#clock.elapsed();
+    const byAccount = this.#recent(`account ${account}`, now);
+    const byAddress = this.#recent(`address ${networkOf(address)}`, now);
+    if (byAccount.length >= perAccountMax || byAddress.length >= perAddressMax) return null;
+    byAccount.push(now);
+    byAddress.push(now);
+    return () => {
+      for (const times of [byAccount, byAddress]) {
+        const at = times.lastIndexOf(now);
+        if (at !== -1) times.splice(at, 1);
+      }
+    };
+  }
+
+  #recent(subject: string, now: number): number[] {
+    const times = this.#attempts.get(subject) ?? [];
+    while (times.length > 0 && (times[0] as number) <= now - windowMs) times.shift();
+    this.#attempts.set(subject, times);
+    return times;
+  }
+}
+
+/** Whoever has one IPv6 address has its /64. */
+function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
+  const [head = '', tail] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = tail === undefined ? left : [...left, ...new Array<string>(8 - left.length - right.length).fill('0'), ...right];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

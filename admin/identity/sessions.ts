@@ -1,0 +1,93 @@
+import { newId } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { type User, users } from '../resources/users/entity.ts';
+import { type Session, sessions } from './entity.ts';
+import { hashOf, newSecret } from './one-time-secret.ts';
+
+/** What every session token starts with. The gateway keeps values that look like this to itself. */
+export const sessionPrefix = 'svc_session_';
+const tokenPattern = /^svc_session_[A-Za-z0-9_-]{43}$/;
+
+/** Seconds a session lives at most where the organisation does not say (`session_settings.max_session_ttl`). */
+const maxTtlSeconds = 7 * 86_400;
+/** `lastSeenAt` is written when it is this far behind. */
+const seenEveryMs = 60_000;
+
+export interface SessionRules {
+  /** Seconds without a request after which a session is over. */
+  readonly idleTtlSeconds: number;
+}
+
+/** Where somebody signs in from, for the list of their sessions. */
+export interface SignInFrom {
+  readonly clientIp: string;
+  readonly userAgent: string | null;
+}
+
+/** Signs the user in. The token is in the answer and nowhere else. */
+export async function startSession(
+  tx: EntityManager,
+  user: Pick<User, 'id' | 'organisationId'>,
+  from: SignInFrom,
+  now: number,
+): Promise<{ row: Session; token: string }> {
+  const token = newSecret(sessionPrefix);
+  const row = tx.create(sessions, {
+    id: newId(),
+    organisationId: user.organisationId,
+    userId: user.id,
+    tokenHash: hashOf(token),
+    createdAt: new Date(now),
+    lastSeenAt: new Date(now),
+    expiresAt: new Date(now + (await ttlOf(tx, user.organisationId)) * 1_000),
+    clientIp: from.clientIp,
+    userAgent: from.userAgent?.replace(/\p{Cc}/gu, '').slice(0, 255) ?? null,
+  });
+  return { row, token };
+}
+
+/**
+ * The session of this token and whose it is; null when there is none or it is over: too old by what the organisation says now,
+ * idle for too long, ended, or its user removed. Notes that it was used.
+ */
+export async function findSession(
+  em: EntityManager,
+  token: string,
+  rules: SessionRules,
+  now: number,
+): Promise<{ row: Session; user: User } | null> {
+  if (!tokenPattern.test(token)) return null;
+  const row = await em.findOne(sessions, { tokenHash: hashOf(token) });
+  if (!row || isOver(row, rules, now)) return null;
+  if (row.createdAt.getTime() + (await ttlOf(em, row.organisationId)) * 1_000 <= now) return null;
+  const user = await em.findOne(users, { id: row.userId, organisationId: row.organisationId });
+  if (!user) return null;
+  if (now - row.lastSeenAt.getTime() >= seenEveryMs) {
+    await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
+  }
+  return { row, user };
+}
+
+/** Whether a session no longer lets anybody in, as far as its row says. */
+export function isOver(row: Session, rules: SessionRules, now: number): boolean {
+  return row.expiresAt.getTime() <= now || row.lastSeenAt.getTime() + rules.idleTtlSeconds * 1_000 <= now;
+}
+
+/** Ends all sessions of a user but one, and clears away those of theirs that are over anyway. */
+export async function endSessions(
+  tx: EntityManager,
+  user: Pick<User, 'id' | 'organisationId'>,
+  except: string | null,
+): Promise<void> {
+  await tx.nativeDelete(sessions, {
+    organisationId: user.organisationId,
+    userId: user.id,
+    ...(except === null ? {} : { id: { $ne: except } }),
+  });
+}
+
+async function ttlOf(em: EntityManager, organisationId: string): Promise<number> {
+  const organisation = await em.findOne(organisations, { id: organisationId });
+  return organisation?.authSettings?.session_settings?.max_session_ttl ?? maxTtlSeconds;
+}

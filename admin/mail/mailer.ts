@@ -1,0 +1,76 @@
+import { createTransport } from 'nodemailer';
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import { causeOf } from '../cause-of.ts';
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Sends mail in the background: no request waits for a mail server, and none fails because of one. */
+export interface Mailer {
+  /** Whether there is a mail server. */
+  readonly on: boolean;
+  /** Hands a mail over. One that cannot be delivered is logged; whoever asked for it has its link in the reply. */
+  send(mail: Mail): void;
+  /** Waits for mails under way, for a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Longest that a mail server may take for any one step, in milliseconds. */
+const stepMs = 10_000;
+const closeMs = 5_000;
+/** More than this under way is a mail server that does not answer. */
+const underWayMax = 200;
+
+/** The mailer of `SMTP_URL`; without it mails go nowhere, which is fine because links are in replies too. */
+export function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFrom'>, log: Log): Mailer {
+  if (settings.smtpUrl === null) return { on: false, send: () => {}, close: async () => {} };
+  const transport = createTransport(optionsOf(new URL(settings.smtpUrl)));
+  const underWay = new Set<Promise<void>>();
+  return {
+    on: true,
+    send(mail) {
+      if (underWay.size >= underWayMax) return log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting');
+      const sent = transport
+        .sendMail({ from: settings.smtpFrom, to: mail.to, subject: mail.subject, text: mail.text })
+        .then(
+          () => log.debug({ subject: mail.subject }, 'a mail was sent'),
+          (error: unknown) => log.error({ subject: mail.subject, cause: causeOf(error) }, 'a mail could not be sent'),
+        )
+        .finally(() => underWay.delete(sent));
+      underWay.add(sent);
+    },
+    async close() {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, closeMs);
+      });
+      await Promise.race([Promise.all(underWay), late]);
+      clearTimeout(timer);
+      transport.close();
+    },
+  };
+}
+
+/** A password is sent over TLS only, but for a mail server on this machine. */
+function optionsOf(url: URL) {
+  const secure = url.protocol === 'smtps:';
+  const user = decodeURIComponent(url.username);
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTLS: user !== '' && !local,
+    ...(user === '' ? {} : { auth: { user, pass: decodeURIComponent(url.password) } }),
+    connectionTimeout: stepMs,
+    greetingTimeout: stepMs,
+    socketTimeout: stepMs,
+    // Mails are made of our own texts: nothing in them may name a file or a URL to include.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
