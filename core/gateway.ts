@@ -4,6 +4,7 @@ import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
 import { toRecord } from '../plugins/record/index.ts';
 import { createWorkerPool } from '../workers/pool.ts';
+import { BodyMemory } from './contract/body-memory.ts';
 import { RequestContext } from './contract/context.ts';
 import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
 import { GatewayError } from './contract/errors.ts';
@@ -122,6 +123,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const plans = new PlanStore(chain, services, settings.documentCacheEntries);
   Object.assign(services, { plans });
 
+  const memory = new BodyMemory(settings.bodyMemoryBytesMax);
   const resolve = createResolver({
     providers,
     documents: snapshot.documents,
@@ -135,7 +137,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     plans,
     services,
     prefixes,
-    jsonBodyBytesMax: settings.jsonBodyBytesMax,
+    bodies: {
+      jsonBytesMax: settings.jsonBodyBytesMax,
+      formBytesMax: settings.formBytesMax,
+      streamedBytesMax: settings.streamedBodyBytesMax,
+    },
+    memory,
     match: matchEndpoint,
     errorReply,
     forwardToControlPlane: createForward({
@@ -154,6 +161,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
         prefixes,
         timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
         streamedBodyBytesMax: settings.streamedBodyBytesMax,
+        formBytesMax: settings.formBytesMax,
         now: clock.now,
         newId: services.newId,
       },
@@ -177,6 +185,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       ),
   });
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
+  metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('connections', 'Open client connections', () => server.connections);
   metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => spool.spool.backlog().bytes);
   metrics.counter('records_lost_total', 'Records the disk refused', () => spool.spool.counts.lost);

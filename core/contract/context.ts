@@ -1,10 +1,11 @@
+import type { BodyMemory } from './body-memory.ts';
 import type { GatewayError } from './errors.ts';
-import type { FormPart } from './form.ts';
+import type { FormPart, StreamedForm } from './form.ts';
 import type { HeaderList, InboundRequest } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
-import type { AttemptRecord, OutcomeKind } from './record.ts';
+import type { AttemptRecord, DecisionRecord, OutcomeKind, SessionRecord } from './record.ts';
 import type { Usage } from './usage.ts';
 
 /** A route family: what the path means before any provider is chosen. */
@@ -15,8 +16,8 @@ export interface Endpoint {
   readonly method?: string;
   /** Segments of the path by their name in the route's `{…}`, as sent. */
   readonly pathParams?: Readonly<Record<string, string>>;
-  /** Function name in records: an operation, `proxy`, or `listModels`. */
-  readonly name: OperationName | 'proxy' | 'listModels';
+  /** Function name in records: an operation, `proxy`, `realtime`, or `listModels`. */
+  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /** Scopes of which the key needs one. */
@@ -68,6 +69,8 @@ export interface AttemptResult extends AttemptRecord {
   readonly ok: boolean;
   readonly error: GatewayError | null;
   readonly retryAfterMs: number | null;
+  /** From the call to the first byte of its reply as it was sent on; of a reply read whole, to its end. */
+  readonly firstByteMs: number;
 }
 
 export interface Outcome {
@@ -108,7 +111,10 @@ export class RequestContext {
   params: JsonObject | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
   form: readonly FormPart[] | null = null;
-  /** Bytes of bodies held for this request: what counts against the process's bound. */
+  /** A form that is too large to be kept: what is known of it, and its bytes on their way. */
+  streamedForm: StreamedForm | null = null;
+  /** The bound that bodies held for this request count against, and how many bytes they are; null where nothing is counted. */
+  memory: BodyMemory | null = null;
   heldBytes = 0;
   model: string | null = null;
   stream = false;
@@ -117,11 +123,15 @@ export class RequestContext {
   provider: string | null = null;
   providerSlug: string | null = null;
   retryAttemptCount = 0;
+  /** Why targets were passed over, and retries left out; null while there was no such thing. */
+  decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
   usage: Usage | null = null;
   firstByteAtMs: number | null = null;
   /** Events of a shaped stream that came from the provider. */
   streamEvents = 0;
+  /** What there is to say of a WebSocket session, once it is over. */
+  session: SessionRecord | null = null;
   requestBytes = 0;
   replyBytes = 0;
   /** Headers plugins add to the reply. */
@@ -155,6 +165,15 @@ export class RequestContext {
     this.plan = init.plan;
     this.traceId = init.traceId;
   }
+
+  /** Notes for the record what was decided about a target. */
+  decide(targetPath: string, decision: DecisionRecord['decision']): void {
+    this.decisions ??= [];
+    if (this.decisions.length < decisionsMax) this.decisions.push({ targetPath, decision });
+  }
 }
+
+/** A config of many targets must not make a record without end. */
+const decisionsMax = 100;
 
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});

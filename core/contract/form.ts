@@ -1,3 +1,5 @@
+import type { RequestBody } from './http.ts';
+
 /** One part of a `multipart/form-data` body (RFC 7578). */
 export interface FormPart {
   readonly name: string;
@@ -17,4 +19,10 @@ export function partText(part: FormPart): string {
 /** The files of a form under this field name, with or without the `[]` that some clients add for lists. */
 export function filesOf(parts: readonly FormPart[], name: string): FormPart[] {
   return parts.filter((part) => part.filename !== null && (part.name === name || part.name === `${name}[]`));
+}
+
+/** A form that goes through as it arrives. Its text fields are known as far as they stand in its first bytes. */
+export interface StreamedForm {
+  /** The body with this value in its `model` field; as it came where that is what it says. May be asked for once. */
+  body(model: string | null): RequestBody;
 }

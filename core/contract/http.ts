@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { FrameSocket } from './web-socket.ts';
 
 /**
  * The transport-free shapes between the HTTP edge and the pipeline. Only `core/http` knows what stands behind them,
@@ -21,6 +22,8 @@ export interface InboundRequest {
   header(name: string): string | undefined;
   /** Peer address as text (`127.0.0.1`, `::1`). */
   readonly remoteAddress: string;
+  /** The subprotocols offered, in the client's order, where the request asks for a WebSocket (RFC 6455 §4.1); else null or absent. */
+  readonly webSocketProtocols?: readonly string[] | null;
   readonly body: RequestBody;
 }
 
@@ -30,9 +33,10 @@ export interface RequestBody {
   readonly length: number;
   /**
    * The whole body. Rejects with GatewayError `body_too_large` (413) as soon as the limit is known to be passed, and
-   * with `client_closed` when the client leaves. Call once, instead of `pipe`.
+   * with `client_closed` when the client leaves. Call once, instead of `pipe`. `onGrow` is told of memory before it is taken, in
+   * bytes; what it throws refuses the body.
    */
-  bytes(maxBytes: number): Promise<Uint8Array>;
+  bytes(maxBytes: number, onGrow?: (bytes: number) => void): Promise<Uint8Array>;
   /** Streams the body to `to` as it arrives, without copying more than the chunk in hand. Call once, instead of `bytes`. */
   pipe(to: BodyConsumer, maxBytes: number): BodyControl;
 }
@@ -73,6 +77,11 @@ export interface ReplySink {
   end(): void;
   /** Closes the connection without completing the reply: a cut reply must look cut. */
   destroy(): void;
+  /**
+   * Answers 101 to a request that asked for a WebSocket; `protocol` is one of those offered, or null. Headers that do not fit are
+   * left out from the end. Null when the client has left, or did not ask.
+   */
+  acceptWebSocket?(headers: HeaderList, protocol: string | null): FrameSocket | null;
 }
 
 /** Finds a header in a flat list; the name is lower-case. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/http.ts';
 
 /** Bytes kept for a reader that has not asked yet, or has paused, before the socket is told to wait. */
@@ -38,13 +38,17 @@ export class UwsRequestBody implements RequestBody {
     this.source = source;
   }
 
-  bytes(maxBytes: number): Promise<Uint8Array> {
+  bytes(maxBytes: number, onGrow?: (bytes: number) => void): Promise<Uint8Array> {
     if (this.failure !== null) return Promise.reject(this.failure);
     if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(tooLarge(maxBytes)));
-    if (this.complete && this.held.length <= 1) return Promise.resolve(this.takeHeld()[0] ?? noBytes);
+    if (this.complete && this.held.length <= 1) return this.onlyChunk(onGrow);
     return new Promise((resolve, reject) => {
-      const collector = new Collector(this.length, maxBytes, resolve, reject);
-      for (const chunk of this.takeHeld()) collector.add(chunk, false);
+      const collector = new Collector(this.length, maxBytes, resolve, reject, onGrow);
+      try {
+        for (const chunk of this.takeHeld()) collector.add(chunk, false);
+      } catch (refusal) {
+        return reject(this.fail(toGatewayError(refusal)));
+      }
       if (this.complete) return collector.end();
       this.collector = collector;
       this.unpause();
@@ -107,12 +111,28 @@ export class UwsRequestBody implements RequestBody {
     this.unpause();
   }
 
+  /** The usual small body: it is all here, in one chunk or none. */
+  private onlyChunk(onGrow: ((bytes: number) => void) | undefined): Promise<Uint8Array> {
+    const chunk = this.takeHeld()[0] ?? noBytes;
+    try {
+      onGrow?.(chunk.length);
+    } catch (refusal) {
+      return Promise.reject(this.fail(toGatewayError(refusal)));
+    }
+    return Promise.resolve(chunk);
+  }
+
   private collect(collector: Collector, chunk: ArrayBuffer, last: boolean): void {
     if (this.receivedBytes > collector.bytesMax) {
       this.fail(tooLarge(collector.bytesMax));
       return;
     }
-    collector.add(new Uint8Array(chunk), true);
+    try {
+      collector.add(new Uint8Array(chunk), true);
+    } catch (refusal) {
+      this.fail(toGatewayError(refusal));
+      return;
+    }
     if (last) {
       this.collector = null;
       collector.end();
@@ -178,20 +198,29 @@ class Collector {
   readonly reject: (error: Error) => void;
   private readonly length: number;
   private readonly resolve: (bytes: Uint8Array) => void;
+  private readonly onGrow: ((bytes: number) => void) | undefined;
   private buffer: Uint8Array = noBytes;
   private used = 0;
 
-  constructor(length: number, bytesMax: number, resolve: (bytes: Uint8Array) => void, reject: (error: Error) => void) {
+  constructor(
+    length: number,
+    bytesMax: number,
+    resolve: (bytes: Uint8Array) => void,
+    reject: (error: Error) => void,
+    onGrow: ((bytes: number) => void) | undefined,
+  ) {
     this.length = length;
     this.bytesMax = bytesMax;
     this.resolve = resolve;
     this.reject = reject;
+    this.onGrow = onGrow;
   }
 
-  /** `borrowed`: the bytes are valid in this call only. */
+  /** `borrowed`: the bytes are valid in this call only. Throws what `onGrow` throws. */
   add(chunk: Uint8Array, borrowed: boolean): void {
     if (chunk.length === 0) return;
     if (this.used === 0 && chunk.length === this.length && !borrowed) {
+      this.onGrow?.(chunk.length);
       this.buffer = chunk;
       this.used = chunk.length;
       return;
@@ -210,7 +239,9 @@ class Collector {
     const limit = this.length > 0 ? this.length : this.bytesMax;
     const first = this.length > 0 ? firstBufferBytes : need;
     const wanted = this.buffer.length === 0 ? first : this.buffer.length * 2;
-    const grown = Buffer.allocUnsafe(Math.max(need, Math.min(wanted, limit)));
+    const size = Math.max(need, Math.min(wanted, limit));
+    this.onGrow?.(size - this.buffer.length);
+    const grown = Buffer.allocUnsafe(size);
     grown.set(this.buffer.subarray(0, this.used));
     this.buffer = grown;
   }

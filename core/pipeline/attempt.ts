@@ -5,7 +5,9 @@ import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
 import type { Operation, OperationCall } from '../contract/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
+import type { Usage } from '../contract/usage.ts';
 import { EventStream } from './event-stream.ts';
+import { holdBytes } from './hold-bytes.ts';
 import type { Outgoing } from './outgoing.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
@@ -33,6 +35,8 @@ export interface StreamedAnswer {
   readonly error: GatewayError | null;
   /** True when the client has read of the error already, in an event of the provider. */
   readonly told: boolean;
+  /** True when the reply is bytes, not events: an error can only be told by cutting it. */
+  readonly raw: boolean;
 }
 
 export interface PlainAnswer {
@@ -123,16 +127,17 @@ class Attempt implements UpstreamHandler {
     const ok = status >= 200 && status < 300;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
-      if (!ok || !operationCall.stream || !isStream(headers, operation)) return;
+      if (!ok) return;
+      if (!operationCall.stream || !isStream(headers, operation)) {
+        if (operation.passesBytes && !isJson(headers)) this.#openBytes(headers);
+        return;
+      }
       const translator = operation.translateStream?.(operationCall) ?? null;
       this.#translated = translator !== null;
       this.#reader = operation.streamReader();
       this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
       this.#open(passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null), undefined);
-    } else if (ok || this.#options.isFinal(status)) {
-      const length = findHeader(headers, 'content-length');
-      this.#open(passedHeaders(headers, null), length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined);
-    }
+    } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
   }
 
   onData(chunk: Uint8Array): boolean {
@@ -157,7 +162,8 @@ class Attempt implements UpstreamHandler {
 
   onError(error: GatewayError): void {
     this.#readUsage();
-    if (this.#sink.started) this.#settle({ kind: 'streamed', status: this.#status, error, told: false });
+    if (this.#sink.started)
+      this.#settle({ kind: 'streamed', status: this.#status, error, told: false, raw: this.#events === null });
     else this.#settle({ kind: 'error', error });
   }
 
@@ -174,6 +180,12 @@ class Attempt implements UpstreamHandler {
       return;
     }
     if (this.#stream.replacement) this.#replace(this.#stream.replacement);
+  }
+
+  /** The provider's bytes as they come, framed as it framed them. */
+  #openBytes(headers: HeaderList): void {
+    const length = findHeader(headers, 'content-length');
+    this.#open(passedHeaders(headers, null), length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined);
   }
 
   /** An `onResponse` hook that took its time has spoken. */
@@ -201,6 +213,12 @@ class Attempt implements UpstreamHandler {
       );
       return true;
     }
+    try {
+      holdBytes(this.#ctx, chunk.length);
+    } catch (thrown) {
+      this.#fail(toGatewayError(thrown));
+      return true;
+    }
     this.#chunks.push(chunk);
     return true;
   }
@@ -224,9 +242,9 @@ class Attempt implements UpstreamHandler {
         // What a translator would add to round the reply off would make a cut stream look whole.
         owed = '';
       }
-      this.#ctx.usage = this.#reader.usage();
+      this.#ctx.usage = this.#reader.usage() ?? this.#usageOfCall();
       this.#ctx.streamEvents = this.#events.count;
-    }
+    } else this.#ctx.usage = this.#usageOfCall();
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
       if (owed !== '') stream.write(Buffer.from(owed));
@@ -234,7 +252,7 @@ class Attempt implements UpstreamHandler {
     } catch (thrown) {
       return this.#fail(toGatewayError(thrown));
     }
-    this.#settle({ kind: 'streamed', status: this.#status, error, told });
+    this.#settle({ kind: 'streamed', status: this.#status, error, told, raw: this.#events === null });
   }
 
   #endPlain(): void {
@@ -248,6 +266,13 @@ class Attempt implements UpstreamHandler {
     }
     if (!ok) return this.#endFault(body);
     if (operationCall.stream && isStream(this.#headers, operation)) return this.#endBufferedStream(body);
+    if (!isJson(this.#headers)) {
+      if (operation.fromBytes) return this.#endBytes(body, operation.fromBytes, operationCall);
+      if (operation.passesBytes) {
+        this.#ctx.usage = this.#usageOfCall();
+        return this.#plain(passedHeaders(this.#headers, null), body, null);
+      }
+    }
     const reply = parseJson(body);
     if (!reply) {
       const error = new GatewayError('upstream_invalid', {
@@ -256,18 +281,39 @@ class Attempt implements UpstreamHandler {
       return this.#settle({ kind: 'error', error });
     }
     try {
-      this.#ctx.usage = operation.usage(reply);
+      this.#ctx.usage = operation.usage(reply, operationCall) ?? this.#usageOfCall();
+      const bytes = operation.toBytes?.(reply, operationCall) ?? null;
+      if (bytes) return this.#plain(passedHeaders(this.#headers, bytes.contentType), bytes.body, null);
       const shaped = operation.fromProvider ? operation.fromProvider(reply, operationCall) : reply;
       const same = shaped === reply;
       const headers = passedHeaders(this.#headers, same ? null : 'application/json');
       this.#plain(headers, same ? body : Buffer.from(JSON.stringify(shaped)), null);
     } catch (thrown) {
-      const error = new GatewayError('upstream_invalid', {
-        cause: thrown,
-        detail: thrown instanceof Error ? thrown.message : String(thrown),
-      });
-      this.#settle({ kind: 'error', error });
+      this.#unusable(thrown);
     }
+  }
+
+  /** A reply that is not JSON, as the JSON of the route. */
+  #endBytes(body: Uint8Array, fromBytes: NonNullable<Operation['fromBytes']>, call: OperationCall): void {
+    try {
+      const reply = fromBytes({ contentType: findHeader(this.#headers, 'content-type') ?? '', body }, call);
+      this.#ctx.usage = this.#outgoing.operation?.usage(reply, call) ?? this.#usageOfCall();
+      this.#plain(passedHeaders(this.#headers, 'application/json'), Buffer.from(JSON.stringify(reply)), null);
+    } catch (thrown) {
+      this.#unusable(thrown);
+    }
+  }
+
+  /** The adapter could make nothing of the reply. */
+  #unusable(thrown: unknown): void {
+    const detail = thrown instanceof Error ? thrown.message : String(thrown);
+    this.#settle({ kind: 'error', error: new GatewayError('upstream_invalid', { cause: thrown, detail }) });
+  }
+
+  /** What the request itself says is billed, where the reply said nothing. */
+  #usageOfCall(): Usage | null {
+    const { operation, operationCall } = this.#outgoing;
+    return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
   }
 
   /** A stream that a plugin wanted to read whole: translated at once instead of chunk by chunk. */
@@ -329,6 +375,12 @@ class Attempt implements UpstreamHandler {
     this.settled = true;
     this.#resolve(answer);
   }
+}
+
+/** A reply without a type is taken for JSON: that is what shaped routes are asked for. */
+function isJson(headers: HeaderList): boolean {
+  const type = findHeader(headers, 'content-type');
+  return type === undefined || /^application\/([\w.+-]+\+)?json\b/i.test(type);
 }
 
 function isStream(headers: HeaderList, operation: Operation): boolean {

@@ -3,6 +3,25 @@ import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Services } from '../contract/plugin.ts';
 import { emptyUsage, type Usage } from '../contract/usage.ts';
 
+/** The operations whose replies are made of tokens. */
+const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
+
+/** True when a reply without counts has tokens to be counted. */
+export function isEstimated(ctx: RequestContext): boolean {
+  return ctx.params !== null && estimated.has(ctx.endpoint?.operation ?? '');
+}
+
+/** Adds the seconds of audio that `x-svc-audio-file-duration` states, where the provider did not count them itself. */
+export function addStatedDuration(ctx: RequestContext, stated: string): void {
+  const seconds = Number(stated);
+  if (!(seconds > 0 && seconds <= audioSecondsMax) || ctx.usage?.units.audio_seconds !== undefined) return;
+  const usage = ctx.usage ?? emptyUsage();
+  ctx.usage = { ...usage, units: { ...usage.units, audio_seconds: seconds } };
+}
+
+/** A week: longer than any file that providers take. */
+const audioSecondsMax = 604_800;
+
 /** How long the end of a reply may wait for its count. */
 const timeoutMs = 2000;
 const depthMax = 32;

@@ -1,12 +1,13 @@
 import { holdsApiKey } from '../contract/api-key.ts';
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
-import type { HeaderList, RequestBody } from '../contract/http.ts';
+import type { HeaderList } from '../contract/http.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Operation, OperationCall } from '../contract/provider.ts';
 import type { UpstreamCall } from '../contract/upstream.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
+import { encode, otherContent, takenOnce } from './outgoing-body.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { shapeParams } from './shape-params.ts';
 
@@ -14,6 +15,8 @@ export interface OutgoingOptions {
   readonly prefixes: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
+  /** Above this a form is not kept, so it cannot be changed or turned into what another provider takes. */
+  readonly formBytesMax: number;
   readonly now: () => number;
   readonly newId: () => string;
 }
@@ -72,6 +75,9 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     model: typeof params.model === 'string' ? params.model : '',
     stream: ctx.stream,
     params,
+    form: ctx.form,
+    pathParams: ctx.endpoint?.pathParams,
+    query: ctx.query,
     settings: resolved.settings,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
     dropped: [],
@@ -81,15 +87,9 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     newId: (prefix) => prefix + options.newId(),
   };
   ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
-  const body = operation.toProvider ? operation.toProvider(params, operationCall) : params;
-  // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
-  const bytes = body === given && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
-  const headers: HeaderList = [
-    'content-type',
-    'application/json',
-    'accept',
-    ctx.stream ? 'text/event-stream' : 'application/json',
-  ];
+  const { contentType, body } = contentOf(ctx, operation, params, operationCall, options);
+  const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
+  headers.push('accept', acceptOf(ctx, operation));
   for (const header of resolved.headers) headers.push(header);
   for (const forwarded of resolved.adapter.forwards ?? []) forward(ctx, forwarded, headers);
   addForwarded(ctx, target, headers, options);
@@ -98,14 +98,41 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
       tenant: tenantOf(ctx),
       origin: resolved.origin,
       path: resolved.basePath + operation.path(operationCall),
-      method: 'POST',
+      method: operation.method ?? ctx.endpoint?.method ?? 'POST',
       headers,
-      body: bytes,
-      timeouts: timeoutsOf(ctx, target, options),
+      body,
+      timeouts: timeoutsOf(ctx, target, options, operation),
+      bodyBytesMax: options.streamedBodyBytesMax,
     },
     operation,
     operationCall,
   };
+}
+
+/** The request's body for this target, and its type. */
+function contentOf(
+  ctx: RequestContext,
+  operation: Operation,
+  params: JsonObject,
+  call: OperationCall,
+  options: OutgoingOptions,
+): { readonly contentType: string | null; readonly body: UpstreamCall['body'] } {
+  if (operation.toContent || (ctx.endpoint?.body ?? 'json') !== 'json') {
+    const content = ctx.streamedForm ? null : (operation.toContent?.(params, call) ?? null);
+    const other = otherContent(ctx, operation, params, content, options);
+    if (other) return other;
+  }
+  const body = operation.toProvider ? operation.toProvider(params, call) : params;
+  // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
+  const bytes = body === ctx.params && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
+  return { contentType: jsonType, body: bytes };
+}
+
+const jsonType = 'application/json';
+
+function acceptOf(ctx: RequestContext, operation: Operation): string {
+  if (ctx.stream) return 'text/event-stream';
+  return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
 }
 
 /** The call of a pass-through route: everything the client sent, less what is ours, plus the provider's credential. */
@@ -135,28 +162,12 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
       path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
       method: ctx.request.method,
       headers,
-      body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx)),
-      timeouts: timeoutsOf(ctx, target, options),
+      body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body)),
+      timeouts: timeoutsOf(ctx, target, options, null),
       bodyBytesMax: options.streamedBodyBytesMax,
     },
     operation: null,
     operationCall: null,
-  };
-}
-
-/** The client's body as it arrives; remembers when somebody has begun to read it. */
-function takenOnce(ctx: RequestContext): RequestBody {
-  const { body } = ctx.request;
-  return {
-    length: body.length,
-    bytes(maxBytes) {
-      ctx.bodyTaken = true;
-      return body.bytes(maxBytes);
-    },
-    pipe(to, maxBytes) {
-      ctx.bodyTaken = true;
-      return body.pipe(to, maxBytes);
-    },
   };
 }
 
@@ -189,26 +200,22 @@ function hasHeader(headers: HeaderList, name: string, end: number): boolean {
   return false;
 }
 
-function timeoutsOf(ctx: RequestContext, target: Target, options: OutgoingOptions): UpstreamCall['timeouts'] {
+function timeoutsOf(
+  ctx: RequestContext,
+  target: Target,
+  options: OutgoingOptions,
+  operation: Operation | null,
+): UpstreamCall['timeouts'] {
   const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
   return {
     connectMs: Math.min(options.timeouts.connectMs, requestMs),
     firstByteMs: requestMs,
     idleMs: options.timeouts.idleMs,
     // A streamed reply may go on for as long as it keeps coming; its clock stops at the first byte.
-    totalMs: ctx.stream || ctx.endpoint?.operation === null ? 0 : requestMs,
+    totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
   };
 }
 
 function tenantOf(ctx: RequestContext): string {
   return ctx.identity?.organisationId ?? '';
-}
-
-function encode(body: JsonObject): Uint8Array {
-  try {
-    return Buffer.from(JSON.stringify(body));
-  } catch (thrown) {
-    // Only nesting beyond the stack does this: the value came from JSON.
-    throw new GatewayError('bad_request', { message: 'The body is nested too deeply', cause: thrown });
-  }
 }

@@ -2,29 +2,59 @@ import { type ParseError, parse as parseLenient, printParseErrorCode } from 'jso
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isObject } from '../contract/json.ts';
+import { holdBytes } from './hold-bytes.ts';
 import { checkJsonLimits } from './json-limits.ts';
+import { readForm } from './read-form.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+/** Bytes up to which bodies are read whole, by kind; above `formBytesMax` a form streams through. */
+export interface BodyLimits {
+  readonly jsonBytesMax: number;
+  readonly formBytesMax: number;
+  readonly streamedBytesMax: number;
+}
+
 /**
- * Reads and parses the body of a shaped route into `ctx.body`, `ctx.params`, `ctx.model` and `ctx.stream`. Throws
- * `bad_request` for another content type or JSON beyond its limits, `invalid_json` with the position of the fault, `body_too_large`.
+ * Reads the body of a shaped route as its endpoint says: into `ctx.body`, `ctx.params`, `ctx.form`, `ctx.model` and `ctx.stream`.
+ * Throws `bad_request` for another content type, JSON beyond its limits or a form that cannot be read, `invalid_json` with the
+ * position of the fault, `body_too_large`, `overloaded`.
  */
-export async function readParams(ctx: RequestContext, bytesMax: number): Promise<void> {
-  const type = ctx.request.header('content-type');
-  if (type !== undefined && type !== 'application/json' && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) {
-    throw new GatewayError('bad_request', {
-      message: `content-type must be application/json on this route, not ${type.slice(0, 100)}`,
-      param: 'content-type',
-    });
+export async function readParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
+  const kind = ctx.endpoint?.body ?? 'json';
+  if (kind === 'none' || kind === 'stream') {
+    ctx.params = {};
+    return;
   }
-  ctx.body = await ctx.request.body.bytes(bytesMax);
-  ctx.requestBytes = ctx.body.length;
+  const type = ctx.request.header('content-type');
+  if (kind !== 'json' && type !== undefined && /^multipart\/form-data\b/i.test(type)) return readForm(ctx, type, limits);
+  const isJson = type === undefined || type === 'application/json' || /^application\/([\w.+-]+\+)?json\b/i.test(type);
+  if (!isJson || kind === 'form') throw wrongType(type, kind);
+  ctx.body = await readBytes(ctx, limits.jsonBytesMax);
   const params = parseBody(ctx.body);
   checkJsonLimits(params, ctx.body.length);
   ctx.params = params;
   ctx.model = typeof params.model === 'string' ? params.model : null;
-  ctx.stream = params.stream === true;
+  ctx.stream = params.stream === true || params.stream_format === 'sse';
+}
+
+/** The whole body, counted against what the process may hold. */
+export async function readBytes(ctx: RequestContext, bytesMax: number): Promise<Uint8Array> {
+  const body = await ctx.request.body.bytes(bytesMax, (bytes) => holdBytes(ctx, bytes));
+  ctx.requestBytes = body.length;
+  return body;
+}
+
+function wrongType(type: string | undefined, kind: 'json' | 'form' | 'json-or-form'): GatewayError {
+  const expected = {
+    json: 'application/json',
+    form: 'multipart/form-data',
+    'json-or-form': 'application/json or multipart/form-data',
+  };
+  return new GatewayError('bad_request', {
+    message: `content-type must be ${expected[kind]} on this route, not ${type?.slice(0, 100) ?? 'absent'}`,
+    param: 'content-type',
+  });
 }
 
 function parseBody(body: Uint8Array): Record<string, unknown> {

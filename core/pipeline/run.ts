@@ -1,3 +1,4 @@
+import type { BodyMemory } from '../contract/body-memory.ts';
 import { type Endpoint, type Outcome, RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
@@ -7,10 +8,11 @@ import type { Answer, StreamedAnswer } from './attempt.ts';
 import type { Chain } from './compile-plan.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
-import { estimateUsage } from './estimate-usage.ts';
+import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
+import { releaseBytes } from './hold-bytes.ts';
 import type { PlanStore } from './plan-store.ts';
-import { readParams } from './read-body.ts';
+import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
 import { streamError } from './stream-error.ts';
 import { traceIdOf } from './trace-id.ts';
@@ -24,7 +26,9 @@ export interface PipelineOptions {
   readonly services: Services;
   readonly dispatcher: Dispatcher;
   readonly prefixes: readonly string[];
-  readonly jsonBodyBytesMax: number;
+  readonly bodies: BodyLimits;
+  /** The bound on bodies this process holds; absent = none. */
+  readonly memory?: BodyMemory;
   match(method: string, path: string): Match;
   /** Status, headers and body of an error in the format of the route. */
   errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain'): Reply;
@@ -54,6 +58,7 @@ export function createHandler(options: PipelineOptions): Handle {
       traceId: traceIdOf(values, request, id),
     });
     ctx.startedAtMs = options.services.clock.elapsed();
+    ctx.memory = options.memory ?? null;
     sink.onAbort(() => {
       ctx.aborted = true;
       ctx.abortUpstream?.();
@@ -78,12 +83,11 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
   for (let i = 0; ; i++) {
-    if (i === beforeBody && ctx.endpoint?.operation) await readParams(ctx, options.jsonBodyBytesMax);
+    if (i === beforeBody && ctx.endpoint?.operation) await readParams(ctx, options.bodies);
     if (i === beforePlan) {
       options.plans.enter(ctx);
-      if (!ctx.endpoint?.operation && mustBuffer(ctx, options.jsonBodyBytesMax)) {
-        ctx.body = await ctx.request.body.bytes(options.jsonBodyBytesMax);
-        ctx.requestBytes = ctx.body.length;
+      if (!ctx.endpoint?.operation && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
+        ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);
       }
     }
     // The plan may have been replaced by the hook before: the list is read anew each time.
@@ -98,11 +102,14 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
   }
 }
 
-/** A pass-through body is kept when a plugin reads it, or when it may have to be sent a second time. */
+/** Pass-through bodies up to this size are cheaper kept than streamed, and can be sent a second time. */
+const smallBodyBytes = 64 * 1024;
+
+/** A pass-through body is kept when it is small, when a plugin reads it, or when it may have to be sent a second time. */
 function mustBuffer(ctx: RequestContext, bytesMax: number): boolean {
   const length = ctx.request.body.length;
   if (length === 0) return false;
-  if (ctx.plan.readsBody) return true;
+  if (ctx.plan.readsBody || (length > 0 && length <= smallBodyBytes)) return true;
   const again = ctx.plan.targets.length > 1 || (ctx.plan.targets[0]?.retry?.attempts ?? 0) > 0;
   return again && length > 0 && length <= bytesMax;
 }
@@ -132,8 +139,7 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
         if (passed === null) break;
         body = passed;
       }
-      if (answer.error === null && mustEstimate(ctx))
-        ctx.usage = await estimateUsage(ctx, options.services, ctx.stream ? null : answer.body);
+      if (answer.error === null) await completeUsage(options, ctx, ctx.stream ? null : answer.body);
       if (ctx.aborted) return;
       addGatewayHeaders(ctx, answer.headers, answer.call);
       complete(
@@ -148,20 +154,22 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
   }
 }
 
-/** True when the provider did not count the tokens of a reply that was made of tokens. */
-function mustEstimate(ctx: RequestContext): boolean {
-  return ctx.usage === null && ctx.params !== null && ctx.endpoint?.operation !== 'messagesCountTokens';
+/** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
+async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
+  if (ctx.usage === null && isEstimated(ctx)) ctx.usage = await estimateUsage(ctx, options.services, reply);
+  const stated = ctx.gatewayHeaders.get('audio-file-duration');
+  if (stated !== undefined) addStatedDuration(ctx, stated);
 }
 
 async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
   if (!answer.error) {
-    if (mustEstimate(ctx)) ctx.usage = await estimateUsage(ctx, options.services, null);
+    await completeUsage(options, ctx, null);
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }
   const format = ctx.endpoint?.format ?? 'plain';
   end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
-  if (format === 'plain') return sink.destroy();
+  if (format === 'plain' || answer.raw) return sink.destroy();
   if (!answer.told) sink.write(Buffer.from(streamError(answer.error, format)));
   options.services.journal.whenSafe(() => sink.end());
 }
@@ -245,6 +253,7 @@ function complete(
 }
 
 function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
+  releaseBytes(ctx);
   endRequest(ctx, outcome, options.plans, options.services.log);
 }
 

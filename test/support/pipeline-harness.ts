@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { digestSecret, newApiKey } from '../../core/contract/api-key.ts';
+import { BodyMemory } from '../../core/contract/body-memory.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/documents.ts';
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
@@ -50,6 +51,8 @@ export function createHarness(
     random?: () => number;
     key?: Partial<ApiKeyDocument>;
     machineIdentity?: boolean;
+    formBytesMax?: number;
+    memory?: BodyMemory;
   } = {},
 ): Harness {
   const documents = new Map<string, unknown>();
@@ -89,6 +92,7 @@ export function createHarness(
   }
 
   let slots = 0;
+  const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
   const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
   const services: Services = {
     documents: { get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never },
@@ -148,7 +152,8 @@ export function createHarness(
     plans,
     services,
     prefixes: ['x-svc-', 'x-other-'],
-    jsonBodyBytesMax: 1024 * 1024,
+    bodies: { jsonBytesMax: 1024 * 1024, formBytesMax: options.formBytesMax ?? 1024 * 1024, streamedBytesMax: 8 * 1024 * 1024 },
+    memory,
     match: matchEndpoint,
     errorReply: (error: GatewayError): Reply => ({
       status: error.status,
@@ -175,6 +180,7 @@ export function createHarness(
         prefixes: ['x-svc-', 'x-other-'],
         timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
         streamedBodyBytesMax: 1024 * 1024,
+        formBytesMax: options.formBytesMax ?? 1024 * 1024,
         now: services.clock.now,
         newId: randomUUID,
       },
