@@ -16,8 +16,9 @@ import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
 import { messagesOverChat } from './shared/messages-over-chat.ts';
-import type { ChatExtra } from './shared/messages-over-chat-request.ts';
+import type { ChatExtras } from './shared/messages-over-chat-request.ts';
 import { withClientCredentials } from './shared/oauth-client-credentials.ts';
+import { responsesOverChat } from './shared/responses-over-chat/responses-over-chat.ts';
 import { togetherAi } from './together-ai/index.ts';
 import { vertexAi } from './vertex-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
@@ -50,11 +51,18 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   adapters.map((adapter) => [adapter.id, withClientCredentials(withAdapters(adapter))]),
 );
 
-type ListedAdapter = ProviderAdapter & { readonly chatExtras?: readonly ChatExtra[] };
+type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras };
 
-/** The provider with the formats it lacks answered through those it has: Messages calls over its chat completions. */
+/** The provider with the formats it lacks answered through those it has: Messages and Responses calls over its chat completions. */
 export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
-  const { chatComplete, messages } = adapter.operations;
-  if (!chatComplete || messages) return adapter;
-  return { ...adapter, operations: { ...adapter.operations, messages: messagesOverChat(chatComplete, adapter.chatExtras) } };
+  const { chatComplete, messages, createModelResponse } = adapter.operations;
+  if (!chatComplete) return adapter;
+  return {
+    ...adapter,
+    operations: {
+      ...adapter.operations,
+      messages: messages ?? messagesOverChat(chatComplete, adapter.chatExtras),
+      createModelResponse: createModelResponse ?? responsesOverChat(chatComplete, adapter.chatExtras),
+    },
+  };
 }

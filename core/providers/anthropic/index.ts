@@ -1,13 +1,15 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
 import { anthropicCompletions } from '../shared/anthropic/completions.ts';
 import { anthropicFault } from '../shared/anthropic/errors.ts';
 import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
 import { settings } from './settings.ts';
 
 /** Anthropic's Messages API, and OpenAI-format chat and text completions answered from it. See README.md. */
-export const anthropic: ProviderAdapter = {
+export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   id: 'anthropic',
   settings,
   baseUrl: () => 'https://api.anthropic.com/v1',
@@ -22,5 +24,6 @@ export const anthropic: ProviderAdapter = {
     messages: anthropicMessages('anthropic'),
     messagesCountTokens: anthropicCountTokens,
   },
+  chatExtras: anthropicChatExtras,
   error: (status, body, headers) => anthropicFault('anthropic', status, body, headers),
 };

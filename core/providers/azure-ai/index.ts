@@ -1,13 +1,14 @@
 import { findHeader, type HeaderList } from '../../contract/http.ts';
 import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
+import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath } from './address.ts';
-import { chatComplete, complete, embed, messages } from './operations.ts';
+import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
 import { settings } from './settings.ts';
 
 /** Models of Microsoft Foundry, whoever made them. See README.md. */
-export const azureAi: ProviderAdapter = {
+export const azureAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   id: 'azure-ai',
   settings,
   baseUrl,
@@ -24,6 +25,7 @@ export const azureAi: ProviderAdapter = {
   forwards: ['anthropic-beta', 'anthropic-version'],
   proxyPath,
   operations: { chatComplete, complete, embed, messages },
+  chatExtras,
   error: providerFault('azure-ai'),
 };
 

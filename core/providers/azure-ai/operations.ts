@@ -1,12 +1,14 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
 import { anthropicMessages } from '../shared/anthropic/messages.ts';
 import { chatCompletions } from '../shared/chat-completions.ts';
 import { claudeOrChat } from '../shared/claude-or-chat.ts';
 import { completions } from '../shared/completions.ts';
 import { embeddings } from '../shared/embeddings.ts';
 import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { chatPath, claudePath } from './address.ts';
 
 const id = 'azure-ai';
@@ -26,6 +28,9 @@ export const messages = claudeOrChat(
   forDeployment({ ...anthropicMessages(id), path: claudeMessages }),
   messagesOverChat(otherChat),
 );
+
+/** What chat calls take beyond OpenAI's fields, by who made the model. */
+export const chatExtras = (call: OperationCall): readonly ChatExtra[] => (isClaude(call) ? anthropicChatExtras : []);
 
 export const complete = forDeployment(completions(id, quirks, pathOf('/completions')));
 

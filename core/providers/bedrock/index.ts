@@ -1,7 +1,9 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, signCall } from './auth.ts';
 import { chatComplete } from './chat-completions.ts';
+import { converseExtras } from './chat-extras.ts';
 import { complete } from './completions.ts';
 import { messagesCountTokens } from './count-tokens.ts';
 import { embed } from './embeddings.ts';
@@ -10,7 +12,7 @@ import { messages } from './messages.ts';
 import { settings } from './settings.ts';
 
 /** Amazon Bedrock. See README.md. */
-export const bedrock: ProviderAdapter = {
+export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   id: 'bedrock',
   settings,
   baseUrl: (given) => awsOrigin('bedrock-runtime', regionOf(given)),
@@ -19,5 +21,6 @@ export const bedrock: ProviderAdapter = {
   movedBy: ['aws_region'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
   operations: { chatComplete, complete, embed, messages, messagesCountTokens },
+  chatExtras: converseExtras,
   error: faultOf,
 };

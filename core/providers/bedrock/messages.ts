@@ -2,12 +2,13 @@ import type { Operation } from '../../contract/provider.ts';
 import { claudeOrChat } from '../shared/claude-or-chat.ts';
 import { messagesOverChat } from '../shared/messages-over-chat.ts';
 import { chatComplete } from './chat-completions.ts';
+import { converseExtras } from './chat-extras.ts';
 import { claudeMessages } from './claude-messages.ts';
 import { isClaude } from './claude-models.ts';
 import { eventStream } from './event-stream.ts';
 
 /** Messages calls to models of other makers, over the Converse API. */
-export const messagesOverConverse = messagesOverChat(chatComplete, ['cache_control', 'top_k']);
+export const messagesOverConverse = messagesOverChat(chatComplete, converseExtras);
 
 /** Messages calls: to Claude models in their own format, to all others (and to ARNs that name no model) over Converse. */
 export const messages: Operation = {

@@ -14,7 +14,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: versionedPath,
   operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed },
-  chatExtras: ['top_k', 'thinking'],
+  chatExtras: ['top_k', 'thinking', 'reasoning_content'],
   error: providerFault('cohere'),
 };
 

@@ -4,8 +4,21 @@ import { badParam } from './bad-param.ts';
 import { toChatMessages } from './messages-over-chat-turns.ts';
 import { noteOnce } from './note-once.ts';
 
-/** Fields beyond OpenAI's that some chat providers take as well; `content_blocks` = thinking blocks with their signatures. */
-export type ChatExtra = 'cache_control' | 'top_k' | 'thinking' | 'reasoning_content' | 'content_blocks';
+/**
+ * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
+ * images and files in results of tools, `metadata` = free-form metadata.
+ */
+export type ChatExtra =
+  | 'cache_control'
+  | 'top_k'
+  | 'thinking'
+  | 'reasoning_content'
+  | 'content_blocks'
+  | 'tool_media'
+  | 'metadata';
+
+/** The extras of a provider: the same for all its models, or by the call where it serves models of several makers. */
+export type ChatExtras = readonly ChatExtra[] | ((call: OperationCall) => readonly ChatExtra[]);
 
 /** Messages parameters that are read here and sent under other names. */
 const readParams: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { toMessagesReply } from './messages-over-chat-reply.ts';
-import { type ChatExtra, toChatParams } from './messages-over-chat-request.ts';
+import { type ChatExtras, toChatParams } from './messages-over-chat-request.ts';
 import { messagesStream } from './messages-over-chat-stream.ts';
 
 /**
@@ -9,13 +9,14 @@ import { messagesStream } from './messages-over-chat-stream.ts';
  * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read
  * by the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
  */
-export function messagesOverChat(chat: Operation, understands: readonly ChatExtra[] = []): Operation {
+export function messagesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
   /** The chat call of each Messages call, made once and then shared by request, reply and stream. */
   const chatCalls = new WeakMap<OperationCall, OperationCall>();
   const chatCallOf = (call: OperationCall, params: JsonObject = call.params): OperationCall => {
     let chatCall = chatCalls.get(call);
     if (chatCall === undefined || params !== call.params) {
-      chatCall = asChatCall(call, toChatParams(params, call, understands));
+      const extras = typeof understands === 'function' ? understands(call) : understands;
+      chatCall = asChatCall(call, toChatParams(params, call, extras));
       chatCalls.set(call, chatCall);
     }
     return chatCall;
@@ -33,6 +34,7 @@ export function messagesOverChat(chat: Operation, understands: readonly ChatExtr
     translateStream: (call) => messagesStream(chat, chatCallOf(call), call),
     usage: chat.usage,
     streamReader: chat.streamReader,
+    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
   };
 }
 

@@ -1,13 +1,14 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { googleFault } from '../shared/gemini/errors.ts';
+import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
 import { embed } from './embeddings.ts';
-import { chatComplete, messages, messagesCountTokens } from './operations.ts';
+import { chatComplete, chatExtras, messages, messagesCountTokens } from './operations.ts';
 import { pinned, settings } from './settings.ts';
 
 /** Models on Google Cloud's Vertex AI: Gemini, Claude, and open models behind OpenAI's format. See README.md. */
-export const vertexAi: ProviderAdapter = {
+export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   id: 'vertex-ai',
   settings,
   baseUrl,
@@ -18,5 +19,6 @@ export const vertexAi: ProviderAdapter = {
   forwards: ['anthropic-beta'],
   proxyPath,
   operations: { chatComplete, embed, messages, messagesCountTokens },
+  chatExtras,
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
 };

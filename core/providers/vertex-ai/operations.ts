@@ -1,16 +1,18 @@
 import type { OperationCall } from '../../contract/provider.ts';
 import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
 import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { geminiChat } from '../shared/gemini/chat-completions.ts';
 import { geminiChatExtras } from '../shared/gemini/chat-extras.ts';
 import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { locationPath } from './address.ts';
 import { byFamily } from './by-family.ts';
 import { openAiChat } from './chat.ts';
 import { overCountTokens, overRawPredict } from './claude.ts';
 import { geminiCountTokens } from './count-tokens.ts';
-import { vertexModel } from './models.ts';
+import { type VertexModel, vertexModel } from './models.ts';
 
 const id = 'vertex-ai';
 
@@ -18,6 +20,15 @@ const gemini = geminiChat(id, (call) => locationPath(call.settings, vertexModel(
 const geminiMessages = messagesOverChat(gemini, geminiChatExtras);
 
 export const chatComplete = byFamily({ gemini, claude: overRawPredict(anthropicChat(id)), chat: openAiChat });
+
+const extras: Readonly<Record<VertexModel['family'], readonly ChatExtra[]>> = {
+  gemini: geminiChatExtras,
+  claude: anthropicChatExtras,
+  chat: [],
+};
+
+/** What chat calls take beyond OpenAI's fields, by who made the model. */
+export const chatExtras = (call: OperationCall): readonly ChatExtra[] => extras[vertexModel(call.model).family];
 
 /** Native for Claude, over chat completions for the others. */
 export const messages = byFamily({

@@ -1,0 +1,79 @@
+import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { OperationCall } from '../../../contract/provider.ts';
+
+/** How a reply ended, in the words of the Responses API. */
+export interface Ending {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  /** Why it is incomplete. */
+  readonly reason: 'max_output_tokens' | 'content_filter' | null;
+}
+
+/** What changes between the response objects of one call. */
+export interface ResponseState {
+  readonly id: string;
+  readonly model: string;
+  readonly ending: Ending;
+  readonly output: readonly JsonObject[];
+  readonly usage: JsonObject | null;
+  readonly error?: JsonObject;
+}
+
+/** The whole response object: its state, and what the caller asked for, with the defaults the API would have put in. */
+export function responseObject(state: ResponseState, call: OperationCall): JsonObject {
+  const { params } = call;
+  const asked = (name: string, otherwise: unknown): unknown => params[name] ?? otherwise;
+  const { effort, summary } = isObject(params.reasoning) ? params.reasoning : ({} as JsonObject);
+  return {
+    id: state.id,
+    object: 'response',
+    created_at: call.nowSeconds,
+    status: state.ending.status,
+    background: false,
+    ...(state.ending.status === 'completed' ? { completed_at: call.clockSeconds?.() ?? call.nowSeconds } : {}),
+    error: state.error ?? null,
+    incomplete_details: state.ending.reason === null ? null : { reason: state.ending.reason },
+    instructions: asked('instructions', null),
+    max_output_tokens: asked('max_output_tokens', null),
+    max_tool_calls: asked('max_tool_calls', null),
+    model: state.model,
+    output: state.output,
+    parallel_tool_calls: asked('parallel_tool_calls', true),
+    previous_response_id: null,
+    reasoning: { effort: effort ?? null, summary: summary ?? null },
+    service_tier: asked('service_tier', 'default'),
+    store: false,
+    temperature: asked('temperature', 1),
+    text: isObject(params.text) ? { format: { type: 'text' }, ...params.text } : { format: { type: 'text' } },
+    tool_choice: asked('tool_choice', 'auto'),
+    tools: asked('tools', []),
+    top_logprobs: asked('top_logprobs', 0),
+    top_p: asked('top_p', 1),
+    presence_penalty: asked('presence_penalty', 0),
+    frequency_penalty: asked('frequency_penalty', 0),
+    truncation: 'disabled',
+    usage: state.usage,
+    user: asked('user', null),
+    metadata: asked('metadata', {}),
+  };
+}
+
+/** Words of all providers for replies that were cut, in lower case: lenient calls get each provider's own. */
+const cutWords: ReadonlySet<string> = new Set([
+  ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
+  // The provider broke off: `completed` would call the reply whole.
+  ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
+  ...['unexpected_tool_call', 'too_many_tool_calls'],
+]);
+
+const filterWords: ReadonlySet<string> = new Set([
+  ...['content_filter', 'content_filtered', 'guardrail_intervened', 'safety', 'recitation', 'blocklist', 'prohibited_content'],
+  ...['spii', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'],
+]);
+
+/** How a choice with this `finish_reason`, of whichever provider, ended; new words read as `completed`. */
+export function endingOf(finishReason: unknown): Ending {
+  const word = typeof finishReason === 'string' ? finishReason.toLowerCase() : '';
+  if (cutWords.has(word)) return { status: 'incomplete', reason: 'max_output_tokens' };
+  if (filterWords.has(word)) return { status: 'incomplete', reason: 'content_filter' };
+  return { status: 'completed', reason: null };
+}

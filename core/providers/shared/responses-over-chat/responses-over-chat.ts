@@ -1,0 +1,60 @@
+import type { JsonObject } from '../../../contract/json.ts';
+import type { Operation, OperationCall } from '../../../contract/provider.ts';
+import type { ChatExtras } from '../messages-over-chat-request.ts';
+import { noteOnce } from '../note-once.ts';
+import { toResponse } from './reply.ts';
+import { inCallersWords, toChatParams } from './request.ts';
+import { responseStream } from './stream.ts';
+
+/**
+ * OpenAI's `/v1/responses` answered by a provider that only has chat completions: the call is turned into a chat call, goes
+ * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read by
+ * the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
+ */
+export function responsesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
+  /** The chat call of each Responses call, made once and then shared by request, reply and stream. */
+  const chatCalls = new WeakMap<OperationCall, OperationCall>();
+  const chatCallOf = (call: OperationCall, params: JsonObject = call.params): OperationCall => {
+    let chatCall = chatCalls.get(call);
+    if (chatCall === undefined || params !== call.params) {
+      const extras = typeof understands === 'function' ? understands(call) : understands;
+      chatCall = asChatCall(call, toChatParams(params, call, extras));
+      chatCalls.set(call, chatCall);
+    }
+    return chatCall;
+  };
+  return {
+    path: (call) => chat.path(chatCallOf(call)),
+    toProvider: (params, call) => {
+      const chatCall = chatCallOf(call, params);
+      const body = chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
+      for (const name of chatCall.dropped) noteOnce(call.dropped, inCallersWords(name));
+      for (const name of chatCall.adapted) noteOnce(call.adapted, inCallersWords(name));
+      return body;
+    },
+    fromProvider: (reply, call) => {
+      const chatCall = chatCallOf(call);
+      const completion = chat.fromProvider?.(reply, chatCall) ?? reply;
+      return toResponse(completion, chat.usage(reply, chatCall), call);
+    },
+    translateStream: (call) => responseStream(chat, chatCallOf(call), call),
+    usage: chat.usage,
+    streamReader: chat.streamReader,
+    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
+  };
+}
+
+/** Not strict, because only then do providers hand out their thoughts. */
+function asChatCall(call: OperationCall, params: JsonObject): OperationCall {
+  return {
+    model: call.model,
+    stream: call.stream,
+    params,
+    settings: call.settings,
+    strict: false,
+    dropped: [],
+    adapted: [],
+    nowSeconds: call.nowSeconds,
+    newId: (prefix) => call.newId(prefix),
+  };
+}
