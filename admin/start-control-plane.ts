@@ -15,6 +15,7 @@ import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { createVault } from './secrets/vault.ts';
+import { startHousekeeping } from './start-housekeeping.ts';
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -55,6 +56,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
+    const housekeeping = startHousekeeping(settings, database, deps.log);
     const services: AdminServices = {
       settings,
       log: deps.log,
@@ -78,6 +80,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       await closeServer(server);
       await mailer.close();
       await relay.close();
+      await housekeeping.close();
       await nats?.close();
       await database.close();
     };

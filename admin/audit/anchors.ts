@@ -1,0 +1,64 @@
+import { appendFile, mkdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import type { Database } from '../db/open-database.ts';
+import { auditChains } from './entity.ts';
+
+/** The head of an organisation's chain at a time, kept where the database does not reach. */
+export interface Anchor {
+  readonly organisationId: string;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Hours between two anchorings. */
+const everyMs = 24 * 3_600_000;
+
+/** One JSON object per line; only ever added to. */
+export function anchorFile(settings: Pick<Settings, 'dataDir'>): string {
+  return join(settings.dataDir, 'audit-anchors.jsonl');
+}
+
+/**
+ * Writes the head of every chain to the anchor file and to the log, at most once a day however often it is called; a log that
+ * is shipped elsewhere is then an anchor out of this machine's reach. Rejects when the database or the file cannot be used.
+ */
+export async function anchorChains(
+  settings: Pick<Settings, 'dataDir'>,
+  database: Database,
+  log: Log,
+  now = Date.now(),
+): Promise<void> {
+  const file = anchorFile(settings);
+  const written = await stat(file).catch(() => null);
+  if (written && now - written.mtimeMs < everyMs) return;
+  const heads = await database.em().find(auditChains, {}, { orderBy: { organisationId: 'asc' } });
+  if (heads.length === 0) return;
+  const at = new Date(now).toISOString();
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  const lines = heads.map(({ organisationId, seq, hash }) => JSON.stringify({ at, organisation_id: organisationId, seq, hash }));
+  await appendFile(file, `${lines.join('\n')}\n`, { mode: 0o600, flush: true });
+  for (const { organisationId, seq, hash } of heads)
+    log.info({ organisationId, seq, chainHash: hash }, 'head of the audit chain');
+}
+
+const anchorLine = v.object({ organisation_id: v.string(), seq: v.number(), hash: v.string() });
+
+/** All anchors of the file; none when there is no file. Throws on a line that is no anchor, naming its number. */
+export async function readAnchors(file: string): Promise<Anchor[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return text.split('\n').flatMap((line, index) => {
+    if (line === '') return [];
+    try {
+      const { organisation_id: organisationId, seq, hash } = v.parse(anchorLine, JSON.parse(line));
+      return [{ organisationId, seq, hash }];
+    } catch {
+      throw new Error(`${file}: line ${index + 1} is no anchor`);
+    }
+  });
+}

@@ -1,0 +1,106 @@
+import { IsolationLevel } from '@mikro-orm/core';
+import type { EntityManager } from '../db/open-database.ts';
+import type { Anchor } from './anchors.ts';
+import { type AuditEntry, auditChains, auditEntries } from './entity.ts';
+import { chainStart, hashEntry } from './hash-entry.ts';
+
+/** What became of one organisation's trail. */
+export interface Verdict {
+  readonly organisationId: string;
+  /** Entries that were found to be as they were written, from the first one on. */
+  readonly intact: number;
+  /** The first that is not, or is not there; null when all is well. */
+  readonly fault: ChainFault | null;
+}
+
+export interface ChainFault {
+  /** Place in the chain; null for a row that stands outside of it. */
+  readonly seq: number | null;
+  /** The row, where there is one. */
+  readonly rowId: string | null;
+  readonly what: string;
+}
+
+/** Rows read at a time. */
+const batchSize = 1_000;
+
+/**
+ * Walks the chain of one organisation from its first entry, in one view of the database, so that running writers do no harm.
+ * `anchors` are heads of this chain that were written down outside of the database: they tell of entries that were cut off
+ * its end, and of a chain that was made anew with a stolen key.
+ */
+export async function verifyChain(
+  em: EntityManager,
+  auditKey: Uint8Array,
+  organisationId: string,
+  anchors: readonly Anchor[],
+): Promise<Verdict> {
+  const anchored = new Map(anchors.map((one) => [one.seq, one.hash]));
+  return em.transactional(
+    async (tx) => {
+      let seq = 0;
+      let hash = chainStart;
+      let firstAt: Date | null = null;
+      const verdict = (fault: ChainFault | null): Verdict => ({ organisationId, intact: seq, fault });
+      for (;;) {
+        const rows = await tx.find(
+          auditEntries,
+          { organisationId, seq: { $gt: seq } },
+          { orderBy: { seq: 'asc' }, limit: batchSize, disableIdentityMap: true },
+        );
+        for (const row of rows) {
+          const what = faultOf(row, seq + 1, hash, auditKey);
+          if (what !== null)
+            return verdict({
+              seq: what.missing ? seq + 1 : (row.seq ?? null),
+              rowId: what.missing ? null : row.id,
+              what: what.text,
+            });
+          const expected = anchored.get(seq + 1);
+          if (expected !== undefined && expected !== row.hash) {
+            return verdict({ seq: seq + 1, rowId: row.id, what: 'it is not the entry that was anchored' });
+          }
+          seq += 1;
+          hash = row.hash ?? '';
+          firstAt ??= row.createdAt;
+        }
+        if (rows.length < batchSize) break;
+      }
+      return verdict(await faultOfEnd(tx, organisationId, seq, hash, firstAt, anchors));
+    },
+    { isolationLevel: IsolationLevel.REPEATABLE_READ, clear: true },
+  );
+}
+
+function faultOf(
+  row: AuditEntry,
+  seq: number,
+  previousHash: string,
+  auditKey: Uint8Array,
+): { text: string; missing: boolean } | null {
+  if (row.seq !== seq) return { text: 'it is missing', missing: true };
+  if (row.hash !== hashEntry(auditKey, { ...row, seq, previousHash: row.previousHash ?? '' })) {
+    return { text: 'it was changed', missing: false };
+  }
+  return row.previousHash === previousHash ? null : { text: 'it does not follow the entry before it', missing: false };
+}
+
+async function faultOfEnd(
+  tx: EntityManager,
+  organisationId: string,
+  seq: number,
+  hash: string,
+  firstAt: Date | null,
+  anchors: readonly Anchor[],
+): Promise<ChainFault | null> {
+  const head = await tx.findOne(auditChains, { organisationId });
+  const last = Math.max(head?.seq ?? 0, ...anchors.map((one) => one.seq));
+  if (last > seq) return { seq: seq + 1, rowId: null, what: 'it is missing, and so is everything after it' };
+  if ((head?.seq ?? 0) !== seq || (head?.hash ?? chainStart) !== hash) {
+    return { seq, rowId: null, what: 'it is not what the head of the chain says' };
+  }
+  if (firstAt === null) return null;
+  // Entries of versions before the chain stay outside of it; nothing else may.
+  const outside = await tx.findOne(auditEntries, { organisationId, seq: null, createdAt: { $gt: firstAt } });
+  return outside ? { seq: null, rowId: outside.id, what: 'it was not written through the chain' } : null;
+}

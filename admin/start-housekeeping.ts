@@ -1,0 +1,44 @@
+import type { Settings } from '../config/settings.ts';
+import type { Log } from '../core/contract/plugin.ts';
+import { anchorChains } from './audit/anchors.ts';
+import { causeOf } from './cause-of.ts';
+import type { Database } from './db/open-database.ts';
+import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
+
+/** Work that nobody asks for and that may be late. */
+export interface Housekeeping {
+  /** Waits for what is running. */
+  close(): Promise<void>;
+}
+
+const everyMs = 3_600_000;
+
+/** Runs every job at once and then every hour, one after the other; a job that fails is logged and tried again an hour later. */
+export function startHousekeeping(settings: Settings, database: Database, log: Log): Housekeeping {
+  const jobs = [() => anchorChains(settings, database, log), () => forgetExpiredKeys(database.em())];
+  let closed = false;
+
+  async function run(): Promise<void> {
+    for (const job of jobs) {
+      if (closed) return;
+      try {
+        await job();
+      } catch (cause) {
+        log.warn({ cause: causeOf(cause) }, 'a housekeeping job failed; it is tried again in an hour');
+      }
+    }
+  }
+
+  let running = run();
+  const timer = setInterval(() => {
+    running = running.then(run);
+  }, everyMs);
+  timer.unref();
+  return {
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
