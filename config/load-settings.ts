@@ -83,6 +83,8 @@ function complete(values: Values): Settings {
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
     trustedCustomHosts: values.trustedCustomHosts ?? [],
+    headersToMetadata: values.headersToMetadata ?? [],
+    metadataKeyPrefix: values.metadataKeyPrefix ?? '',
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],
   };

@@ -18,6 +18,9 @@ export interface Setting<Value> {
 const port = wholeNumber(0, 65_535);
 const milliseconds = wholeNumber(0, 86_400_000, 'milliseconds');
 const hostPattern = /^[A-Za-z0-9._:-]+$/;
+/** Header names, less those that carry credentials: metadata is kept and shown. */
+const metadataHeaderPattern =
+  /^(?!(?:authorization|proxy-authorization|cookie|set-cookie|api-key)$)(?![a-z0-9-]*(?:api-key|secret|token|password))[a-z0-9-]{1,64}$/i;
 const prefixPattern = /^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*-$/;
 const lowerCase = (type: SettingType<string>): SettingType<string> => ({
   ...type,
@@ -161,6 +164,24 @@ export const settingsTable = {
     'false',
     'whether stored providers may be called as the machine itself: managed identities, instance roles, workload tokens',
     flag(),
+  ),
+  blockInlineConfig: row(
+    'BLOCK_INLINE_CONFIG',
+    'false',
+    'whether requests may use saved configs and stored providers only, whatever organisations and workspaces say',
+    flag(),
+  ),
+  headersToMetadata: row(
+    'HEADERS_TO_METADATA',
+    null,
+    'comma list of request headers that become metadata; none that carries credentials',
+    listOf(lowerCase(text(metadataHeaderPattern, 'the name of a header that carries no credential'))),
+  ),
+  metadataKeyPrefix: row(
+    'METADATA_MAP_KEY_PREFIX',
+    null,
+    'what stands before the names of those headers in metadata',
+    text(/^[A-Za-z0-9_.-]{1,32}$/, 'at most 32 letters, digits, _, . and -'),
   ),
   requestTimeoutMs: row(
     'REQUEST_TIMEOUT',

@@ -35,6 +35,12 @@ export interface Settings {
   readonly trustedCustomHosts: readonly string[];
   /** Whether stored providers may be called as the machine the gateway runs on. */
   readonly machineIdentity: boolean;
+  /** Saved-only mode for everybody: requests bring no config, provider or host of their own. */
+  readonly blockInlineConfig: boolean;
+  /** Lower-case names of client headers that become metadata; empty = none. */
+  readonly headersToMetadata: readonly string[];
+  /** What stands before the header's name in metadata. */
+  readonly metadataKeyPrefix: string;
   readonly requestTimeoutMs: number;
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;

@@ -1,4 +1,5 @@
 import type { BodyMemory } from './body-memory.ts';
+import type { WorkspaceDocument } from './documents.ts';
 import type { GatewayError } from './errors.ts';
 import type { FormPart, StreamedForm } from './form.ts';
 import type { HeaderList, InboundRequest } from './http.ts';
@@ -42,6 +43,8 @@ export interface Identity {
   readonly organisationId: string;
   readonly workspaceId: string;
   readonly userId: string | null;
+  /** Name of the user whose key it is, where the key's document tells it. */
+  readonly userName?: string | null;
   readonly scopes: ReadonlySet<string>;
   readonly defaults: {
     readonly configSlug: string | null;
@@ -95,6 +98,8 @@ export class RequestContext {
   /** Monotonic milliseconds at arrival. */
   startedAtMs = 0;
   identity: Identity | null = null;
+  /** The caller's workspace as it was when the request began: limits, settings, guardrails. */
+  workspace: WorkspaceDocument | null = null;
   /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
   keyHeader: string | null = null;
   configSlug: string | null = null;

@@ -46,6 +46,8 @@ export const apiKeyDocument = v.object({
   organisationId: v.string(),
   workspaceId: v.nullable(v.string()),
   userId: v.nullable(v.string()),
+  /** Name of that user, for `_user` in metadata. */
+  userName: v.optional(v.nullable(v.string())),
   status: v.picklist(['active', 'exhausted', 'expired']),
   scopes: v.array(v.string()),
   /** ISO time, or null for never. */

@@ -37,6 +37,12 @@ export const errorTable = {
     'invalid_request_error',
     'Cannot override default config set for this API key.',
   ),
+  // Saved-only mode (semantics §2): each names the header that was refused.
+  inline_config_blocked: row(400, 'client', false, 'invalid_request_error', 'Inline configs are blocked'),
+  inline_provider_blocked: row(400, 'client', false, 'invalid_request_error', 'Inline providers are blocked'),
+  inline_custom_host_blocked: row(400, 'client', false, 'invalid_request_error', 'Custom hosts of requests are blocked'),
+  inline_provider_url_blocked: row(400, 'client', false, 'invalid_request_error', 'Provider URLs of requests are blocked'),
+  inline_forward_headers_blocked: row(400, 'client', false, 'invalid_request_error', 'Forwarding headers is blocked'),
   unsupported_operation: row(400, 'client', false, 'invalid_request_error', 'This operation is not supported by the provider'),
   length_required: row(411, 'client', false, 'invalid_request_error', 'A content-length or transfer-encoding header is required'),
   body_too_large: row(413, 'client', false, 'invalid_request_error', 'Payload size exceeds the limit'),
@@ -65,6 +71,16 @@ export interface ErrorRow {
   readonly source: ErrorSource;
   readonly retryable: boolean;
   readonly type: string;
+
+/** Codes of saved-only mode, whose body says `field` where others say `type` and `param`. */
+export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
+  'inline_config_blocked',
+  'inline_provider_blocked',
+  'inline_custom_host_blocked',
+  'inline_provider_url_blocked',
+  'inline_forward_headers_blocked',
+]);
+
   readonly public: string;
   /** The reference's two-digit code of the authentication layer, where there is one. */
   readonly authCode: string | null;

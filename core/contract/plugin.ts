@@ -106,6 +106,10 @@ export interface Services {
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
+  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
+  readonly blockInlineConfig?: boolean;
+  /** Client headers that become metadata, lower-case, and what stands before their names there. */
+  readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
 export interface DocumentReader {
   get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
 }

@@ -1,4 +1,4 @@
-import { errorTable, type GatewayError } from '../contract/errors.ts';
+import { errorTable, type GatewayError, savedOnlyCodes } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
 
 export interface ErrorReply {
@@ -27,12 +27,14 @@ export function errorReply(error: GatewayError, format: ErrorFormat = 'chat'): E
     status: 'failure',
     message,
     ...(error.errors === null ? {} : { errors: error.errors }),
-    error: {
-      message,
-      type: format === 'messages' ? messagesErrorType(error.status) : type,
-      param: error.param,
-      code: authCode ?? error.code,
-    },
+    error: savedOnlyCodes.has(error.code)
+      ? { code: error.code, message, field: error.param }
+      : {
+          message,
+          type: format === 'messages' ? messagesErrorType(error.status) : type,
+          param: error.param,
+          code: authCode ?? error.code,
+        },
   };
   const headers: HeaderList = ['content-type', 'application/json;charset=UTF-8'];
   const waitSeconds = retryAfterSeconds(error);

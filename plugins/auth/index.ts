@@ -134,6 +134,7 @@ function identityOf(document: ApiKeyDocument): Identity {
     organisationId: document.organisationId,
     workspaceId: document.workspaceId ?? '',
     userId: document.userId,
+    userName: document.userName ?? null,
     scopes: new Set(document.scopes),
     defaults: document.defaults,
   };

@@ -15,7 +15,7 @@ export const cache = definePlugin({
   onConfig(config, _scope, services) {
     if (!config) return null;
     const kept = storeOf(services);
-    return createHooks(kept.entries, kept.slot, (config.max_age ?? defaultMaxAgeSeconds) * 1000);
+    return createHooks(kept.entries, kept.slot, config.max_age ?? null);
   },
 });
 
@@ -54,7 +54,7 @@ function storeOf(services: Services): { entries: LRUCache<string, Entry>; slot: 
   return store;
 }
 
-function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeMs: number): Hooks {
+function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeSeconds: number | null): Hooks {
   return {
     onRequest(ctx) {
       // Pass-through is byte for byte: nothing of it is kept.
@@ -89,7 +89,14 @@ function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeMs: n
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
       const { contentType, chunks, bytes } = collecting;
-      entries.set(collecting.key, { contentType, chunks, bytes }, { ttl: maxAgeMs });
+      const ttl = ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null);
+      entries.set(collecting.key, { contentType, chunks, bytes }, { ttl });
     },
   };
+}
+
+/** The organisation's time is the default, and the most a config may ask for. */
+function ttlMs(maxAgeSeconds: number | null, ceilingSeconds: number | null): number {
+  const seconds = maxAgeSeconds ?? ceilingSeconds ?? defaultMaxAgeSeconds;
+  return Math.min(seconds, ceilingSeconds ?? seconds) * 1000;
 }

@@ -1,27 +1,63 @@
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { Identity, RequestContext } from '../../core/contract/context.ts';
+import type { WorkspaceDocument } from '../../core/contract/documents.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { headerText } from '../../core/contract/http.ts';
 import { isObject } from '../../core/contract/json.ts';
+
+type Metadata = Readonly<Record<string, string>>;
+
+/** Client headers that become metadata, lower-case, and what stands before their names there. */
+export interface MetadataHeaders {
+  readonly names: readonly string[];
+  readonly keyPrefix: string;
+}
 
 const valueLengthMax = 128;
 const keysMax = 50;
 
 /**
- * `x-svc-metadata` under the metadata of the key, which wins (semantics §3). `_user` is filled from the body's `user` when
- * nobody gave one. Throws `bad_request` naming the header for anything but a flat object of short strings.
+ * Metadata of the workspace over that of the key over `x-svc-metadata` over mapped headers (semantics §3). `_user` is filled from the
+ * body's `user` when nobody gave one; where the workspace says so, the name of the key's owner takes its place. Throws `bad_request`
+ * naming the header for anything but a flat object of short strings.
  */
-export function readMetadata(ctx: RequestContext): Readonly<Record<string, string>> {
+export function readMetadata(
+  ctx: RequestContext,
+  identity: Identity,
+  workspace: WorkspaceDocument,
+  mapped: MetadataHeaders,
+): Metadata {
   const header = ctx.gatewayHeaders.get('metadata');
-  const own = ctx.identity?.defaults.metadata;
   const user = ctx.params?.user;
-  if (header === undefined && typeof user !== 'string') return own ?? {};
-  const metadata: Record<string, string> = header === undefined ? {} : parseMetadata(header);
-  Object.assign(metadata, own);
-  if (typeof user === 'string' && metadata._user === undefined) metadata._user = user.slice(0, valueLengthMax);
+  const stored = storedMetadata(identity, workspace);
+  const owner = workspace.settings?.userKeyMetadata === true ? (identity.userName ?? identity.userId) : null;
+  if (header === undefined && typeof user !== 'string' && owner === null && mapped.names.length === 0) return stored;
+  const metadata: Record<string, string> = Object.create(null);
+  for (const name of mapped.names) {
+    const value = ctx.request.header(name);
+    if (value !== undefined && value !== '') metadata[mapped.keyPrefix + name] = headerText(value).slice(0, valueLengthMax);
+  }
+  if (header !== undefined) addSent(metadata, header);
+  Object.assign(metadata, stored);
+  if (typeof user === 'string') metadata._user ??= user.slice(0, valueLengthMax);
+  if (owner !== null) {
+    if (workspace.settings?.userKeyMetadataOverride) metadata._user ??= owner.slice(0, valueLengthMax);
+    else metadata._user = owner.slice(0, valueLengthMax);
+  }
   return metadata;
 }
 
-function parseMetadata(header: string): Record<string, string> {
+/** What key and workspace say together, made once for each pair: most requests carry nothing else. */
+const pairs = new WeakMap<Identity, { readonly workspace: WorkspaceDocument; readonly metadata: Metadata }>();
+
+function storedMetadata(identity: Identity, workspace: WorkspaceDocument): Metadata {
+  const known = pairs.get(identity);
+  if (known?.workspace === workspace) return known.metadata;
+  const metadata = Object.freeze({ ...identity.defaults.metadata, ...workspace.metadata });
+  pairs.set(identity, { workspace, metadata });
+  return metadata;
+}
+
+function addSent(metadata: Record<string, string>, header: string): void {
   let value: unknown;
   try {
     value = JSON.parse(headerText(header));
@@ -31,13 +67,11 @@ function parseMetadata(header: string): Record<string, string> {
   if (!isObject(value)) throw fault('it must be a JSON object');
   const entries = Object.entries(value);
   if (entries.length > keysMax) throw fault(`it holds at most ${keysMax} keys`);
-  const metadata: Record<string, string> = Object.create(null);
   for (const [key, item] of entries) {
     if (typeof item !== 'string') throw fault(`${key} must be a string`);
     if (item.length > valueLengthMax) throw fault(`${key} is longer than ${valueLengthMax} characters`);
     metadata[key] = item;
   }
-  return metadata;
 }
 
 function fault(text: string): GatewayError {
