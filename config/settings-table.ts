@@ -196,6 +196,18 @@ export const settingsTable = {
     'ms until a connection to a provider must stand',
     wholeNumber(1, 600_000, 'milliseconds'),
   ),
+  retryBudgetPercent: row(
+    'RETRY_BUDGET',
+    '20',
+    'percent of requests that may be retries, for each organisation and provider host',
+    wholeNumber(0, 100, 'percent'),
+  ),
+  retryBudgetFloor: row(
+    'RETRY_BUDGET_FLOOR',
+    '30',
+    'retries within ten seconds that are allowed beyond that share',
+    wholeNumber(0, 1_000_000),
+  ),
   logLevel: row(
     'LOG_LEVEL',
     'info',

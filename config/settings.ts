@@ -45,6 +45,10 @@ export interface Settings {
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  /** Retries as a share of requests that may be retried, per organisation and provider host over ten seconds: 0 to 100. */
+  readonly retryBudgetPercent: number;
+  /** Retries within these ten seconds that are allowed whatever the traffic. */
+  readonly retryBudgetFloor: number;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;

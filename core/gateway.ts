@@ -16,6 +16,8 @@ import type { Credentials } from './contract/provider.ts';
 import { deriveKey, Secret, unseal } from './contract/secret.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { matchEndpoint } from './endpoints/index.ts';
+import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
+import { startHealth } from './health/start-health.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
@@ -26,6 +28,7 @@ import { readGatewayHeaders } from './pipeline/gateway-headers.ts';
 import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
+import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { traceIdOf } from './pipeline/trace-id.ts';
@@ -84,8 +87,16 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     }),
   );
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
-  const bus =
-    settings.natsUrl === null ? createIpcBus(process) : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
+  const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
+  const bus = natsBus ?? createIpcBus(process);
+  const health = startHealth({
+    clock,
+    log,
+    processes: process.send ? settings.gatewayProcesses : 1,
+    // Circuits are told to the machine's own processes at once, whatever NATS does.
+    channels: [createIpcChannel(process), ...(natsBus ? [createBusChannel(natsBus)] : [])],
+  });
+  const retryBudget = createRetryBudget({ clock, percent: settings.retryBudgetPercent, floor: settings.retryBudgetFloor });
   const metrics = createMetrics(slot);
   const peer = createMetricsPeer(process, metrics);
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
@@ -112,6 +123,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     // Set below: plugins are compiled with their services, and plans from the plugins.
     plans: undefined as unknown as PlanStore,
     blockInlineConfig: settings.blockInlineConfig,
+    health,
     headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
     countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
@@ -173,6 +185,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   let draining = false;
   const server: HttpServer = await createHttpServer({
     settings,
+      retryBudget,
     handle,
     refused: (error, request) => journal.append(refusal(error, request)),
     builtIns: {
@@ -210,6 +223,15 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await snapshot.close();
       peer.close();
       await workers.close();
+  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
+  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
+  metrics.counter(
+    'circuit_notices_invalid_total',
+    'Notices of other gateways that could not be read',
+    () => health.counts.invalidNotices,
+  );
+  metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
+  metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
       await transport.close();
     },
   };
@@ -227,6 +249,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     const ctx = new RequestContext({
       id,
       receivedAtMs: clock.now(),
+      health.close();
       request,
       gatewayHeaders: values,
       headerPrefix: prefix,

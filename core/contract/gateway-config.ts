@@ -1,18 +1,20 @@
 import * as v from 'valibot';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from './provider-settings.ts';
-import { compileQuery } from './routing-query.ts';
+import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
 /**
  * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
  * a setting that is accepted is a setting that works.
  */
-const status = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(599));
-
 const retry = v.strictObject({
   attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)),
   on_status_codes: v.optional(v.array(status)),
   use_retry_after_header: v.optional(v.boolean()),
   use_retry_after_headers: v.optional(v.boolean()),
+  /** How long one try may take until its reply begins (whole replies: until they are there). */
+  max_attempt_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  /** The same for all tries at a target with the waits between them; of a root with targets, for all targets together. */
+  max_total_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
 });
 
 const params = v.record(v.string(), v.unknown());
@@ -29,6 +31,8 @@ const targetEntries = {
   api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
   /** Share among its siblings under loadbalance; 0 = never. */
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
+  /** How much it takes before priority_capacity goes on to its next sibling. */
+  capacity: v.optional(capacity),
   override_params: v.optional(params),
   default_params: v.optional(params),
   drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
@@ -51,38 +55,13 @@ function optionalEntries<const Key extends string, Value extends v.GenericSchema
 export type RetryConfig = v.InferOutput<typeof retry>;
 
 export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof targetEntries, undefined>> {
-  readonly strategy?: v.InferOutput<typeof strategy>;
+  readonly strategy?: StrategyConfig;
   readonly targets?: GatewayConfig[];
   /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
   readonly plugins?: Record<string, unknown>;
   /** Root only. */
   readonly cache?: { readonly mode: 'simple'; readonly max_age?: number };
 }
-
-const strategy = v.strictObject({
-  mode: v.picklist(['single', 'fallback', 'loadbalance', 'conditional']),
-  /** fallback: the statuses that move on; without it every status but 2xx. */
-  on_status_codes: v.optional(v.array(status)),
-  /** conditional: asked in order, the first that holds names the target. */
-  conditions: v.optional(
-    v.pipe(
-      v.array(v.strictObject({ query: params, then: v.pipe(v.string(), v.minLength(1)) })),
-      v.minLength(1),
-      v.maxLength(1000),
-    ),
-  ),
-  default: v.optional(v.pipe(v.string(), v.minLength(1))),
-  /** loadbalance: how a target is chosen. */
-  algorithm: v.optional(v.picklist(['weighted', 'round_robin'])),
-  sticky: v.optional(
-    v.strictObject({
-      enabled: v.boolean(),
-      hash_fields: v.optional(v.pipe(v.array(v.pipe(v.string(), v.regex(/^(metadata|params|headers)\../))), v.maxLength(16))),
-      /** Seconds. */
-      ttl: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(604_800))),
-    }),
-  ),
-});
 
 const cache = v.strictObject({
   mode: v.picklist(['simple']),
@@ -118,6 +97,7 @@ export function parseGatewayConfig(input: unknown): { config: GatewayConfig } | 
   if (!result.success) return { errors: result.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`) };
   const errors: string[] = [];
   checkNode(result.output, '', 0, errors);
+  if (result.output.capacity) errors.push('capacity: only targets of loadbalance have it');
   return errors.length > 0 ? { errors } : { config: result.output };
 }
 
@@ -128,44 +108,6 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   if (node.targets && !node.strategy) errors.push(`${at('strategy')}: required when targets is set`);
   if (node.strategy && node.targets) checkStrategy(node.strategy, node.targets, at, errors);
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
-}
-
-/** Fields that only one mode acts on: elsewhere they would be accepted and ignored. */
-const modeOfField = {
-  on_status_codes: 'fallback',
-  conditions: 'conditional',
-  default: 'conditional',
-  algorithm: 'loadbalance',
-  sticky: 'loadbalance',
-} as const;
-
-function checkStrategy(
-  strategy: NonNullable<GatewayConfig['strategy']>,
-  targets: readonly GatewayConfig[],
-  at: (key: string) => string,
-  errors: string[],
-): void {
-  for (const [field, mode] of Object.entries(modeOfField)) {
-    if (field in strategy && strategy.mode !== mode) errors.push(`${at(`strategy.${field}`)}: only the ${mode} strategy has it`);
-  }
-  if (strategy.mode === 'loadbalance' && targets.every((target) => target.weight === 0)) {
-    errors.push(`${at('targets')}: every weight is 0, so no target could ever be chosen`);
-  }
-  if (strategy.mode !== 'conditional') return;
-  if (!strategy.conditions) errors.push(`${at('strategy.conditions')}: required by the conditional strategy`);
-  const names = new Set(targets.map((target) => target.name));
-  for (const [index, condition] of (strategy.conditions ?? []).entries()) {
-    try {
-      compileQuery(condition.query, at(`strategy.conditions[${index}].query`));
-    } catch (thrown) {
-      errors.push((thrown as Error).message);
-    }
-    if (!names.has(condition.then))
-      errors.push(`${at(`strategy.conditions[${index}].then`)}: no target is named ${condition.then}`);
-  }
-  if (strategy.default !== undefined && !names.has(strategy.default)) {
-    errors.push(`${at('strategy.default')}: no target is named ${strategy.default}`);
-  }
 }
 
 /** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */

@@ -17,6 +17,7 @@ export interface Plan {
   readonly targets: readonly Target[];
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<Hooks['onTarget']>;
+  readonly onVisit: HookList<'onVisit'>;
   readonly onUpstream: HookList<'onUpstream'>;
   readonly onResponse: HookList<'onResponse'>;
   readonly onChunk: HookList<'onChunk'>;
@@ -28,6 +29,8 @@ export interface Plan {
   readonly readsReply: boolean;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
+  /** Milliseconds for all tries at all targets together; null = no limit. */
+  readonly totalTimeMs: number | null;
 }
 
 /** One leaf of the strategy tree, inheritance already applied. */
@@ -56,4 +59,8 @@ export interface Retry {
   readonly attempts: number;
   readonly statusCodes: readonly number[];
   readonly useRetryAfter: boolean;
+  /** Milliseconds for one try; null = no limit of its own. */
+  readonly attemptTimeMs: number | null;
+  /** Milliseconds for all tries at the target and the waits between them; null = no limit. */
+  readonly totalTimeMs: number | null;
 }

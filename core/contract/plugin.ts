@@ -3,6 +3,7 @@ import type { AttemptResult, Outcome, RequestContext } from './context.ts';
 import type { ConfigDocument, DocumentKind, DocumentOf } from './documents.ts';
 import { GatewayError } from './errors.ts';
 import type { GatewayConfig } from './gateway-config.ts';
+import type { Health } from './health.ts';
 import type { HeaderList } from './http.ts';
 import type { JsonObject, Maybe } from './json.ts';
 import type { Plan, Target } from './plan.ts';
@@ -47,6 +48,8 @@ export interface PlanScope {
   readonly config: GatewayConfig;
   readonly targets: readonly Target[];
   readonly slug: string | null;
+  /** Names this version of a saved config, for state that outlives a plan; null for an inline or empty config. */
+  readonly stateKey: string | null;
 }
 
 export interface Reply {
@@ -67,6 +70,11 @@ export interface Hooks {
   onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
   /** Strategies: where to go next; `last` is null for the first try; null gives up. Does no I/O. */
   onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
+  /**
+   * A target was chosen and is about to be asked. What it returns is called once, when the request leaves the target for good, with
+   * the result of the last try; null when no provider was asked. Both must not throw and do no I/O.
+   */
+  onVisit?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
   /** Before each try at a target. A Reply answers instead of the provider. */
   onUpstream?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
   /** The head of the reply that will be sent, no byte has left yet. A Reply replaces it. */
@@ -87,6 +95,8 @@ export interface Hooks {
 export interface Services {
   readonly documents: DocumentReader;
   readonly journal: Journal;
+  /** Circuits of targets, shared with other gateways. */
+  readonly health: Health;
   readonly log: Log;
   readonly clock: Clock;
   /** Random UUID. */

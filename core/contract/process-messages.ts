@@ -1,4 +1,5 @@
 import type { ChangeNotice } from './documents.ts';
+import type { HealthNotice } from './health.ts';
 
 /**
  * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
@@ -7,7 +8,7 @@ import type { ChangeNotice } from './documents.ts';
  * A supervised process (`process.send` is there) stops on SIGTERM and ignores SIGINT: a terminal's ^C reaches the whole
  * process group, and the supervisor alone decides who stops when. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage;
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage;
 
 /** Sent once, when the process listens and can serve. */
 export interface ReadyMessage {
@@ -30,6 +31,12 @@ export interface FirstStartMessage {
 export interface ChangesMessage {
   readonly type: 'svc.changes';
   readonly notice: ChangeNotice;
+}
+
+/** Sent by a gateway process when a circuit changed its state, passed on to every other gateway process of the machine. */
+export interface HealthMessage {
+  readonly type: 'svc.health';
+  readonly notice: HealthNotice;
 }
 
 export const exitCodes = {

@@ -16,6 +16,34 @@ export const attemptRecord = v.object({
   durationMs: count,
 });
 
+/** A WebSocket session. Messages are whole ones; their bytes are `requestBytes` and `replyBytes` of the record. */
+export const sessionRecord = v.object({
+  messagesFromClient: v.number(),
+  messagesFromProvider: v.number(),
+  /** As the closing end said it; 1005: without a code, 1006: without a close frame. */
+  closeCode: v.number(),
+  closedBy: v.picklist(['client', 'provider', 'gateway']),
+});
+
+/**
+ * `circuit_open`: passed over while its circuit is open · `circuit_bypassed`: asked although it is open, for all were ·
+ * `circuit_trial`: the one call after a cool-down · `cooling_down`: put to the end after failures in a row · `at_capacity`: passed
+ * over as full · `retry_budget`: not tried again, for too much of the traffic was retries · `total_time`: not tried again, for the
+ * time was up.
+ */
+export const decisions = [
+  'circuit_open',
+  'circuit_bypassed',
+  'circuit_trial',
+  'cooling_down',
+  'at_capacity',
+  'retry_budget',
+  'total_time',
+] as const;
+
+export const decisionRecord = v.object({ targetPath: v.string(), decision: v.picklist(decisions) });
+export type DecisionRecord = v.InferOutput<typeof decisionRecord>;
+
 /**
  * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
  * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
@@ -50,6 +78,8 @@ export const requestRecord = v.object({
   /** `config.targets[1]`, as in x-svc-last-used-option-index. */
   targetPath: v.nullable(v.string()),
   attempts: v.array(attemptRecord),
+  /** What was decided about targets beside the attempts; absent when there was nothing to decide. */
+  decisions: v.optional(v.array(decisionRecord)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
   inputTokens: count,

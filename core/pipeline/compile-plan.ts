@@ -52,7 +52,7 @@ export function mergePlugins(builtIn: readonly Plugin[], added: readonly Plugin[
 /** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
 export function compileChain(plugins: readonly Plugin[], services: Services): Chain {
   const ordered = orderPlugins(plugins);
-  const scope: PlanScope = { config: {}, targets: [], slug: null };
+  const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
   const entryHooks = new Map<string, Hooks | null>();
   let beforeBody = 0;
   let beforePlan = 0;
@@ -74,11 +74,11 @@ export function compileChain(plugins: readonly Plugin[], services: Services): Ch
 export function compilePlan(
   chain: Chain,
   services: Services,
-  source: { config: GatewayConfig; slug: string | null; versionId: string | null },
+  source: { config: GatewayConfig; slug: string | null; versionId: string | null; stateKey?: string },
 ): Plan {
   const targets = compileTargets(source.config);
   const config = concealSecrets(source.config);
-  const scope: PlanScope = { config, targets, slug: source.slug };
+  const scope: PlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
   const known = new Set(chain.plugins.map((plugin) => plugin.name));
   for (const name of Object.keys(source.config.plugins ?? {})) {
     if (!known.has(name)) throw invalidConfig([`plugins.${name}: no plugin of this name is installed`]);
@@ -104,6 +104,7 @@ export function compilePlan(
     targets,
     onRequest: pick(all, 'onRequest'),
     onTarget,
+    onVisit: pick(all, 'onVisit'),
     onUpstream: pick(all, 'onUpstream'),
     // Requests go down the list, replies come back up.
     onResponse: pick(all, 'onResponse').reverse(),
@@ -114,6 +115,7 @@ export function compilePlan(
     onClose: pick(all, 'onClose'),
     readsReply,
     readsBody,
+    totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
   };
 }
 

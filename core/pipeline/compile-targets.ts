@@ -8,6 +8,8 @@ import { Secret } from '../contract/secret.ts';
 
 /** Statuses retried when the config lists none (data-plane §4.5). */
 const retryStatusCodes = [429, 500, 502, 503, 504, 529];
+/** A try that has a time of its own and runs out of it is meant to be tried again. */
+const timedRetryStatusCodes = [408, ...retryStatusCodes];
 
 /**
  * The leaves of a config's strategy tree in document order, with inheritance applied once (data-plane §4.3): parameter
@@ -55,8 +57,10 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
 function compileRetry(retry: RetryConfig): Retry {
   return {
     attempts: retry.attempts,
-    statusCodes: retry.on_status_codes ?? retryStatusCodes,
+    statusCodes: retry.on_status_codes ?? (retry.max_attempt_time_ms === undefined ? retryStatusCodes : timedRetryStatusCodes),
     useRetryAfter: retry.use_retry_after_header ?? retry.use_retry_after_headers ?? false,
+    attemptTimeMs: retry.max_attempt_time_ms ?? null,
+    totalTimeMs: retry.max_total_time_ms ?? null,
   };
 }
 

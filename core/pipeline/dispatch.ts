@@ -2,38 +2,47 @@ import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { ReplySink } from '../contract/http.ts';
 import { isPromise, type Maybe } from '../contract/json.ts';
-import type { Retry, Target } from '../contract/plan.ts';
-import type { Clock, Services } from '../contract/plugin.ts';
+import type { Target } from '../contract/plan.ts';
+import type { Services } from '../contract/plugin.ts';
 import type { SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
-import { type Answer, attempt } from './attempt.ts';
-import { type OutgoingOptions, proxyCall, shapedCall } from './outgoing.ts';
+import type { Answer } from './attempt.ts';
+import type { OutgoingOptions } from './outgoing.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import { tryAgain } from './try-again.ts';
+import { clientClosed, resultOf, tryTarget, unresolved } from './try-target.ts';
 
 export interface Dispatcher {
   readonly transport: UpstreamTransport;
   readonly resolve: ResolveTarget;
   readonly outgoing: OutgoingOptions;
   readonly services: Services;
+  readonly retryBudget: RetryBudget;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
   /** The same for stored providers, where these may be called as the machine; without it they are called like all others. */
   readonly signStored?: SignServices;
 }
 
-/** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
-const waitMsMax = 60_000;
-
 /**
- * The one loop of retries and targets. A target's retries are used up before the strategy is asked for the next one; the
- * strategy is asked until it has none left, and the last answer is the client's. Nothing is tried again once a byte has left.
+ * The one loop of targets. A target's retries are used up before the strategy is asked for the next one; the strategy is asked
+ * until it has none left or the time of all is up, and the last answer is the client's. Nothing is tried again once a byte has
+ * left.
  */
 export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher: Dispatcher): Promise<Answer> {
+  const { plan } = ctx;
+  const { clock } = dispatcher.services;
+  const dueMs = plan.totalTimeMs === null ? Number.POSITIVE_INFINITY : clock.elapsed() + plan.totalTimeMs;
   let last: AttemptResult | null = null;
   let answer: Answer | null = null;
   for (;;) {
-    const target = ctx.plan.onTarget(ctx, last);
+    const target = plan.onTarget(ctx, last);
     if (!target) return answer ?? { kind: 'error', error: new GatewayError('missing_provider') };
+    if (answer !== null && dueMs !== Number.POSITIVE_INFINITY && clock.elapsed() >= dueMs) {
+      ctx.decide(target.path, 'total_time');
+      return answer;
+    }
     ctx.targetPath = target.path;
     const found = resolveOrFail(ctx, target, dispatcher);
     const resolved = isPromise(found) ? await found : found;
@@ -46,31 +55,22 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     }
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
-    let waitedMs = 0;
-    for (let tries = 0; ; tries++) {
-      const isLastTry = tries >= (target.retry?.attempts ?? 0);
-      ctx.retryAttemptCount = tries;
-      const begun: number = dispatcher.services.clock.elapsed();
-      answer = await tryTarget(ctx, sink, target, resolved, isLastTry, begun, dispatcher);
-      // The record of a client that left is written already, with the try that was under way.
-      if (ctx.aborted) return answer;
-      last = resultOf(answer, target, resolved, dispatcher.services.clock, begun);
-      ctx.attempts.push(last);
-      if (answer.kind === 'streamed' || answer.kind === 'replaced' || ctx.bodyTaken) return answer;
-      if (!canRetry(target.retry, last)) break;
-      if (isLastTry) {
-        ctx.retryAttemptCount = -1;
-        break;
-      }
-      const waitMs = retryWaitMs(target.retry as Retry, tries, last, dispatcher.services.random());
-      waitedMs += waitMs ?? waitMsMax;
-      if (waitMs === null || waitedMs > waitMsMax) {
-        ctx.retryAttemptCount = -1;
-        break;
-      }
-      await wait(ctx, waitMs);
-      if (ctx.aborted) return clientClosed();
+    const triesBefore = ctx.attempts.length;
+    const leave = plan.onVisit.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
+    if (target.retry === null) {
+      const beganMs: number = clock.elapsed();
+      const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
+      ctx.retryAttemptCount = 0;
+      answer = await tryTarget(ctx, sink, given, dispatcher);
+      if (!ctx.aborted) ctx.attempts.push(resultOf(ctx, answer, given, clock));
+    } else {
+      answer = await tryAgain(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
     }
+    leave?.(ctx.attempts.length === triesBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
+    // The record of a client that left is written already, with the try that was under way.
+    if (ctx.aborted) return answer;
+    last = ctx.attempts.at(-1) as AttemptResult;
+    if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;
   }
 }
 
@@ -92,127 +92,16 @@ function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatch
   }
 }
 
-/** The result of a target that was never reached because it could not be looked up. */
-function unresolved(target: Target, error: GatewayError): AttemptResult {
-  return {
-    targetPath: target.path,
-    targetIndex: target.index,
-    provider: target.provider ?? '',
-    providerSlug: target.provider?.startsWith('@') ? target.provider.slice(1) : null,
-    status: error.status,
-    errorCode: error.code,
-    durationMs: 0,
-    ok: false,
-    error,
-    retryAfterMs: null,
+/** Tells plugins that a target is about to be asked; what is returned tells them that the request has left it. */
+function enter(ctx: RequestContext, target: Target, log: Services['log']): (last: AttemptResult | null) => void {
+  const leave = ctx.plan.onVisit.map((hook) => hook(ctx, target));
+  return (last) => {
+    for (const each of leave) {
+      try {
+        each?.(last);
+      } catch (thrown) {
+        log.error({ requestId: ctx.id, reason: String(thrown) }, 'what onVisit of a plugin returned threw');
+      }
+    }
   };
-}
-
-function clientClosed(): Answer {
-  return { kind: 'error', error: new GatewayError('client_closed') };
-}
-
-async function tryTarget(
-  ctx: RequestContext,
-  sink: ReplySink,
-  target: Target,
-  resolved: ResolvedTarget,
-  isLastTry: boolean,
-  begun: number,
-  dispatcher: Dispatcher,
-): Promise<Answer> {
-  try {
-    for (const hook of ctx.plan.onUpstream) {
-      const outcome = hook(ctx, target);
-      const reply = isPromise(outcome) ? await outcome : outcome;
-      if (reply) return { kind: 'replaced', reply };
-    }
-    const shape = ctx.endpoint?.operation ? shapedCall : proxyCall;
-    const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
-    if (resolved.adapter.sign) {
-      const signed = {
-        ...outgoing.call,
-        headers: [...outgoing.call.headers],
-        body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
-      };
-      const services = resolved.slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
-      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, services);
-      if (isPromise(signing)) await signing;
-      Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
-    }
-    // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
-    if (ctx.aborted) return clientClosed();
-    const { transport, services } = dispatcher;
-    return await attempt(ctx, sink, resolved, outgoing, {
-      transport,
-      clock: services.clock,
-      onLeft: () => void ctx.attempts.push(resultOf(clientClosed(), target, resolved, services.clock, begun)),
-      isFinal: (status) => {
-        // A body that was streamed is gone: whatever the answer is, there is no second one.
-        if (ctx.bodyTaken) return true;
-        if (!isLastTry && target.retry?.statusCodes.includes(status)) return false;
-        const seen = {
-          ...resultShape(target, resolved),
-          status,
-          ok: status < 300,
-          error: null,
-          errorCode: null,
-          durationMs: 0,
-          retryAfterMs: null,
-        };
-        return ctx.plan.onTarget(ctx, seen) === null;
-      },
-    });
-  } catch (thrown) {
-    return { kind: 'error', error: toGatewayError(thrown) };
-  }
-}
-
-function resultOf(answer: Answer, target: Target, resolved: ResolvedTarget, clock: Clock, begun: number): AttemptResult {
-  const error = answer.kind === 'replaced' ? null : answer.error;
-  const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;
-  return {
-    ...resultShape(target, resolved),
-    status,
-    errorCode: error?.code ?? null,
-    durationMs: Math.max(0, clock.elapsed() - begun),
-    ok: answer.kind !== 'error' && status >= 200 && status < 300,
-    error,
-    retryAfterMs: answer.kind === 'plain' ? answer.retryAfterMs : null,
-  };
-}
-
-function resultShape(
-  target: Target,
-  resolved: ResolvedTarget,
-): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
-  return { targetPath: target.path, provider: resolved.adapter.id, providerSlug: resolved.slug, targetIndex: target.index };
-}
-
-function canRetry(retry: Retry | null, last: AttemptResult): boolean {
-  if (!retry || retry.attempts === 0 || last.ok) return false;
-  return retry.statusCodes.includes(last.status) && last.error?.source !== 'client';
-}
-
-/**
- * Full jitter over 1, 2, 4, 8, 16 s; or what the provider asked for on a 429. Null: the provider asks for longer than anyone
- * should wait.
- */
-function retryWaitMs(retry: Retry, tries: number, last: AttemptResult, random: number): number | null {
-  if (retry.useRetryAfter && last.status === 429 && last.retryAfterMs !== null) {
-    return last.retryAfterMs > waitMsMax ? null : last.retryAfterMs;
-  }
-  return random * 1000 * 2 ** tries;
-}
-
-function wait(ctx: RequestContext, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    ctx.abortUpstream = done;
-    function done(): void {
-      clearTimeout(timer);
-      ctx.abortUpstream = null;
-      resolve();
-    }
-  });
 }

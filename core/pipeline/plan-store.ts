@@ -38,6 +38,7 @@ export class PlanStore implements PlanSource {
         config: parse(document.config),
         slug: document.slug,
         versionId: document.versionId,
+        stateKey: `${document.organisationId}:${document.workspaceId}:${document.slug}:${document.versionId}`,
       });
       this.#saved.set(document.id, { document, plan });
       return plan;

@@ -8,3 +8,11 @@ export interface ChangeBus {
   /** No callback after this. Safe to call twice. */
   close(): Promise<void>;
 }
+
+/** Small notices between gateways beside the changes, on the same connection. */
+export interface NoticeBus {
+  /** Sent if the connection stands, else lost. */
+  publish(subject: string, notice: object): void;
+  /** Must be called before `start`. The listener gets what others have sent, unchecked; never what this process sent. */
+  subscribe(subject: string, listener: (message: Uint8Array) => void): void;
+}

@@ -1,7 +1,7 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { changesSubject } from '../contract/documents.ts';
 import type { Log } from '../contract/plugin.ts';
-import type { ChangeBus } from './bus.ts';
+import type { ChangeBus, NoticeBus } from './bus.ts';
 import { realTimers, type Timers } from './timers.ts';
 
 export interface NatsBusOptions {
@@ -16,10 +16,12 @@ export interface NatsBusOptions {
 const pauseMs = 250;
 
 /** The bus of many machines: core NATS, subject `svc.changes`. It reconnects for ever, and a server that is down at the start is waited for. */
-export function createNatsBus(options: NatsBusOptions): ChangeBus {
+export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   const { log, random, timers = realTimers } = options;
   const connectOptions = natsOptions(options.url);
+  const listeners: { subject: string; listener: (message: Uint8Array) => void }[] = [];
   let connection: NatsConnection | null = null;
+  let isConnected = false;
   let closed = false;
   let complained = false;
   let wake: () => void = () => {};
@@ -28,8 +30,19 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus {
     start(onNotice, onConnected) {
       void follow(onNotice, onConnected);
     },
+    subscribe: (subject, listener) => void listeners.push({ subject, listener }),
+    publish(subject, notice) {
+      // While the server is away the client would keep messages back and send them late, when they are no longer true.
+      if (!isConnected || closed) return;
+      try {
+        connection?.publish(subject, JSON.stringify(notice));
+      } catch (error) {
+        log.debug({ subject, reason: reasonOf(error) }, 'a notice could not be sent');
+      }
+    },
     async close() {
       closed = true;
+      isConnected = false;
       wake();
       await connection?.close();
     },
@@ -46,6 +59,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus {
         complained = true;
       }
       connection = null;
+      isConnected = false;
       if (!closed) await pause(pauseMs * (0.5 + random()));
     }
   }
@@ -57,10 +71,18 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus {
         if (!closed && !error) onNotice(message.data);
       },
     });
+    for (const { subject, listener } of listeners) {
+      open.subscribe(subject, {
+        callback: (error, message) => {
+          if (!closed && !error) listener(message.data);
+        },
+      });
+    }
     // The subscription must stand at the server before the question for missed changes is asked, or one could fall between.
     await open.flush();
     connected(onConnected);
     for await (const status of open.status()) {
+      if (status.type === 'disconnect') isConnected = false;
       if (status.type === 'disconnect' && !closed) {
         log.warn({}, 'NATS is away: changes are asked for instead');
         complained = true;
@@ -74,6 +96,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus {
     if (closed) return;
     if (complained) log.info({}, 'NATS is back');
     complained = false;
+    isConnected = true;
     onConnected();
   }
 
@@ -97,6 +120,8 @@ function natsOptions(text: string): NodeConnectionOptions {
   return {
     servers: urls.map((url) => `${url.hostname}:${url.port || 4222}`),
     name: 'svc gateway',
+    // What this process tells others it knows already.
+    noEcho: true,
     // A user without a password is a token, as in the URLs of other NATS clients.
     ...(user && pass ? { user, pass } : user ? { token: user } : {}),
     ...(first?.protocol === 'tls:' ? { tls: {} } : {}),

@@ -35,8 +35,8 @@ export interface Supervisor {
 const graceMs = 10_000;
 
 /**
- * Starts the children this machine's role asks for and keeps them alive. Does no work of its own: it passes change notices
- * on, prints the first keys once, and decides who starts and stops when.
+ * Starts the children this machine's role asks for and keeps them alive. Does no work of its own: it passes notices of changes
+ * and circuits on, prints the first keys once, and decides who starts and stops when.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { settings, log } = options;
@@ -77,6 +77,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const message = raw as Partial<ProcessMessage> | null;
     if (message?.type === 'svc.changes') {
       if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
+    } else if (message?.type === 'svc.health') {
+      if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
     } else if (message?.type === 'first-start') {
       firstStart = message as FirstStartMessage;
     } else if (message?.type === 'ready') {

@@ -72,6 +72,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     configVersionId: ctx.configVersionId,
     targetPath: ctx.targetPath,
     attempts,
+    ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
     inputTokens: usage?.inputTokens ?? 0,

@@ -1,11 +1,9 @@
 import type { RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
-import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
 import { compileQuery } from '../../core/contract/routing-query.ts';
+import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
 import { type Node, pickOne, type Range } from './node.ts';
 import { readField } from './read-field.ts';
-
-type Strategy = NonNullable<GatewayConfig['strategy']>;
 
 /**
  * The target named by the first condition that holds, else the default. Names and queries were checked with the config.
@@ -14,7 +12,7 @@ type Strategy = NonNullable<GatewayConfig['strategy']>;
 export function conditional(
   children: readonly Node[],
   range: Range,
-  strategy: Strategy,
+  strategy: StrategyConfig,
   names: readonly (string | undefined)[],
 ): Node {
   const conditions = (strategy.conditions ?? []).map((condition, index) => ({

@@ -1,21 +1,43 @@
-import type { AttemptResult } from '../../core/contract/context.ts';
+import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
+import type { Candidates } from './candidates.ts';
 import { childOf, type Node, type Range } from './node.ts';
 
 /**
  * Targets in order. Moves on when the status is in `statusCodes`, or, without a list, when it is not 2xx. A client that has
- * left needs no other target.
+ * left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
  */
-export function fallback(children: readonly Node[], range: Range, statusCodes: readonly number[] | null): Node {
+export function fallback(
+  children: readonly Node[],
+  range: Range,
+  statusCodes: readonly number[] | null,
+  candidates: ((ctx: RequestContext) => Candidates) | null,
+): Node {
+  const after = candidates === null ? (_ctx: RequestContext, at: number) => at + 1 : orderOf(candidates);
+  const childAt = (ctx: RequestContext, index: number | undefined) =>
+    index === undefined ? null : (children[index]?.first(ctx) ?? null);
   return {
     ...range,
-    first: (ctx) => (children[0] as Node).first(ctx),
+    first: (ctx) => childAt(ctx, after(ctx, -1)),
     next(ctx, last) {
       const at = childOf(children, last);
       const inner = children[at]?.next(ctx, last) ?? null;
       if (inner) return inner;
-      if (!failed(last, statusCodes)) return null;
-      return children[at + 1]?.first(ctx) ?? null;
+      return failed(last, statusCodes) ? childAt(ctx, after(ctx, at)) : null;
     },
+  };
+}
+
+/** The child after this one (-1: the first) in the order the request began with; it stays, whatever happens meanwhile. */
+function orderOf(candidates: (ctx: RequestContext) => Candidates): (ctx: RequestContext, at: number) => number | undefined {
+  const orders = new WeakMap<RequestContext, readonly number[]>();
+  return (ctx, at) => {
+    let order = orders.get(ctx);
+    if (order === undefined) {
+      const { good, cooling } = candidates(ctx);
+      order = [...good, ...cooling];
+      orders.set(ctx, order);
+    }
+    return order[order.indexOf(at) + 1];
   };
 }
 

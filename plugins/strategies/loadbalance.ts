@@ -1,55 +1,103 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/context.ts';
 import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
-import type { Services } from '../../core/contract/plugin.ts';
+import type { Clock, Services } from '../../core/contract/plugin.ts';
+import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+import type { Candidates } from './candidates.ts';
+import { type Choose, leastBusy, leastLatency, priorityCapacity } from './least.ts';
+import { Load } from './load.ts';
 import { type Node, pickOne, type Range } from './node.ts';
 import { readField } from './read-field.ts';
-
-type Strategy = NonNullable<GatewayConfig['strategy']>;
+import type { Watches } from './watch.ts';
 
 const stickyTtlSecondsDefault = 300;
 
-/**
- * One target per request, by weight. Weight 0 is never chosen. `sticky` keeps requests of one identity on one target for `ttl`
- * seconds: the choice is computed from the identity, so every process and every machine comes to the same one without asking.
- */
-export function loadbalance(
-  children: readonly Node[],
-  range: Range,
-  strategy: Strategy,
-  weights: readonly number[],
-  services: Services,
-): Node {
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const { sticky } = strategy;
-  if (sticky?.enabled) {
-    const ttlMs = (sticky.ttl ?? stickyTtlSecondsDefault) * 1000;
-    return pickOne(children, range, (ctx) => {
-      const { share, offsetMs } = identityOf(ctx, sticky.hash_fields ?? []);
-      // Identities change over at different times, so that not all of them move at once.
-      const period = Math.floor((services.clock.now() + (offsetMs % ttlMs)) / ttlMs);
-      return atShare(weights, total * mix(share, period));
-    });
-  }
-  if (strategy.algorithm === 'round_robin') {
-    const order = roundRobinOrder(weights);
-    let turn = 0;
-    return pickOne(children, range, () => order[turn++ % order.length] as number);
-  }
-  return pickOne(children, range, () => atShare(weights, services.random() * total));
+export interface BalanceOptions {
+  readonly strategy: StrategyConfig;
+  readonly children: readonly Node[];
+  readonly range: Range;
+  /** By child; 0 is never chosen. */
+  readonly weights: readonly number[];
+  readonly capacities: readonly GatewayConfig['capacity'][];
+  /** Which children to consider now; null = all, always. */
+  readonly candidates: ((ctx: RequestContext) => Candidates) | null;
+  readonly watches: Watches;
+  readonly services: Services;
 }
 
-/** Index of the target whose slice of [0, total) holds `at`; never one of weight 0. */
-function atShare(weights: readonly number[], at: number): number {
-  let rest = at;
-  let last = 0;
-  for (const [index, weight] of weights.entries()) {
-    if (weight === 0) continue;
-    last = index;
-    rest -= weight;
-    if (rest < 0) return index;
+/**
+ * One target per request, chosen by the algorithm among those whose circuit is closed and that do not cool down, as long as there
+ * are such. It has no next target after a failure.
+ */
+export function loadbalance(options: BalanceOptions): Node {
+  const { children, range, weights, candidates } = options;
+  const eligible = eligibleOf(weights);
+  const choose = chooserOf(options);
+  return pickOne(children, range, (ctx) => {
+    if (candidates === null) return choose(ctx, eligible);
+    const { good, cooling } = candidates(ctx);
+    return choose(ctx, good.length > 0 ? good : cooling);
+  });
+}
+
+/** The children that may be chosen at all. */
+export function eligibleOf(weights: readonly number[]): number[] {
+  return weights.flatMap((weight, index) => (weight > 0 ? [index] : []));
+}
+
+function chooserOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions): Choose {
+  const { algorithm = 'weighted', sticky } = strategy;
+  const { clock, health, random } = services;
+  if (algorithm === 'weighted') return sticky?.enabled ? byIdentity(sticky, weights, clock) : byWeight(weights, random);
+  if (algorithm === 'round_robin') return inTurn(weights);
+  const loads = children.map(() => new Load(clock));
+  watches.addChildren(children, (child) => (loads[child] as Load).watch);
+  if (algorithm === 'least_latency') return leastLatency(loads, random);
+  if (algorithm === 'least_busy') return leastBusy(loads, weights, random);
+  const onFull = (ctx: RequestContext, child: number) => ctx.decide((children[child] as Node).path, 'at_capacity');
+  return priorityCapacity(loads, capacities, health.processes, onFull);
+}
+
+function byWeight(weights: readonly number[], random: () => number): Choose {
+  return (_ctx, from) => atShare(weights, from, random());
+}
+
+/**
+ * Keeps requests of one identity on one target for `ttl` seconds: the choice is computed from the identity, so every process and
+ * every machine comes to the same one without asking.
+ */
+function byIdentity(sticky: NonNullable<StrategyConfig['sticky']>, weights: readonly number[], clock: Clock): Choose {
+  const ttlMs = (sticky.ttl ?? stickyTtlSecondsDefault) * 1000;
+  return (ctx, from) => {
+    const { share, offsetMs } = identityOf(ctx, sticky.hash_fields ?? []);
+    // Identities change over at different times, so that not all of them move at once.
+    const period = Math.floor((clock.now() + (offsetMs % ttlMs)) / ttlMs);
+    return atShare(weights, from, mix(share, period));
+  };
+}
+
+function inTurn(weights: readonly number[]): Choose {
+  const order = roundRobinOrder(weights);
+  let turn = 0;
+  return (_ctx, from) => {
+    for (let skipped = 0; skipped < order.length; skipped++) {
+      const child = order[turn++ % order.length] as number;
+      if (from.includes(child)) return child;
+    }
+    return from[0] as number;
+  };
+}
+
+/** The child whose slice of the sum of weights holds `share` of it, 0 ≤ share < 1. */
+function atShare(weights: readonly number[], from: readonly number[], share: number): number {
+  let total = 0;
+  for (const child of from) total += weights[child] as number;
+  let rest = share * total;
+  for (const child of from) {
+    rest -= weights[child] as number;
+    if (rest < 0) return child;
   }
-  return last;
+  return from.at(-1) as number;
 }
 
 /**

@@ -5,17 +5,19 @@ import type { Target } from '../../core/contract/plan.ts';
  * One node of a compiled strategy tree. Where a request stands is said by the target it tried last, whose index lies in
  * [`from`, `to`) of exactly one child; asking twice gives the same answer.
  */
-export interface Node {
-  readonly from: number;
-  readonly to: number;
+export interface Node extends Range {
   first(ctx: RequestContext): Target | null;
   /** The target to ask after this result; null when this node has nothing left or the result stands. */
   next(ctx: RequestContext, last: AttemptResult): Target | null;
+  /** True while the circuit of everything below is open, so that its parent passes it over. Absent where that cannot be. */
+  readonly isOpen?: (() => boolean) | undefined;
 }
 
 export interface Range {
   readonly from: number;
   readonly to: number;
+  /** As in `x-svc-last-used-option-index`: `config.targets[1]`. */
+  readonly path: string;
 }
 
 /** Index of the child that the last target belongs to. */

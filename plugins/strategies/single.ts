@@ -3,5 +3,5 @@ import type { Node, Range } from './node.ts';
 /** The first target, and no other. */
 export function single(children: readonly Node[], range: Range): Node {
   const child = children[0] as Node;
-  return { ...range, first: (ctx) => child.first(ctx), next: (ctx, last) => child.next(ctx, last) };
+  return { ...range, first: (ctx) => child.first(ctx), next: (ctx, last) => child.next(ctx, last), isOpen: child.isOpen };
 }

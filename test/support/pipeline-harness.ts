@@ -10,9 +10,11 @@ import type { RequestRecord } from '../../core/contract/record.ts';
 import { Secret } from '../../core/contract/secret.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
 import { matchEndpoint } from '../../core/endpoints/index.ts';
+import { startHealth } from '../../core/health/start-health.ts';
 import { compileChain, mergePlugins } from '../../core/pipeline/compile-plan.ts';
 import { PlanStore } from '../../core/pipeline/plan-store.ts';
 import { createResolver } from '../../core/pipeline/resolve-target.ts';
+import { createRetryBudget } from '../../core/pipeline/retry-budget.ts';
 import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { createTokenFetch } from '../../core/pipeline/token-fetch.ts';
 import { providers } from '../../core/providers/index.ts';
@@ -51,6 +53,11 @@ export function createHarness(
     random?: () => number;
     key?: Partial<ApiKeyDocument>;
     machineIdentity?: boolean;
+    /** Monotonic milliseconds. */
+    elapsed?: () => number;
+    retryBudget?: { percent: number; floor: number };
+    /** Gateway processes of the machine; 1 unless told. */
+    processes?: number;
     formBytesMax?: number;
     memory?: BodyMemory;
   } = {},
@@ -94,6 +101,13 @@ export function createHarness(
   let slots = 0;
   const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
   const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
+  const clock = { now: options.now ?? Date.now, elapsed: options.elapsed ?? (() => performance.now()) };
+  const health = startHealth({
+    clock,
+    processes: options.processes ?? 1,
+    channels: [],
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+  });
   const services: Services = {
     documents: { get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never },
     journal: {
@@ -101,6 +115,7 @@ export function createHarness(
       whenSafe: (callback) => callback(),
       healthy: () => true,
     },
+    health,
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock: { now: options.now ?? Date.now, elapsed: () => performance.now() },
     newId: randomUUID,
@@ -164,6 +179,11 @@ export function createHarness(
     dispatcher: {
       transport,
       services,
+      retryBudget: createRetryBudget({
+        clock,
+        percent: options.retryBudget?.percent ?? 20,
+        floor: options.retryBudget?.floor ?? 30,
+      }),
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity: options.machineIdentity ?? false }),
       resolve: createResolver({

@@ -9,7 +9,7 @@ export interface LogNames {
 
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error` and `attempts` are ours.
+ * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts` and `decisions` are ours.
  */
 export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Settings, 'headerPrefix' | 'host' | 'port'>) {
   const { record } = row;
@@ -35,6 +35,7 @@ export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Setting
     outcome: record.outcome,
     error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
     attempts: record.attempts,
+    decisions: record.decisions ?? [],
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,

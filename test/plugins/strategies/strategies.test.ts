@@ -174,7 +174,7 @@ describe('a strategy that cannot work is refused when it is saved or sent', () =
       { strategy: { mode: 'single', algorithm: 'round_robin' }, targets },
       'strategy.algorithm: only the loadbalance strategy has it',
     ],
-    [{ strategy: { mode: 'loadbalance', algorithm: 'least_latency' }, targets }, 'strategy.algorithm'],
+    [{ strategy: { mode: 'loadbalance', algorithm: 'fastest' }, targets }, 'strategy.algorithm'],
     [{ strategy: { mode: 'fallback' } }, 'targets: required when strategy is set'],
     [{ targets }, 'strategy: required when targets is set'],
   ])('%j', (config, message) => {

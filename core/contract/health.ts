@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+
+/** The subject (NATS) and message type (cluster IPC) on which gateways tell each other of opened and closed circuits. */
+export const healthSubject = 'svc.health';
+
+/** Largest notice in bytes; what is longer is not read. */
+export const healthNoticeBytesMax = 2048;
+
+/**
+ * A circuit changed its state. A hint and no more: whoever gets it checks it, holds `until` to its own cool-down, and forgets it
+ * by itself. One that is lost means that another gateway finds out on its own.
+ */
+export const healthNotice = v.strictObject({
+  /** `<organisation id>:<workspace id>:<config slug>:<version id>` */
+  key: v.pipe(v.string(), v.minLength(1), v.maxLength(600)),
+  path: v.pipe(v.string(), v.maxLength(200), v.regex(/^config(\.targets\[\d{1,4}\]){0,8}$/)),
+  state: v.picklist(['open', 'half-open', 'closed']),
+  /** Milliseconds since the epoch: end of the cool-down, or of the wait for a trial call; 0 for `closed`. */
+  until: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+});
+export type HealthNotice = v.InferOutput<typeof healthNotice>;
+
+/** When the circuit of a target opens, and for how long (data-plane §4.7). */
+export interface BreakerSettings {
+  /** Failures that open it; null = the share alone decides. */
+  readonly failureThreshold: number | null;
+  /** Share of failures that opens it, 0 to 100; null = the count alone decides. */
+  readonly failurePercent: number | null;
+  /** Calls before the share says anything. */
+  readonly requestsMin: number;
+  /** How long it stays open, and how long failures are remembered after the first one. */
+  readonly cooldownMs: number;
+  /** Statuses that are failures; null = 500 and above. */
+  readonly statusCodes: readonly number[] | null;
+}
+
+/** The circuit of one target of one version of a saved config. */
+export interface Breaker {
+  /** True while the target is to be passed over: it cools down, or another call tries it. */
+  isOpen(): boolean;
+  /** A call to the target begins. Returns its number when it is the one trial after a cool-down, else 0. */
+  begin(): number;
+  /** It has ended; `failed` is null when nothing was learned about the target. `trial` is what `begin` returned. */
+  end(trial: number, failed: boolean | null): void;
+}
+
+/** What this process knows of the state of targets beyond a single plan. */
+export interface Health {
+  /** Gateway processes of this machine, which share whatever is said of a machine. */
+  readonly processes: number;
+  /** The circuit of a target; the same one whenever the same key and path are asked for. */
+  breaker(key: string, path: string, settings: BreakerSettings): Breaker;
+}

@@ -1,0 +1,168 @@
+import * as v from 'valibot';
+import type { GatewayConfig } from './gateway-config.ts';
+import { compileQuery } from './routing-query.ts';
+
+const params = v.record(v.string(), v.unknown());
+const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
+
+/** A status code of HTTP. */
+export const status = whole(100, 599);
+
+/** Shortest cool-down of a circuit in milliseconds; a shorter one is raised to it (data-plane §4.7). */
+export const breakerCooldownMsMin = 30_000;
+
+const breaker = v.pipe(
+  v.strictObject({
+    failure_threshold: v.optional(whole(1, 1_000_000)),
+    failure_threshold_percentage: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(100))),
+    /** Milliseconds. */
+    cooldown_interval: whole(1, 86_400_000),
+    failure_status_codes: v.optional(v.pipe(v.array(status), v.minLength(1))),
+    minimum_requests: v.optional(whole(1, 1_000_000)),
+  }),
+  v.check(
+    (config) => config.failure_threshold !== undefined || config.failure_threshold_percentage !== undefined,
+    'needs failure_threshold or failure_threshold_percentage: it would never open',
+  ),
+);
+
+const outlier = v.pipe(
+  v.strictObject({
+    /** Failures in a row before a target goes to the end. */
+    consecutive_failures: v.optional(whole(1, 1000)),
+    /** Milliseconds: the first time at the end, doubled with each further one. */
+    cooldown: v.optional(whole(100, 3_600_000)),
+    /** Milliseconds: the longest time at the end. */
+    max_cooldown: v.optional(whole(100, 3_600_000)),
+  }),
+  v.check(
+    (config) => (config.max_cooldown ?? outlierDefaults.maxCooldownMs) >= (config.cooldown ?? outlierDefaults.cooldownMs),
+    'max_cooldown (60000 unless given) must not be less than cooldown (5000 unless given)',
+  ),
+);
+
+/** What an `outlier` object that leaves fields out means. */
+export const outlierDefaults = { consecutiveFailures: 5, cooldownMs: 5000, maxCooldownMs: 60_000 } as const;
+
+/** How much one target takes under `priority_capacity`; of one machine, shared out among its gateway processes. */
+export const capacity = v.pipe(
+  v.strictObject({
+    /** Requests at once. */
+    in_flight: v.optional(whole(1, 1_000_000)),
+    /** Requests per minute. */
+    rpm: v.optional(whole(1, 100_000_000)),
+  }),
+  v.check((config) => config.in_flight !== undefined || config.rpm !== undefined, 'needs in_flight or rpm'),
+);
+
+/** `strategy` of a config (data-plane §4.6, §4.7). */
+export const strategy = v.strictObject({
+  mode: v.picklist(['single', 'fallback', 'loadbalance', 'conditional']),
+  /** fallback: the statuses that move on; without it every status but 2xx. */
+  on_status_codes: v.optional(v.array(status)),
+  /** conditional: asked in order, the first that holds names the target. */
+  conditions: v.optional(
+    v.pipe(
+      v.array(v.strictObject({ query: params, then: v.pipe(v.string(), v.minLength(1)) })),
+      v.minLength(1),
+      v.maxLength(1000),
+    ),
+  ),
+  default: v.optional(v.pipe(v.string(), v.minLength(1))),
+  /** loadbalance: how a target is chosen. */
+  algorithm: v.optional(v.picklist(['weighted', 'round_robin', 'least_latency', 'least_busy', 'priority_capacity'])),
+  sticky: v.optional(
+    v.strictObject({
+      enabled: v.boolean(),
+      hash_fields: v.optional(v.pipe(v.array(v.pipe(v.string(), v.regex(/^(metadata|params|headers)\../))), v.maxLength(16))),
+      /** Seconds. */
+      ttl: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(604_800))),
+    }),
+  ),
+  /** The circuit of every target below, of saved configs and stored providers only. */
+  cb_config: v.optional(breaker),
+  /** loadbalance, fallback: targets that fail again and again go to the end for a while. */
+  outlier: v.optional(outlier),
+});
+
+export type StrategyConfig = v.InferOutput<typeof strategy>;
+
+/** Fields that only some modes act on: elsewhere they would be accepted and ignored. */
+const modesOfField: Readonly<Record<string, readonly StrategyConfig['mode'][]>> = {
+  on_status_codes: ['fallback'],
+  conditions: ['conditional'],
+  default: ['conditional'],
+  algorithm: ['loadbalance'],
+  sticky: ['loadbalance'],
+  cb_config: ['single', 'fallback', 'loadbalance'],
+  outlier: ['fallback', 'loadbalance'],
+};
+
+/** Adds to `errors` what is wrong with a strategy and its targets that their schemas cannot see; `at` gives the path of a key. */
+export function checkStrategy(
+  strategy: StrategyConfig,
+  targets: readonly GatewayConfig[],
+  at: (key: string) => string,
+  errors: string[],
+): void {
+  for (const [field, modes] of Object.entries(modesOfField)) {
+    if (!(field in strategy) || modes.includes(strategy.mode)) continue;
+    const text = modes.length === 1 ? `only the ${modes[0]} strategy has it` : `only the strategies ${modes.join(', ')} have it`;
+    errors.push(`${at(`strategy.${field}`)}: ${text}`);
+  }
+  if (strategy.mode === 'loadbalance') checkBalance(strategy, targets, at, errors);
+  const algorithm = strategy.mode === 'loadbalance' ? strategy.algorithm : undefined;
+  for (const [index, target] of targets.entries()) {
+    if (target.capacity === undefined || algorithm === 'priority_capacity') continue;
+    errors.push(`${at(`targets[${index}].capacity`)}: only targets of loadbalance with algorithm priority_capacity have it`);
+  }
+  if (strategy.mode === 'conditional') checkConditions(strategy, targets, at, errors);
+}
+
+function checkBalance(
+  { algorithm = 'weighted', sticky }: StrategyConfig,
+  targets: readonly GatewayConfig[],
+  at: (key: string) => string,
+  errors: string[],
+): void {
+  if (targets.every((target) => target.weight === 0)) {
+    errors.push(`${at('targets')}: every weight is 0, so no target could ever be chosen`);
+  }
+  if (sticky?.enabled && algorithm !== 'weighted') {
+    errors.push(`${at('strategy.sticky')}: works with the algorithm weighted only`);
+  }
+  if (algorithm === 'least_latency' || algorithm === 'priority_capacity') {
+    for (const [index, { weight }] of targets.entries()) {
+      if (weight === undefined || weight === 0 || weight === 1) continue;
+      errors.push(`${at(`targets[${index}].weight`)}: ${algorithm} does not share out by weight; 0 (never) and 1 are allowed`);
+    }
+  }
+  if (algorithm !== 'priority_capacity') return;
+  const last = targets.findLastIndex((target) => target.weight !== 0);
+  for (const [index, target] of targets.entries()) {
+    if (target.capacity !== undefined || target.weight === 0 || index === last) continue;
+    errors.push(`${at(`targets[${index}].capacity`)}: required: without it no target after this one is ever asked`);
+  }
+}
+
+function checkConditions(
+  strategy: StrategyConfig,
+  targets: readonly GatewayConfig[],
+  at: (key: string) => string,
+  errors: string[],
+): void {
+  if (!strategy.conditions) errors.push(`${at('strategy.conditions')}: required by the conditional strategy`);
+  const names = new Set(targets.map((target) => target.name));
+  for (const [index, condition] of (strategy.conditions ?? []).entries()) {
+    try {
+      compileQuery(condition.query, at(`strategy.conditions[${index}].query`));
+    } catch (thrown) {
+      errors.push((thrown as Error).message);
+    }
+    if (!names.has(condition.then))
+      errors.push(`${at(`strategy.conditions[${index}].then`)}: no target is named ${condition.then}`);
+  }
+  if (strategy.default !== undefined && !names.has(strategy.default)) {
+    errors.push(`${at('strategy.default')}: no target is named ${strategy.default}`);
+  }
+}

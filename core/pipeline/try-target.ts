@@ -1,0 +1,133 @@
+import type { AttemptResult, RequestContext } from '../contract/context.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import type { ReplySink } from '../contract/http.ts';
+import { isPromise } from '../contract/json.ts';
+import type { Target } from '../contract/plan.ts';
+import type { Clock } from '../contract/plugin.ts';
+import type { UpstreamTimeouts } from '../contract/upstream.ts';
+import { type Answer, attempt } from './attempt.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { proxyCall, shapedCall } from './outgoing.ts';
+import type { ResolvedTarget } from './resolve-target.ts';
+import { isSession, socketCall } from './socket-call.ts';
+
+/** One try: which target, whether there is another after it, and how long it may take. */
+export interface Try {
+  readonly target: Target;
+  readonly resolved: ResolvedTarget;
+  readonly isLast: boolean;
+  /** Monotonic milliseconds. */
+  readonly beganMs: number;
+  /** Milliseconds it may take at most, Infinity for no limit beside the usual ones. */
+  readonly timeMs: number;
+}
+
+/** Shapes the call, sends it, and follows its reply. Never throws: what goes wrong is the answer. */
+export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try, dispatcher: Dispatcher): Promise<Answer> {
+  const { target, resolved } = given;
+  try {
+    for (const hook of ctx.plan.onUpstream) {
+      const outcome = hook(ctx, target);
+      const reply = isPromise(outcome) ? await outcome : outcome;
+      if (reply) return { kind: 'replaced', reply };
+    }
+    const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
+    const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
+    if (given.timeMs !== Number.POSITIVE_INFINITY) {
+      Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
+    }
+    if (resolved.adapter.sign) {
+      const signed = {
+        ...outgoing.call,
+        headers: [...outgoing.call.headers],
+        body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
+      };
+      const services = resolved.slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
+      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, services);
+      if (isPromise(signing)) await signing;
+      Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
+    }
+    // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
+    if (ctx.aborted) return clientClosed();
+    const { transport, services } = dispatcher;
+    return await attempt(ctx, sink, resolved, outgoing, {
+      transport,
+      clock: services.clock,
+      onLeft: () => void ctx.attempts.push(resultOf(ctx, clientClosed(), given, services.clock)),
+      isFinal: (status) => {
+        // A body that was streamed is gone: whatever the answer is, there is no second one.
+        if (ctx.bodyTaken) return true;
+        if (!given.isLast && target.retry?.statusCodes.includes(status)) return false;
+        const seen = {
+          ...resultShape(given),
+          status,
+          ok: status < 300,
+          error: null,
+          errorCode: null,
+          durationMs: 0,
+          firstByteMs: 0,
+          retryAfterMs: null,
+        };
+        return ctx.plan.onTarget(ctx, seen) === null;
+      },
+    });
+  } catch (thrown) {
+    return { kind: 'error', error: toGatewayError(thrown) };
+  }
+}
+
+/** The answer of a request whose client has left. */
+export function clientClosed(): Answer {
+  return { kind: 'error', error: new GatewayError('client_closed') };
+}
+
+/** What a try came to, as strategies and records see it. */
+export function resultOf(ctx: RequestContext, answer: Answer, given: Try, clock: Clock): AttemptResult {
+  const error = answer.kind === 'replaced' ? null : answer.error;
+  const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;
+  const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
+  const streamedAtMs = answer.kind === 'streamed' ? ctx.firstByteAtMs : null;
+  return {
+    ...resultShape(given),
+    status,
+    errorCode: error?.code ?? null,
+    durationMs,
+    ok: answer.kind === 'upgraded' || (answer.kind !== 'error' && status >= 200 && status < 300),
+    error,
+    retryAfterMs: answer.kind === 'plain' ? answer.retryAfterMs : null,
+    firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
+  };
+}
+
+/** The result of a target that was never reached because it could not be looked up. */
+export function unresolved(target: Target, error: GatewayError): AttemptResult {
+  return {
+    targetPath: target.path,
+    targetIndex: target.index,
+    provider: target.provider ?? '',
+    providerSlug: target.provider?.startsWith('@') ? target.provider.slice(1) : null,
+    status: error.status,
+    errorCode: error.code,
+    durationMs: 0,
+    ok: false,
+    error,
+    retryAfterMs: null,
+    firstByteMs: 0,
+  };
+}
+
+function resultShape({ target, resolved }: Try): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
+  return { targetPath: target.path, provider: resolved.adapter.id, providerSlug: resolved.slug, targetIndex: target.index };
+}
+
+/** The usual limits, none of them longer than `timeMs`. A reply that streams may go on: its clock stops at the first byte. */
+function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
+  const ms = Math.max(1, Math.ceil(timeMs));
+  const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));
+  return {
+    connectMs: least(timeouts.connectMs),
+    firstByteMs: least(timeouts.firstByteMs),
+    idleMs: timeouts.idleMs,
+    totalMs: timeouts.totalMs === 0 ? 0 : least(timeouts.totalMs),
+  };
+}

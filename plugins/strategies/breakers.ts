@@ -1,0 +1,36 @@
+import type { Breaker, BreakerSettings } from '../../core/contract/health.ts';
+import { breakerCooldownMsMin, type StrategyConfig } from '../../core/contract/strategy-config.ts';
+import { judgedStatus } from './verdict.ts';
+import type { Watch } from './watch.ts';
+
+const requestsMinDefault = 5;
+
+/**
+ * The settings that hold below a strategy: its own, else those from above; below a condition none, unless a strategy there has its
+ * own (data-plane §4.3).
+ */
+export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSettings | null): BreakerSettings | null {
+  if (strategy.mode === 'conditional') return null;
+  const own = strategy.cb_config;
+  if (!own) return above;
+  return {
+    failureThreshold: own.failure_threshold ?? null,
+    failurePercent: own.failure_threshold_percentage ?? null,
+    requestsMin: own.minimum_requests ?? requestsMinDefault,
+    cooldownMs: Math.max(own.cooldown_interval, breakerCooldownMsMin),
+    statusCodes: own.failure_status_codes ?? null,
+  };
+}
+
+/** Tells the circuit of a target what became of each request to it: one count per request, whatever its retries. */
+export function watchBreaker(breaker: Breaker, settings: BreakerSettings, path: string): Watch {
+  const { statusCodes } = settings;
+  return (ctx) => {
+    const trial = breaker.begin();
+    if (trial > 0) ctx.decide(path, 'circuit_trial');
+    return (last) => {
+      const status = judgedStatus(last);
+      breaker.end(trial, status === null ? null : statusCodes ? statusCodes.includes(status) : status >= 500);
+    };
+  };
+}

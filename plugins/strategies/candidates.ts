@@ -1,0 +1,42 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import type { Node } from './node.ts';
+import type { Outliers } from './outlier.ts';
+
+/** The children a request may be sent to, as indices in the order of the config. */
+export interface Candidates {
+  /** Neither open nor cooling down. */
+  readonly good: readonly number[];
+  /** Cooling down: to be asked after all others. */
+  readonly cooling: readonly number[];
+}
+
+/**
+ * Which children are to be considered now: those whose circuit is not open, all of them when it is open for all. Null when no
+ * child has a circuit and outliers are not looked for, so that every child always is. `eligible`: the indices that may be chosen
+ * at all.
+ */
+export function candidatesOf(
+  children: readonly Node[],
+  eligible: readonly number[],
+  outliers: Outliers | null,
+): ((ctx: RequestContext) => Candidates) | null {
+  if (outliers === null && children.every((child) => child.isOpen === undefined)) return null;
+  return (ctx) => {
+    const pathOf = (index: number): string => (children[index] as Node).path;
+    const open = eligible.filter((index) => children[index]?.isOpen?.());
+    const isBypassed = open.length === eligible.length;
+    for (const index of open) ctx.decide(pathOf(index), isBypassed ? 'circuit_bypassed' : 'circuit_open');
+    const considered = isBypassed ? eligible : eligible.filter((index) => !open.includes(index));
+    if (outliers === null) return { good: considered, cooling: [] };
+    const cooling = considered.filter((index) => outliers.isCooling(index));
+    for (const index of cooling) ctx.decide(pathOf(index), 'cooling_down');
+    return { good: considered.filter((index) => !cooling.includes(index)), cooling };
+  };
+}
+
+/** Whether a group is open: when all of its children are. Undefined where a child never is. */
+export function openWhenAllAre(children: readonly Node[]): (() => boolean) | undefined {
+  const asks = children.map((child) => child.isOpen);
+  if (asks.some((ask) => ask === undefined)) return undefined;
+  return () => asks.every((ask) => ask?.());
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../../core/contract/plugin.ts';
+import { judgedStatus } from './verdict.ts';
+import type { Watch } from './watch.ts';
+
+/** What this process has under way at one child, and how fast it has been. */
+export class Load {
+  inFlight = 0;
+  readonly #clock: Clock;
+  /** Of whole replies and of streams, which cannot be compared. */
+  readonly #latencies = [new Latency(), new Latency()] as const;
+  /** Requests of the present minute and of the one before. */
+  #minute = 0;
+  #requests = 0;
+  #requestsBefore = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts requests that come and go. */
+  readonly watch: Watch = (ctx) => {
+    this.inFlight++;
+    this.#turn();
+    this.#requests++;
+    return (last) => {
+      this.inFlight--;
+      const status = judgedStatus(last);
+      if (status === null || last === null) return;
+      const isFailure = status >= 500 || status === 408 || status === 429;
+      this.#latencies[ctx.stream ? 1 : 0].observe(this.#clock.elapsed(), last.firstByteMs, isFailure);
+    };
+  };
+
+  /** Requests begun within the last minute: the present minute's and the share of the one before that still counts. */
+  requestsPerMinute(): number {
+    this.#turn();
+    const share = 1 - (this.#clock.elapsed() % minuteMs) / minuteMs;
+    return this.#requests + this.#requestsBefore * share;
+  }
+
+  /** Milliseconds to the first byte as they are now; null while nothing recent is known. */
+  latencyMs(isStream: boolean): number | null {
+    return this.#latencies[isStream ? 1 : 0].value(this.#clock.elapsed());
+  }
+
+  #turn(): void {
+    const minute = Math.floor(this.#clock.elapsed() / minuteMs);
+    if (minute === this.#minute) return;
+    this.#requestsBefore = minute === this.#minute + 1 ? this.#requests : 0;
+    this.#requests = 0;
+    this.#minute = minute;
+  }
+}
+
+const minuteMs = 60_000;
+/** Weight of the newest call in the average. */
+const share = 0.3;
+/** What was measured longer ago says nothing about now. */
+const staleAfterMs = 60_000;
+/** A call that failed counts like a slow one: a target that refuses at once is not the fastest. */
+const failureMs = 10_000;
+
+/** Exponentially weighted moving average. */
+class Latency {
+  #averageMs = 0;
+  #atMs = Number.NEGATIVE_INFINITY;
+
+  observe(nowMs: number, ms: number, isFailure: boolean): void {
+    const sampleMs = isFailure ? Math.max(ms, failureMs) : ms;
+    const isFresh = nowMs - this.#atMs < staleAfterMs;
+    this.#averageMs = isFresh ? this.#averageMs + share * (sampleMs - this.#averageMs) : sampleMs;
+    this.#atMs = nowMs;
+  }
+
+  value(nowMs: number): number | null {
+    return nowMs - this.#atMs < staleAfterMs ? this.#averageMs : null;
+  }
+}

@@ -1,0 +1,48 @@
+import type { AttemptResult } from '../../core/contract/context.ts';
+import type { Clock } from '../../core/contract/plugin.ts';
+import { outlierDefaults, type StrategyConfig } from '../../core/contract/strategy-config.ts';
+import { judgedStatus } from './verdict.ts';
+
+/** Which of the children of one strategy have failed again and again, as this process saw it. */
+export interface Outliers {
+  isCooling(child: number): boolean;
+  /** A request has left the child with this result. */
+  observe(child: number, last: AttemptResult | null): void;
+}
+
+/**
+ * Passive health: failures in a row (not reached, no answer in time, 5xx, 429 that says when to come back) put a child to the end
+ * for a cool-down. It doubles with each further failure after one, and ends for good with the first success.
+ */
+export function createOutliers(config: NonNullable<StrategyConfig['outlier']>, children: number, clock: Clock): Outliers {
+  const failuresMax = config.consecutive_failures ?? outlierDefaults.consecutiveFailures;
+  const cooldownMs = config.cooldown ?? outlierDefaults.cooldownMs;
+  const cooldownMsMax = config.max_cooldown ?? outlierDefaults.maxCooldownMs;
+  const states = Array.from({ length: children }, () => ({ failures: 0, rounds: 0, untilMs: 0 }));
+  const stateOf = (child: number) => states[child] as (typeof states)[number];
+  return {
+    isCooling: (child) => clock.elapsed() < stateOf(child).untilMs,
+    observe(child, last) {
+      const state = stateOf(child);
+      const failed = isFailure(last);
+      if (failed === null) return;
+      if (!failed) {
+        Object.assign(state, { failures: 0, rounds: 0, untilMs: 0 });
+        return;
+      }
+      state.failures++;
+      const nowMs = clock.elapsed();
+      // Those that were under way when it went to the end say nothing new.
+      if (state.failures < failuresMax || nowMs < state.untilMs) return;
+      const ownMs = cooldownMs * 2 ** Math.min(state.rounds++, 30);
+      state.untilMs = nowMs + Math.min(Math.max(ownMs, last?.retryAfterMs ?? 0), cooldownMsMax);
+    },
+  };
+}
+
+/** Null: nothing was learned about the child. */
+function isFailure(last: AttemptResult | null): boolean | null {
+  const status = judgedStatus(last);
+  if (status === null) return null;
+  return status >= 500 || status === 408 || (status === 429 && last?.retryAfterMs !== null);
+}

@@ -1,0 +1,42 @@
+import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
+import type { Target } from '../../core/contract/plan.ts';
+import type { Hooks } from '../../core/contract/plugin.ts';
+import type { Node } from './node.ts';
+
+/** Sees a request come to a target; what it returns sees it leave, with its last result or null. */
+export type Watch = (ctx: RequestContext) => (last: AttemptResult | null) => void;
+
+/** Who watches which targets, by the index of the target. */
+export class Watches {
+  readonly #byTarget: Watch[][] = [];
+  #count = 0;
+
+  add(target: number, watch: Watch): void {
+    this.#byTarget[target] ??= [];
+    this.#byTarget[target].push(watch);
+    this.#count++;
+  }
+
+  /** One watch for each child of a strategy, which sees all targets below it. */
+  addChildren(children: readonly Node[], watch: (child: number) => Watch): void {
+    for (const [index, { from, to }] of children.entries()) {
+      const own = watch(index);
+      for (let target = from; target < to; target++) this.add(target, own);
+    }
+  }
+
+  /** The hook that runs them; none when nobody watches. */
+  hooks(): Pick<Hooks, 'onVisit'> {
+    if (this.#count === 0) return {};
+    return {
+      onVisit: (ctx: RequestContext, target: Target) => {
+        const watches = this.#byTarget[target.index];
+        if (watches === undefined) return null;
+        const leave = watches.map((watch) => watch(ctx));
+        return (last) => {
+          for (const each of leave) each(last);
+        };
+      },
+    };
+  }
+}
