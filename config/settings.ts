@@ -57,6 +57,16 @@ export interface Settings {
   /** Files or package names of third-party plugins. */
   readonly plugins: readonly string[];
   readonly drainTimeoutMs: number;
+  /** WebSocket sessions one gateway process has at a time. */
+  readonly sessionsMax: number;
+  /** Longest WebSocket message, either way. */
+  readonly sessionMessageBytesMax: number;
+  /** Longest silence of both sides of a session; 0 = no limit. */
+  readonly sessionIdleMs: number;
+  /** Longest session; 0 = no limit. */
+  readonly sessionTotalMs: number;
+  /** How long sessions may go on after a stop signal. */
+  readonly sessionDrainMs: number;
   readonly jsonBodyBytesMax: number;
   /** Up to this a multipart body is kept; a larger one streams through. */
   readonly formBytesMax: number;

@@ -35,6 +35,7 @@ import { traceIdOf } from './pipeline/trace-id.ts';
 import { providers } from './providers/index.ts';
 import { mockOrigin } from './providers/mock/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
+import { createSessions } from './realtime/sessions.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
 import { startSnapshot } from './snapshot/start-snapshot.ts';
@@ -74,6 +75,12 @@ function createTurnTime(): () => number {
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
 
+/** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
+const bufferedMessages = 2;
+const bufferedBytesMin = 16 * 1024 * 1024;
+/** How long closing the sessions takes at most, beyond their grace. */
+const sessionClosingMs = 2000;
+
 /** The composition root of the data plane: every part is made here, once, and handed what it needs. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
@@ -83,6 +90,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       trusted,
       internalOrigins: [settings.controlPlaneUrl],
       machineIdentity: settings.machineIdentity,
+      messageBytesMax: settings.sessionMessageBytesMax,
       onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
     }),
   );
@@ -115,6 +123,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const services: Services = {
     documents: snapshot.documents,
     journal,
+    health,
     log,
     clock,
     newId: () => randomUUID(),
@@ -123,7 +132,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     // Set below: plugins are compiled with their services, and plans from the plugins.
     plans: undefined as unknown as PlanStore,
     blockInlineConfig: settings.blockInlineConfig,
-    health,
     headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
     countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
@@ -146,7 +154,15 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     now: clock.now,
   });
   const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
+  const sessions = createSessions({
+    sessionsMax: settings.sessionsMax,
+    idleMs: settings.sessionIdleMs,
+    totalMs: settings.sessionTotalMs,
+    bufferedBytesMax: bufferedMessages * settings.sessionMessageBytesMax + bufferedBytesMin,
+    clock,
+  });
   const handle = createHandler({
+    sessions,
     chain,
     plans,
     services,
@@ -169,6 +185,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       transport,
       resolve,
       services,
+      retryBudget,
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
       outgoing: {
@@ -185,8 +202,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   let draining = false;
   const server: HttpServer = await createHttpServer({
     settings,
-      retryBudget,
     handle,
+    messageBytesMax: settings.sessionMessageBytesMax,
     refused: (error, request) => journal.append(refusal(error, request)),
     builtIns: {
       version,
@@ -201,10 +218,20 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
+  metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
   metrics.gauge('connections', 'Open client connections', () => server.connections);
   metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => spool.spool.backlog().bytes);
   metrics.counter('records_lost_total', 'Records the disk refused', () => spool.spool.counts.lost);
   metrics.counter('records_shipped_total', 'Records the control plane has stored', () => spool.shipper.counts.inserted);
+  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
+  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
+  metrics.counter(
+    'circuit_notices_invalid_total',
+    'Notices of other gateways that could not be read',
+    () => health.counts.invalidNotices,
+  );
+  metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
+  metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
   metrics.counter('document_hits_total', 'Look-ups answered from memory', () => snapshot.documents.counts.hits);
   metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => snapshot.documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed their check', () => snapshot.documents.counts.invalid);
@@ -215,23 +242,17 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     port,
     async close() {
       draining = true;
-      const all = await server.drain(settings.drainTimeoutMs);
+      // What closes sessions must be over when the time of requests is.
+      const graceMs = Math.max(0, Math.min(settings.sessionDrainMs, settings.drainTimeoutMs - sessionClosingMs));
+      const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
       if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
       server.close();
       plans.close();
       await spool.close(lastShipmentMs);
+      health.close();
       await snapshot.close();
       peer.close();
       await workers.close();
-  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
-  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
-  metrics.counter(
-    'circuit_notices_invalid_total',
-    'Notices of other gateways that could not be read',
-    () => health.counts.invalidNotices,
-  );
-  metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
-  metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
       await transport.close();
     },
   };
@@ -249,7 +270,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     const ctx = new RequestContext({
       id,
       receivedAtMs: clock.now(),
-      health.close();
       request,
       gatewayHeaders: values,
       headerPrefix: prefix,

@@ -50,6 +50,13 @@ export const errorTable = {
   headers_too_large: row(431, 'client', false, 'invalid_request_error', 'The request header block is too large'),
   not_found: row(404, 'client', false, 'invalid_request_error', 'Not Found'),
   method_not_allowed: row(405, 'client', false, 'invalid_request_error', 'This method is not allowed here'),
+  upgrade_required: row(
+    426,
+    'client',
+    false,
+    'invalid_request_error',
+    'This route is a WebSocket: ask for an upgrade, version 13',
+  ),
   client_closed: row(499, 'client', false, 'client_closed', 'The client closed the connection'),
   request_timeout: row(408, 'upstream', true, 'timeout_error', 'Request exceeded the timeout'),
   upstream_connect: row(502, 'upstream', true, 'upstream_error', 'The provider could not be reached'),
@@ -64,13 +71,6 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
-export type ErrorSource = 'client' | 'upstream' | 'gateway';
-
-export interface ErrorRow {
-  readonly status: number;
-  readonly source: ErrorSource;
-  readonly retryable: boolean;
-  readonly type: string;
 
 /** Codes of saved-only mode, whose body says `field` where others say `type` and `param`. */
 export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
@@ -81,6 +81,13 @@ export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
   'inline_forward_headers_blocked',
 ]);
 
+export type ErrorSource = 'client' | 'upstream' | 'gateway';
+
+export interface ErrorRow {
+  readonly status: number;
+  readonly source: ErrorSource;
+  readonly retryable: boolean;
+  readonly type: string;
   readonly public: string;
   /** The reference's two-digit code of the authentication layer, where there is one. */
   readonly authCode: string | null;

@@ -61,6 +61,8 @@ export interface ProviderAdapter {
   /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
+  /** Realtime sessions, where the provider has them in OpenAI's format. */
+  readonly realtime?: Realtime;
   /** How the provider's list of models is asked for and read, where it is not the base URL's `/models` in OpenAI's form. */
   readonly models?: ModelList;
   /**
@@ -72,6 +74,14 @@ export interface ProviderAdapter {
   buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
   /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+}
+
+/** A provider's realtime sessions: WebSockets whose messages are JSON events. Messages pass as they are. */
+export interface Realtime {
+  /** Path below the base URL with its query, made of the client's query and of the model in it (empty: none). */
+  path(query: URLSearchParams, model: string, settings: ProviderSettings): string;
+  /** Tokens an event of the provider speaks of; null for none. */
+  usage(event: JsonObject): Usage | null;
 }
 
 /** What a scheme that has to ask somebody for a token may use. */
@@ -135,6 +145,10 @@ export interface Operation {
    * came unless a text field was overridden) and `toProvider` only sees JSON requests. May throw `bad_request`.
    */
   toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
+  /** True where `toContent` only changes JSON requests, so that a form of any size may stream through. */
+  readonly takesForms?: boolean;
+  /** What a form that goes on as a form has in its `model` field, where that is not `call.model`. */
+  modelInForm?(call: OperationCall): string;
   /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
   /** The reply as bytes, for routes that answer with them while the provider sends JSON (audio in base64). Null: `fromProvider`. */
@@ -198,7 +212,8 @@ export interface OperationCall {
   /** The client's parameters in the route's format, after defaults, overrides and drops. */
   readonly params: JsonObject;
   /**
-   * The parts of a multipart request, text fields as `params` has them; null or absent where the request was JSON or has no body.
+   * The parts of a multipart request, text fields as `params` has them; null or absent where the request was JSON, has no body, or is
+   * a form that streams.
    */
   readonly form?: readonly FormPart[] | null;
   /** Segments of the route's path by their name in `{…}`, as sent (percent-encoded). */

@@ -94,8 +94,11 @@ export const requestRecord = v.object({
   requestBytes: count,
   replyBytes: count,
   clientAddress: v.string(),
+  /** Of requests that became WebSocket sessions. */
+  session: v.optional(v.nullable(sessionRecord)),
   metadata: v.record(v.string(), v.string()),
 });
 
 export type RequestRecord = v.InferOutput<typeof requestRecord>;
 export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
+export type SessionRecord = v.InferOutput<typeof sessionRecord>;

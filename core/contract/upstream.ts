@@ -1,5 +1,6 @@
 import type { GatewayError } from './errors.ts';
 import type { HeaderList, RequestBody } from './http.ts';
+import type { FrameSocket } from './web-socket.ts';
 
 /** The tenant of calls to our own control plane: the only one for which the transport's internal origins are open. */
 export const internalTenant = 'svc-internal';
@@ -28,6 +29,8 @@ export interface UpstreamCall {
   readonly headers: HeaderList;
   readonly body: Uint8Array | RequestBody | null;
   readonly timeouts: UpstreamTimeouts;
+  /** Asks for a WebSocket with these subprotocols (RFC 6455 §4.1). `method` is then GET and `body` null. */
+  readonly webSocket?: { readonly protocols: readonly string[] };
   /** Refuse bodies longer than this when `body` is streamed. */
   readonly bodyBytesMax?: number;
 }
@@ -47,6 +50,11 @@ export interface UpstreamTimeouts {
 export interface UpstreamHandler {
   /** Headers are a flat lower-case list as sent by the provider, hop-by-hop ones already removed. */
   onHead(status: number, headers: HeaderList): void;
+  /**
+   * Instead of `onHead`, and last of all: the provider has answered 101 to a call with `webSocket`. `protocol` is the subprotocol it
+   * chose. The socket is paused; who takes it closes it.
+   */
+  onWebSocket?(headers: HeaderList, socket: FrameSocket, protocol: string | null): void;
   /** False pauses the provider until `resume()`. The chunk belongs to the receiver. */
   onData(chunk: Uint8Array): boolean;
   onEnd(): void;

@@ -10,6 +10,7 @@ import { modelsEndpoint } from './models.ts';
 import { moderations } from './moderations.ts';
 import { ocr } from './ocr.ts';
 import { proxyEndpoint } from './proxy.ts';
+import { realtimeEndpoint } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { responses } from './responses.ts';
 import { compileRoutes } from './route.ts';
@@ -42,6 +43,7 @@ export function matchEndpoint(method: string, path: string): Match {
   const known = find(method, below);
   if (known) return known;
   if (method === 'GET' && below === '/models') return modelsEndpoint;
+  if (method === 'GET' && below === '/realtime') return realtimeEndpoint;
   if (isControlPlanePath(path)) return 'control-plane';
   return proxyEndpoint(method, below) ?? 'method-not-allowed';
 }

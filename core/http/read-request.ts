@@ -49,6 +49,7 @@ export class ParsedRequest implements InboundRequest {
   /** As `RequestBody.length`. */
   bodyLength = 0;
   fault: GatewayError | null = null;
+  webSocketProtocols: readonly string[] | null = null;
 
   header(name: string): string | undefined {
     return findHeader(this.headers, name);

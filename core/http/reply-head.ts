@@ -39,6 +39,21 @@ export function prepareHead(status: number, headers: HeaderList, more: HeaderLis
   return head;
 }
 
+/** The same for a 101, which must fit one cork: what would make it longer than `bytesMax` is left out. */
+export function prepareUpgradeHead(headers: HeaderList, more: HeaderList | null, bytesMax: number): ReplyHead {
+  const whole = prepareHead(200, more ?? [], headers);
+  const head: ReplyHead = { status: '101 Switching Protocols', headers: [], bytes: addedBytes };
+  for (let i = 0; i < whole.headers.length; i += 2) {
+    const name = whole.headers[i] as string;
+    const value = whole.headers[i + 1] as string | Buffer;
+    const bytes = name.length + value.length + 4;
+    if (name.startsWith('sec-websocket-') || head.bytes + bytes > bytesMax) continue;
+    head.headers.push(name, value);
+    head.bytes += bytes;
+  }
+  return head;
+}
+
 /** Adds a header that the edge itself writes; unchecked. */
 export function addToHead(head: ReplyHead, name: string, value: string): void {
   head.headers.push(name, value);

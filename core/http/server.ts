@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/http.ts';
@@ -8,6 +8,7 @@ import { loadUws, type UwsName } from './load-uws.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
 import { UwsRequestBody } from './request-body.ts';
 import { TurnClock } from './turn-clock.ts';
+import { readWebSocketOffer, webSocketBehavior } from './web-socket.ts';
 import { errorReply } from './write-error.ts';
 import { UwsReplySink } from './write-reply.ts';
 
@@ -32,6 +33,8 @@ export interface HttpServerOptions {
   failed(where: string, error: unknown): void;
   /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
   readonly bodyTimeoutMs?: number;
+  /** Longest message of a WebSocket client, in bytes. Default 16 MiB. */
+  readonly messageBytesMax?: number;
 }
 
 export interface HttpServer {
@@ -58,6 +61,7 @@ export interface HttpServer {
 }
 
 const bodyTimeoutMsDefault = 600_000;
+const messageBytesMaxDefault = 16 * 1024 * 1024;
 const sweepMs = 1_000;
 /** How long a drain leaves the addon to send the last bytes of finished replies; it does not tell when it has. */
 const flushMs = 500;
@@ -101,8 +105,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 
   function onRequest(res: HttpResponse, req: HttpRequest): void {
-    const request = readRequest(rules, req, res);
+    begin(res, readRequest(rules, req, res), null);
+  }
+
+  function onUpgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    begin(res, readRequest(rules, req, res), context);
+  }
+
+  function begin(res: HttpResponse, request: ParsedRequest, context: us_socket_context_t | null): void {
     const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
+    if (context !== null) sink.offer = readWebSocketOffer(request, context);
     openRequests++;
     res.onAborted(() => sink.abort());
     if (request.bodyLength !== 0) receiveBody(request, sink, res);
@@ -163,6 +175,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
 
   const app = openApp();
+  // Only a GET with a key for a WebSocket gets to `onUpgrade`; the addon asks that before it looks at `any`.
+  app.ws('/*', webSocketBehavior(options.messageBytesMax ?? messageBytesMaxDefault, onUpgrade));
   app.any('/*', onRequest);
   app.filter(countConnection);
   const sweeper = setInterval(sweep, sweepEveryMs);

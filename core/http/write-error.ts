@@ -37,6 +37,7 @@ export function errorReply(error: GatewayError, format: ErrorFormat = 'chat'): E
         },
   };
   const headers: HeaderList = ['content-type', 'application/json;charset=UTF-8'];
+  if (error.code === 'upgrade_required') headers.push('sec-websocket-version', '13');
   const waitSeconds = retryAfterSeconds(error);
   if (waitSeconds !== null) headers.push('retry-after', String(waitSeconds));
   return { status: error.status, headers, body: JSON.stringify(body) };

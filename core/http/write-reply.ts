@@ -1,8 +1,10 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
-import { addToHead, prepareHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
+import type { FrameSocket } from '../contract/web-socket.ts';
+import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
 import type { Flushable, TurnClock } from './turn-clock.ts';
+import { UwsFrameSocket, type WebSocketOffer } from './web-socket.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /**
@@ -52,6 +54,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   closeAfter = false;
   /** Headers of the edge for every reply to this request (CORS). */
   extraHeaders: HeaderList | null = null;
+  /** Set by the server when the request asks for a WebSocket. */
+  offer: WebSocketOffer | null = null;
 
   private res: HttpResponse | null;
   private readonly edge: ReplyEdge;
@@ -144,6 +148,22 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     const res = this.res;
     this.over();
     res.close();
+  }
+
+  acceptWebSocket(headers: HeaderList, protocol: string | null): FrameSocket | null {
+    const { res, offer } = this;
+    if (res === null || this.started || offer === null) return null;
+    this.started = true;
+    this.status = 101;
+    const socket = new UwsFrameSocket(res, () => this.over(), this.edge.callbackFailed);
+    const head = prepareUpgradeHead(headers, this.extraHeaders, headBytesMax);
+    // From here on the response is the addon's no more; the exchange is over when the socket is.
+    this.res = null;
+    res.cork(() => {
+      writeHead(res, head);
+      res.upgrade({ socket }, offer.key, protocol ?? '', '', offer.context);
+    });
+    return socket;
   }
 
   /** Writes what is queued until the socket is full. */

@@ -3,9 +3,10 @@ import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/http.ts';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
-import type { Operation, OperationCall } from '../contract/provider.ts';
+import type { Operation, OperationCall, ProviderAdapter } from '../contract/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
 import type { Usage } from '../contract/usage.ts';
+import type { FrameSocket } from '../contract/web-socket.ts';
 import { EventStream } from './event-stream.ts';
 import { holdBytes } from './hold-bytes.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -24,6 +25,8 @@ export type Answer =
   | StreamedAnswer
   /** The whole reply is here, no byte has left. */
   | PlainAnswer
+  /** The provider agreed to a WebSocket, which waits to be read. */
+  | UpgradedAnswer
   /** A plugin answered in the provider's place. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
   | { readonly kind: 'error'; readonly error: GatewayError };
@@ -37,6 +40,17 @@ export interface StreamedAnswer {
   readonly told: boolean;
   /** True when the reply is bytes, not events: an error can only be told by cutting it. */
   readonly raw: boolean;
+}
+
+export interface UpgradedAnswer {
+  readonly kind: 'upgraded';
+  readonly status: 101;
+  readonly headers: HeaderList;
+  readonly socket: FrameSocket;
+  /** The subprotocol the provider chose. */
+  readonly protocol: string | null;
+  readonly adapter: ProviderAdapter;
+  readonly error: null;
 }
 
 export interface PlainAnswer {
@@ -138,6 +152,13 @@ class Attempt implements UpstreamHandler {
       this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
       this.#open(passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
+  }
+
+  onWebSocket(given: HeaderList, socket: FrameSocket, protocol: string | null): void {
+    if (this.settled) return socket.terminate();
+    const { adapter } = this.#resolved;
+    this.#ctx.provider = adapter.id;
+    this.#settle({ kind: 'upgraded', status: 101, headers: passedHeaders(given, null), socket, protocol, adapter, error: null });
   }
 
   onData(chunk: Uint8Array): boolean {

@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Reply, Services } from '../contract/plugin.ts';
+import type { Sessions } from '../contract/web-socket.ts';
 import type { Answer, StreamedAnswer } from './attempt.ts';
 import type { Chain } from './compile-plan.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
@@ -14,6 +15,8 @@ import { releaseBytes } from './hold-bytes.ts';
 import type { PlanStore } from './plan-store.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
+import { runSession } from './run-session.ts';
+import { adoptProtocolKeys, isSession } from './socket-call.ts';
 import { streamError } from './stream-error.ts';
 import { traceIdOf } from './trace-id.ts';
 
@@ -29,6 +32,8 @@ export interface PipelineOptions {
   readonly bodies: BodyLimits;
   /** The bound on bodies this process holds; absent = none. */
   readonly memory?: BodyMemory;
+  /** Takes requests that become WebSocket sessions; absent = there are none. */
+  readonly sessions?: Sessions;
   match(method: string, path: string): Match;
   /** Status, headers and body of an error in the format of the route. */
   errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain'): Reply;
@@ -45,6 +50,7 @@ export function createHandler(options: PipelineOptions): Handle {
       options.forwardToControlPlane(request, sink);
       return;
     }
+    if (request.webSocketProtocols) adoptProtocolKeys(request, options.prefixes[0] as string);
     const { values, prefix } = readGatewayHeaders(request.headers, options.prefixes);
     const id = options.services.newId();
     const ctx = new RequestContext({
@@ -75,8 +81,10 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
   if (reply) return sendReply(options, ctx, sink, reply);
-  const answer = await dispatch(ctx, sink, options.dispatcher);
-  if (!ctx.aborted) await deliver(options, ctx, sink, answer);
+  const answer = isSession(ctx)
+    ? await runSession(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
+    : await dispatch(ctx, sink, options.dispatcher);
+  if (answer !== null && !ctx.aborted) await deliver(options, ctx, sink, answer);
 }
 
 /** Runs `onRequest` down the list. The body is read just before the first hook that may look at it. */
@@ -118,6 +126,8 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
   switch (answer.kind) {
     case 'error':
       throw answer.error;
+    case 'upgraded':
+      throw new GatewayError('internal', { detail: 'a provider agreed to a WebSocket that nobody asked for' });
     case 'replaced':
       return sendReply(options, ctx, sink, answer.reply);
     case 'streamed':

@@ -8,10 +8,11 @@ import {
   type UpstreamHandler,
   type UpstreamTransport,
 } from '../contract/upstream.ts';
-import { type ConnectorOptions, createConnector } from './connector.ts';
+import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';
 import { Pool } from './pool.ts';
+import { openWebSocket } from './web-socket.ts';
 
 export interface TransportOptions extends ConnectorOptions {
   /** Origins of our own control plane: open at private addresses, for calls of `internalTenant` only. */
@@ -24,6 +25,8 @@ export interface TransportOptions extends ConnectorOptions {
   readonly headerBytesMax?: number;
   /** Pairs of tenant and origin whose connections are kept; default 1000. More retire the pool that was used longest ago. */
   readonly poolsMax?: number;
+  /** Longest message of a WebSocket, bytes; default 16 MiB. */
+  readonly messageBytesMax?: number;
   /** What a handler threw where nobody could catch it. Default: a process warning. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -34,6 +37,7 @@ export interface TransportOptions extends ConnectorOptions {
  */
 export function createTransport(options: TransportOptions): UpstreamTransport {
   const { keepAliveMs = 30_000, headerBytesMax = 64 * 1024, poolsMax = 1000, onFault = warn } = options;
+  const { messageBytesMax = 16 * 1024 * 1024 } = options;
   const internal = new Set((options.internalOrigins ?? []).map((origin) => new URL(origin).origin));
   const pools = new Map<string, Pool>();
   const retiring = new Set<Promise<void>>();
@@ -49,7 +53,8 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
     },
   };
 
-  const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {
+  /** The one way to a place: what may be called at all is decided here, what may be connected to by the connector. */
+  const openWay = (call: UpstreamCall): { url: URL; connect: Connect } | GatewayError => {
     const url = safeParseOrigin(call.origin);
     if (url === null) return new GatewayError('invalid_custom_host', { detail: `not an origin: ${call.origin}` });
     const metadata = call.tenant === metadataTenant;
@@ -62,7 +67,13 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
       port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
       internal: call.tenant === internalTenant && internal.has(url.origin),
     };
-    const pool = new Pool({ url, connect: createConnector(target, options), keepAliveMs, headerBytesMax, onFault });
+    return { url, connect: createConnector(target, options) };
+  };
+
+  const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {
+    const way = openWay(call);
+    if (way instanceof GatewayError) return way;
+    const pool = new Pool({ ...way, keepAliveMs, headerBytesMax, onFault });
     if (pools.size >= poolsMax) retireOldest();
     pools.set(key, pool);
     return pool;
@@ -90,6 +101,17 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
     send(call, handler) {
       const refused = refusalOf(call, closing !== null);
       if (refused !== null) return refuse(handler, refused, onFault);
+      if (call.webSocket) {
+        // A session has a connection of its own, which is never anybody else's.
+        const way = openWay(call);
+        if (way instanceof GatewayError) return refuse(handler, way, onFault);
+        running++;
+        return openWebSocket(call, guarded(handler, onFault), way.connect, {
+          messageBytesMax,
+          headerBytesMax,
+          onOver: services.onOver,
+        });
+      }
       const key = `${call.tenant} ${call.origin}`;
       const pool = pools.get(key) ?? openPool(key, call);
       if (pool instanceof GatewayError) return refuse(handler, pool, onFault);
@@ -112,6 +134,26 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
   const { body, bodyBytesMax } = call;
   if (bodyBytesMax !== undefined && body !== null && body.length > bodyBytesMax) return new GatewayError('body_too_large');
   return null;
+}
+
+/** The handler with its throws caught: `ws` and `node:http` would emit them where nobody listens. */
+function guarded(handler: UpstreamHandler, onFault: (fault: unknown) => void): UpstreamHandler {
+  const safely = <Args extends unknown[]>(tell: (...args: Args) => void): ((...args: Args) => void) => {
+    return (...args) => {
+      try {
+        tell(...args);
+      } catch (fault) {
+        onFault(fault);
+      }
+    };
+  };
+  return {
+    onHead: safely((status, headers) => handler.onHead(status, headers)),
+    onWebSocket: safely((headers, socket, protocol) => handler.onWebSocket?.(headers, socket, protocol)),
+    onData: (chunk) => handler.onData(chunk),
+    onEnd: safely(() => handler.onEnd()),
+    onError: safely((error) => handler.onError(error)),
+  };
 }
 
 /** An exchange that never began. The handler hears of it once the caller holds its handle. */

@@ -87,6 +87,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     requestBytes: ctx.requestBytes,
     replyBytes: ctx.replyBytes,
     clientAddress: ctx.request.remoteAddress,
+    session: ctx.session ?? undefined,
     metadata: ctx.metadata,
   };
 }

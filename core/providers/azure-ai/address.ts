@@ -49,6 +49,14 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
   return relative(settings, addressOf(settings).prefix + path);
 }
 
+/** Path of a realtime session: resources have OpenAI's API without versions, where the model is the name of a deployment. */
+export function realtimePath(asked: URLSearchParams, _model: string, settings: ProviderSettings): string {
+  const query = new URLSearchParams(asked);
+  const deployment = text(settings.azure_deployment_name);
+  if (deployment !== null) query.set('model', deployment);
+  return relative(settings, `/openai/v1/realtime?${query}`);
+}
+
 /** Gives a pass-through call the API version it lacks. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
   if (/[?&]api-version=/.test(call.path) || /\/(openai\/v1|anthropic|api)\//.test(call.path)) return;

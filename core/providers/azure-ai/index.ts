@@ -3,7 +3,8 @@ import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../cont
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
 import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
-import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath } from './address.ts';
+import { realtimeUsage } from '../shared/realtime.ts';
+import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath } from './address.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
 import { settings } from './settings.ts';
 
@@ -26,6 +27,7 @@ export const azureAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   proxyPath,
   operations: { chatComplete, complete, embed, messages },
   chatExtras,
+  realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-ai'),
 };
 

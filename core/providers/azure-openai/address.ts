@@ -45,6 +45,24 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
   return `${root(settings)}${deployment}${path}`;
 }
 
+/**
+ * Path of a realtime session: `/openai/v1/realtime?model=<deployment>`, and with a dated version
+ * `/openai/realtime?api-version=<date>&deployment=<deployment>`. What the client's query says of version and deployment wins.
+ */
+export function realtimePath(asked: URLSearchParams, model: string, settings: ProviderSettings): string {
+  const name = asked.get('deployment') ?? model;
+  // Sessions that transcribe, or join a call, name none.
+  const place = name === '' ? proxyPlace(settings) : placeOf(settings, name);
+  const { deployment } = place;
+  const apiVersion = asked.get('api-version') ?? place.apiVersion;
+  const query = new URLSearchParams(asked);
+  for (const key of ['model', 'deployment', 'api-version']) query.delete(key);
+  const versionFree = isVersionFree({ deployment, apiVersion });
+  if (!versionFree) query.set('api-version', apiVersion);
+  if (deployment !== '') query.set(versionFree ? 'model' : 'deployment', deployment);
+  return `${root(settings)}${versionFree ? v1(settings) : ''}/realtime?${query}`;
+}
+
 /** Gives a pass-through call the API version it lacks. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
   if (/[?&]api-version=/.test(call.path) || /\/v1\//.test(call.path)) return;

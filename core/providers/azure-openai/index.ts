@@ -1,8 +1,19 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
 import { providerFault } from '../shared/provider-fault.ts';
-import { addApiVersion, baseUrl, proxyPath } from './address.ts';
-import { chatComplete, complete, createModelResponse, embed } from './operations.ts';
+import { realtimeUsage } from '../shared/realtime.ts';
+import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
+import {
+  chatComplete,
+  complete,
+  createModelResponse,
+  createSpeech,
+  createTranscription,
+  createTranslation,
+  embed,
+  imageEdit,
+  imageGenerate,
+} from './operations.ts';
 import { settings } from './settings.ts';
 
 /** OpenAI's models on Azure. See README.md. */
@@ -17,6 +28,17 @@ export const azureOpenAi: ProviderAdapter = {
     return signWithIdentity('azure-openai', call, given, credentials, services);
   },
   proxyPath,
-  operations: { chatComplete, complete, embed, createModelResponse },
+  operations: {
+    chatComplete,
+    complete,
+    embed,
+    createModelResponse,
+    createSpeech,
+    createTranscription,
+    createTranslation,
+    imageGenerate,
+    imageEdit,
+  },
+  realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-openai'),
 };

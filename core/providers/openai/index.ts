@@ -7,10 +7,23 @@ import { openAiSettings } from './settings.ts';
 export const openai = openAiCompatible({
   id: 'openai',
   baseUrl: 'https://api.openai.com/v1',
-  operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
+  operations: [
+    'chatComplete',
+    'complete',
+    'embed',
+    'createModelResponse',
+    'createSpeech',
+    'createTranscription',
+    'createTranslation',
+    'imageGenerate',
+    'imageEdit',
+    'imageVariation',
+    'moderate',
+  ],
   settings: openAiSettings,
   headers: accountHeaders,
   forwards: ['openai-beta'],
+  realtime: true,
 });
 
 /** Which organisation and project are billed (https://platform.openai.com/docs/api-reference/authentication). */

@@ -4,14 +4,16 @@ import type { HeaderList } from '../../contract/http.ts';
 import type { Operation, OperationName, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
 import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
+import { type CompatibleMedia, type MediaOperation, mediaOperations } from './compatible-media.ts';
 import { completions } from './completions.ts';
 import { type EmbedQuirks, embeddings } from './embeddings.ts';
 import type { ChatExtra } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
+import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
 
 /** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
-export interface CompatibleProvider {
+export interface CompatibleProvider extends CompatibleMedia {
   readonly id: string;
   /** Without trailing slash; null where every user has their own and `custom_host` must say it; a function where settings tell. */
   readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
@@ -27,6 +29,8 @@ export interface CompatibleProvider {
   readonly embed?: EmbedQuirks;
   /** What its chat completions take of the Messages format beyond OpenAI's fields. */
   readonly chatExtras?: readonly ChatExtra[];
+  /** True where it has realtime sessions. */
+  readonly realtime?: boolean;
   /** Path of a pass-through call where it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
 }
@@ -34,7 +38,9 @@ export interface CompatibleProvider {
 /** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
 export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] };
 
-export type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>;
+export type CompatibleOperation =
+  | Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>
+  | MediaOperation;
 
 /**
  * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
@@ -58,6 +64,7 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
     forwards: row.forwards ?? [],
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
     operations,
+    ...(row.realtime ? { realtime: realtime(prefix) } : {}),
     chatExtras: row.chatExtras ?? [],
     error: providerFault(row.id),
   };
@@ -70,6 +77,7 @@ const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefi
   complete: (row, prefix) => completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
   embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
   createModelResponse: (row, prefix) => responses(row.id, (call) => `${prefix(call.settings)}/responses`),
+  ...mediaOperations,
 };
 
 function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {

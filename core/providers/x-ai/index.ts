@@ -5,5 +5,6 @@ export const xAi = openAiCompatible({
   id: 'x-ai',
   baseUrl: 'https://api.x.ai/v1',
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
+  realtime: true,
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });

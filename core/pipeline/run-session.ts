@@ -1,0 +1,75 @@
+import type { RequestContext } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { HeaderList, ReplySink } from '../contract/http.ts';
+import { isPromise } from '../contract/json.ts';
+import type { Services } from '../contract/plugin.ts';
+import type { SessionOutcome, Sessions } from '../contract/web-socket.ts';
+import type { Answer, UpgradedAnswer } from './attempt.ts';
+import { type Dispatcher, dispatch } from './dispatch.ts';
+import { addGatewayHeaders } from './reply-headers.ts';
+import { chosenProtocol } from './socket-call.ts';
+
+export interface SessionOptions {
+  readonly dispatcher: Dispatcher;
+  readonly services: Services;
+  /** Absent: sessions are not supported. */
+  readonly sessions?: Sessions;
+}
+
+/**
+ * Finds a provider that answers 101, upgrades the client, and hands both over. Until then the request is one like any other: it may
+ * be refused, retried or sent to another target. Null when the session has begun or the client has left; else what to answer.
+ */
+export async function runSession(
+  options: SessionOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  end: (outcome: SessionOutcome) => void,
+): Promise<Answer | null> {
+  if (!ctx.request.webSocketProtocols) throw new GatewayError('upgrade_required');
+  const { sessions, services } = options;
+  if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'nobody takes WebSocket sessions' });
+  ctx.stream = true;
+  const place = sessions.reserve();
+  let started = false;
+  try {
+    const answer = await dispatch(ctx, sink, options.dispatcher);
+    if (answer.kind !== 'upgraded') return answer;
+    const provider = answer.socket;
+    const head = { status: answer.status, headers: headOf(ctx, answer) };
+    for (const hook of ctx.plan.onResponse) {
+      const outcome = hook(ctx, head);
+      const reply = isPromise(outcome) ? await outcome : outcome;
+      if (!reply) continue;
+      provider.terminate();
+      return { kind: 'replaced', reply };
+    }
+    const client = sink.acceptWebSocket(head.headers, chosenProtocol(ctx.request.webSocketProtocols, answer.protocol));
+    if (client === null) {
+      provider.terminate();
+      return null;
+    }
+    ctx.firstByteAtMs = services.clock.elapsed();
+    started = true;
+    place.start({
+      ctx,
+      client,
+      provider,
+      readUsage: answer.adapter.realtime?.usage ?? null,
+      end(outcome, recorded) {
+        end(outcome);
+        services.journal.whenSafe(recorded);
+      },
+    });
+    return null;
+  } finally {
+    if (!started) place.release();
+  }
+}
+
+/** Ours first: they are the ones to stay should all of them be too long. */
+function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {
+  const headers: HeaderList = [];
+  addGatewayHeaders(ctx, headers, null);
+  return [...headers, ...answer.headers];
+}

@@ -1,0 +1,78 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { SessionRecord } from '../contract/record.ts';
+import { closeCodes, type SessionOutcome } from '../contract/web-socket.ts';
+
+/** How a session ends: what is recorded of it, and what each side that is still there is told. */
+export interface Closing extends SessionOutcome {
+  readonly code: number;
+  readonly closedBy: SessionRecord['closedBy'];
+  readonly toClient: Farewell;
+  readonly toProvider: Farewell;
+}
+
+/** A close frame, or none. `patient`: what is still on its way to that side may take its time to arrive. */
+export type Farewell = 'cut' | { readonly code: number | null; readonly reason: string; readonly patient: boolean };
+
+/** Longest reason, bytes: a control frame holds 125, two of them the code (RFC 6455 §5.5). */
+const reasonBytesMax = 123;
+
+/**
+ * The client closed, left, or broke a rule. Its code and reason go on to the provider as they are; codes that cannot be on the wire
+ * are replaced: a close without a code is passed on as such, a client that vanished as 1001.
+ */
+export function closingOfClient(code: number, reason: string, byRule: boolean): Closing {
+  const gone: Farewell = { code: closeCodes.goingAway, reason: 'The client has gone', patient: false };
+  if (byRule) {
+    const error = new GatewayError(code === closeCodes.tooBig ? 'body_too_large' : 'bad_request', {
+      message: reason === '' ? 'The client broke the WebSocket protocol' : reason,
+    });
+    return { code, closedBy: 'gateway', kind: 'cut', error, toClient: 'cut', toProvider: gone };
+  }
+  if (code === closeCodes.cut) {
+    const error = new GatewayError('client_closed');
+    return { code, closedBy: 'client', kind: 'aborted', error, toClient: 'cut', toProvider: gone };
+  }
+  return { code, closedBy: 'client', kind: 'success', error: null, toClient: 'cut', toProvider: passedOn(code, reason) };
+}
+
+/**
+ * The provider closed, vanished, or broke a rule. Its code and reason go on to the client as they are; a connection that ended without
+ * them is 1014, "bad gateway" in the registry of close codes.
+ */
+export function closingOfProvider(code: number, reason: string, byRule: boolean): Closing {
+  if (byRule || !canBeSent(code)) {
+    const message = byRule
+      ? `The provider broke the WebSocket protocol: ${reason}`
+      : 'The provider closed the connection without saying why';
+    const error = new GatewayError(byRule ? 'upstream_invalid' : 'upstream_reset', { message });
+    const toClient: Farewell = { code: closeCodes.badGateway, reason: cutReason(message), patient: true };
+    return { code, closedBy: byRule ? 'gateway' : 'provider', kind: 'cut', error, toClient, toProvider: 'cut' };
+  }
+  const orderly = code === closeCodes.normal || code === closeCodes.goingAway || code === closeCodes.none;
+  const error = orderly
+    ? null
+    : new GatewayError('upstream_reset', { message: `The provider closed the session: ${code} ${reason}`.trim() });
+  const kind = orderly ? 'success' : 'cut';
+  return { code, closedBy: 'provider', kind, error, toClient: passedOn(code, reason), toProvider: 'cut' };
+}
+
+function passedOn(code: number, reason: string): Farewell {
+  if (code === closeCodes.none) return { code: null, reason: '', patient: true };
+  if (!canBeSent(code)) return { code: closeCodes.goingAway, reason: cutReason(reason), patient: true };
+  return { code, reason: cutReason(reason), patient: true };
+}
+
+/** `none` stands for a frame without a code, which can be sent; the other reserved ones cannot (RFC 6455 §7.4). */
+function canBeSent(code: number): boolean {
+  if (code === closeCodes.none || (code >= 3000 && code <= 4999)) return true;
+  return code >= 1000 && code <= 1014 && code !== 1004 && code !== closeCodes.cut;
+}
+
+/** The reason, cut at a character to what a close frame holds. */
+function cutReason(reason: string): string {
+  const bytes = Buffer.from(reason, 'utf8');
+  if (bytes.length <= reasonBytesMax) return reason;
+  let end = reasonBytesMax;
+  while (((bytes[end] as number) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}

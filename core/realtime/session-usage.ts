@@ -1,0 +1,83 @@
+import { isObject, type JsonObject } from '../contract/json.ts';
+import { emptyUsage, type Usage } from '../contract/usage.ts';
+
+/** Events longer than this are not parsed: what counts tokens has no audio in it. */
+const eventBytesMax = 4 * 1024 * 1024;
+/** Depth and number of names of the provider's counts that are kept. */
+const rawDepthMax = 4;
+const rawNamesMax = 50;
+
+const counted = [
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'audioInputTokens',
+  'audioOutputTokens',
+  'imageInputTokens',
+  'imageOutputTokens',
+] as const;
+
+/**
+ * Adds up the tokens of a session. Most events are audio and are passed over by one search for a word: only those that speak of
+ * usage are parsed.
+ */
+export class SessionUsage {
+  readonly #read: (event: JsonObject) => Usage | null;
+  #total: Usage | null = null;
+
+  constructor(read: (event: JsonObject) => Usage | null) {
+    this.#read = read;
+  }
+
+  /** Looks into one text message of the provider. What is no JSON is none of its business. */
+  take(message: Uint8Array): void {
+    if (message.length > eventBytesMax) return;
+    const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+    // Inside a JSON string the word's quotes would be escaped.
+    if (!text.includes('"usage"')) return;
+    let event: unknown;
+    try {
+      event = JSON.parse(text.toString('utf8'));
+    } catch {
+      return;
+    }
+    const usage = isObject(event) ? this.#read(event) : null;
+    if (usage !== null) this.#add(usage);
+  }
+
+  /** Null when no event counted anything. `raw` is the sum of the provider's own counts, name by name. */
+  total(): Usage | null {
+    return this.#total;
+  }
+
+  #add(usage: Usage): void {
+    this.#total ??= { ...emptyUsage(), raw: {} };
+    for (const name of counted) this.#total[name] += usage[name];
+    for (const [unit, amount] of Object.entries(usage.units)) {
+      const units: Record<string, number> = { ...this.#total.units };
+      units[unit] = (units[unit] ?? 0) + amount;
+      this.#total.units = units;
+    }
+    if (usage.raw !== null) addCounts(this.#total.raw as JsonObject, usage.raw, rawDepthMax);
+  }
+}
+
+function addCounts(into: JsonObject, counts: JsonObject, depth: number): void {
+  for (const [name, value] of Object.entries(counts)) {
+    if (!Object.hasOwn(into, name) && Object.keys(into).length >= rawNamesMax) continue;
+    const known = Object.hasOwn(into, name) ? into[name] : undefined;
+    if (typeof value === 'number') set(into, name, (typeof known === 'number' ? known : 0) + value);
+    else if (isObject(value) && depth > 1) {
+      const inner = isObject(known) ? known : {};
+      addCounts(inner, value, depth - 1);
+      set(into, name, inner);
+    }
+  }
+}
+
+/** Names come from the provider: `__proto__` is one like any other. */
+function set(into: JsonObject, name: string, value: unknown): void {
+  Object.defineProperty(into, name, { value, enumerable: true, writable: true, configurable: true });
+}

@@ -1,0 +1,105 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { Clock } from '../contract/plugin.ts';
+import type { Sessions } from '../contract/web-socket.ts';
+import { Session, type SessionLimits } from './session.ts';
+
+export interface SessionsOptions extends SessionLimits {
+  /** Most sessions at a time. */
+  readonly sessionsMax: number;
+  readonly clock: Clock;
+}
+
+/** The sessions of one gateway process, and their end. */
+export interface OpenSessions extends Sessions {
+  /** Sessions that are open or about to be. */
+  readonly count: number;
+  /**
+   * Accepts no more; lets the open ones go on for `graceMs`, then closes them with 1001. Resolves when all are over and recorded.
+   * Safe to call twice.
+   */
+  drain(graceMs: number): Promise<void>;
+}
+
+/** Longest time between two looks at the clock for all sessions. */
+const sweepMsMax = 1000;
+/** How long a closing handshake may take once the process stops. */
+const closingMs = 1000;
+
+/** Starts without sessions; no timer runs while there are none. */
+export function createSessions(options: SessionsOptions): OpenSessions {
+  const { clock, sessionsMax } = options;
+  const open = new Set<Session>();
+  const sweepMs = Math.max(
+    20,
+    Math.min(sweepMsMax, ...[options.idleMs, options.totalMs].filter((ms) => ms > 0).map((ms) => ms / 4)),
+  );
+  let reserved = 0;
+  let draining: Promise<void> | null = null;
+  let sweeper: NodeJS.Timeout | null = null;
+  let onEmpty = (): void => {};
+
+  function sweep(): void {
+    const nowMs = clock.elapsed();
+    for (const session of open) session.look(nowMs);
+  }
+
+  function closed(session: Session): void {
+    open.delete(session);
+    reserved--;
+    if (open.size > 0) return;
+    if (sweeper !== null) clearInterval(sweeper);
+    sweeper = null;
+    onEmpty();
+  }
+
+  /** Resolves when no session is left or the time is over. */
+  function empty(ms: number): Promise<void> {
+    if (open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      onEmpty = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function end(graceMs: number): Promise<void> {
+    await empty(graceMs);
+    for (const session of [...open]) session.goAway();
+    await empty(closingMs);
+    for (const session of [...open]) session.terminate();
+  }
+
+  return {
+    get count() {
+      return reserved;
+    },
+    reserve() {
+      if (draining !== null) throw new GatewayError('draining');
+      if (reserved >= sessionsMax) {
+        throw new GatewayError('overloaded', {
+          message: 'The gateway has as many open sessions as it may have; try again shortly',
+        });
+      }
+      reserved++;
+      return {
+        start(given) {
+          const session = new Session(given, options, clock, () => closed(session));
+          open.add(session);
+          sweeper ??= setInterval(sweep, sweepMs).unref();
+          session.start();
+          // A handshake that was under way when the process was told to stop.
+          if (draining !== null) session.goAway();
+        },
+        release() {
+          reserved--;
+        },
+      };
+    },
+    drain(graceMs) {
+      draining ??= end(graceMs);
+      return draining;
+    },
+  };
+}

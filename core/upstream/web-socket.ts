@@ -1,0 +1,176 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { GatewayError } from '../contract/errors.ts';
+import type { HeaderList } from '../contract/http.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler } from '../contract/upstream.ts';
+import type { Attempt, Connect } from './connector.ts';
+import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';
+import { type Phase, toUpstreamError } from './upstream-error.ts';
+import { WsFrameSocket } from './ws-frame-socket.ts';
+
+export interface WebSocketOptions {
+  /** Longest message of the provider, bytes. */
+  readonly messageBytesMax: number;
+  /** Header block of a reply, bytes. */
+  readonly headerBytesMax: number;
+  /** Told once: the call has failed, or its socket has closed. */
+  readonly onOver: () => void;
+}
+
+/**
+ * Asks for a WebSocket over a checked connection. A provider that answers 101 is handed over as an open socket; any other answer
+ * is told like that of a plain call, except that a 2xx, which is no answer to this question, is `upstream_invalid`.
+ */
+export function openWebSocket(
+  call: UpstreamCall,
+  handler: UpstreamHandler,
+  connect: Connect,
+  options: WebSocketOptions,
+): UpstreamExchange {
+  const url = new URL(call.origin);
+  const timers: NodeJS.Timeout[] = [];
+  let phase: Phase = 'connect';
+  let attempt: Attempt | null = null;
+  let reply: IncomingMessage | null = null;
+  let socket: WebSocket | null = null;
+  let over = false;
+
+  /** Ends the call here; true for the first who says so. */
+  function finish(): boolean {
+    if (over) return false;
+    over = true;
+    for (const timer of timers) clearTimeout(timer);
+    return true;
+  }
+
+  function fail(error: GatewayError): void {
+    if (!finish()) return;
+    drop();
+    options.onOver();
+    handler.onError(error);
+  }
+
+  function drop(): void {
+    attempt?.cancel();
+    reply?.destroy();
+    socket?.terminate();
+  }
+
+  function createConnection(_options: unknown, created: (error: Error | null, socket?: Socket) => void): undefined {
+    const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+    const hostname = url.hostname.replace(/^\[|\]$/g, '');
+    attempt = connect({ hostname, host: url.host, protocol: url.protocol, port }, (...[error, open]) => {
+      attempt = null;
+      if (error !== null) return created(error);
+      if (over) return void open.destroy();
+      open.setNoDelay(true);
+      phase = 'head';
+      created(null, open);
+    });
+  }
+
+  function takeReply(response: IncomingMessage): void {
+    reply = response;
+    const status = response.statusCode ?? 0;
+    if (status < 300)
+      return fail(new GatewayError('upstream_invalid', { message: `The provider answered ${status} instead of 101` }));
+    phase = 'body';
+    handler.onHead(status, toReplyHeaders(response.headers));
+    response.on('data', (chunk: Buffer) => {
+      if (!over && !handler.onData(chunk)) response.pause();
+    });
+    response.on('end', () => {
+      if (!finish()) return;
+      socket?.terminate();
+      options.onOver();
+      handler.onEnd();
+    });
+    response.on('error', (error) => fail(toUpstreamError(error, 'body')));
+  }
+
+  const { connectMs, firstByteMs } = call.timeouts;
+  const failLater = (ms: number, isDue: () => boolean, error: () => GatewayError): void => {
+    if (ms > 0) timers.push(setTimeout(() => void (isDue() && fail(error())), ms));
+  };
+  failLater(
+    connectMs,
+    () => phase === 'connect',
+    () => notReached(connectMs),
+  );
+  failLater(
+    firstByteMs,
+    () => true,
+    () => notAnswered(firstByteMs),
+  );
+
+  queueMicrotask(() => {
+    if (over) return;
+    try {
+      socket = new WebSocket(url, [...(call.webSocket?.protocols ?? [])], {
+        headers: toHeaderObject(withoutHopByHop(call.headers)) as Record<string, string>,
+        createConnection: createConnection as never,
+        maxHeaderSize: options.headerBytesMax,
+        maxPayload: options.messageBytesMax,
+        perMessageDeflate: false,
+        // The path leaves as given: parsed as a URL it would be normalised.
+        finishRequest: (request) => {
+          request.path = call.path;
+          request.end();
+        },
+      });
+    } catch (thrown) {
+      return fail(new GatewayError('internal', { cause: thrown, detail: 'the call cannot be written as a WebSocket handshake' }));
+    }
+    const opening = socket;
+    let headers: HeaderList = [];
+    opening.on('upgrade', (response) => {
+      headers = toReplyHeaders(response.headers);
+    });
+    opening.on('unexpected-response', (_request, response) => takeReply(response));
+    opening.on('error', (error) => fail(toHandshakeError(error, phase)));
+    opening.on('open', () => {
+      if (!finish()) return opening.terminate();
+      opening.removeAllListeners('error');
+      handler.onWebSocket?.(headers, new WsFrameSocket(opening, options.onOver), opening.protocol || null);
+    });
+  });
+
+  return {
+    resume: () => void reply?.resume(),
+    abort: () => {
+      if (!finish()) return;
+      drop();
+      options.onOver();
+    },
+  };
+}
+
+/** Faults of the handshake itself have no code: the provider answered 101 and then not what RFC 6455 §4.2.2 asks. */
+function toHandshakeError(error: Error, phase: Phase): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (phase !== 'connect' && (code === undefined || code.startsWith('HPE_'))) {
+    return new GatewayError('upstream_invalid', { detail: error.message, cause: error });
+  }
+  return toUpstreamError(error, phase);
+}
+
+function toHeaderObject(list: HeaderList): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i] as string;
+    const value = list[i + 1] as string;
+    const known = headers[name];
+    headers[name] = known === undefined ? value : [...(typeof known === 'string' ? [known] : known), value];
+  }
+  return headers;
+}
+
+function notReached(ms: number): GatewayError {
+  return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${ms}ms` });
+}
+
+function notAnswered(ms: number): GatewayError {
+  return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${ms}ms` });
+}

@@ -1,0 +1,77 @@
+import type { WebSocket } from 'ws';
+import { closeCodes, type FrameListener, type FrameSocket } from '../contract/web-socket.ts';
+
+/** The sender is told to wait from here on, and to go on from the second. */
+const bufferedBytesHigh = 256 * 1024;
+const bufferedBytesLow = 64 * 1024;
+
+/** A provider's end of a session: an open socket of `ws`, paused until it is resumed. */
+export class WsFrameSocket implements FrameSocket {
+  readonly #ws: WebSocket;
+  #listener: FrameListener | null = null;
+  #owesDrain = false;
+  /** Which rule the provider broke, where it did. */
+  #fault = '';
+
+  /** `over` is called once, when the socket has closed. */
+  constructor(ws: WebSocket, over: () => void) {
+    this.#ws = ws;
+    ws.pause();
+    ws.on('message', (data, isBinary) => this.#listener?.onMessage(data as Buffer, isBinary));
+    ws.on('pong', () => this.#listener?.onPong());
+    ws.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code?.startsWith('WS_ERR_')) this.#fault = error.message;
+    });
+    ws.on('close', (code, reason) => {
+      if (this.#fault !== '') this.#listener?.onClose(closeCodes.cut, this.#fault, true);
+      else this.#listener?.onClose(code === 0 ? closeCodes.none : code, reason.toString('utf8'), false);
+      this.#listener = null;
+      over();
+    });
+  }
+
+  get bufferedBytes(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  listen(listener: FrameListener): void {
+    this.#listener = listener;
+  }
+
+  send(data: Uint8Array, isBinary: boolean): boolean {
+    if (this.#ws.readyState !== this.#ws.OPEN) return true;
+    this.#ws.send(data, { binary: isBinary }, this.#written);
+    if (this.#ws.bufferedAmount < bufferedBytesHigh) return true;
+    this.#owesDrain = true;
+    return false;
+  }
+
+  ping(): void {
+    if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping();
+  }
+
+  pause(): void {
+    this.#ws.pause();
+  }
+
+  resume(): void {
+    this.#ws.resume();
+  }
+
+  close(code: number | null, reason: string): void {
+    // A paused socket would not see the provider's answer.
+    this.#ws.resume();
+    if (code === null) this.#ws.close();
+    else this.#ws.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#ws.terminate();
+  }
+
+  readonly #written = (): void => {
+    if (!this.#owesDrain || this.#ws.bufferedAmount > bufferedBytesLow) return;
+    this.#owesDrain = false;
+    this.#listener?.onDrain();
+  };
+}
