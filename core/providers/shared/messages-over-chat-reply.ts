@@ -3,20 +3,21 @@ import type { OperationCall } from '../../contract/provider.ts';
 import { emptyUsage, type Usage } from '../../contract/usage.ts';
 import { stopReasonOf } from './messages-stop-reason.ts';
 
-/** A chat completion as a Messages reply: thinking, then text, then tool calls. Top-level fields this does not know are kept. */
+/** A chat completion as a Messages reply. Top-level fields this does not know are kept. */
 export function toMessagesReply(completion: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
   const { id, object: _object, created: _created, model, choices, usage: _usage, ...others } = completion;
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
   const message = isObject(choice.message) ? choice.message : {};
-  const tools = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject).map(toolUse) : [];
+  const content = contentOf(message);
+  const callsTools = content.some((block) => block.type === 'tool_use');
   return {
     ...others,
     id: typeof id === 'string' && id !== '' ? id : call.newId('msg_'),
     type: 'message',
     role: 'assistant',
     model: typeof model === 'string' ? model : call.model,
-    content: [...thinkingBlocks(message), ...textBlocks(message), ...tools],
-    stop_reason: message.refusal ? 'refusal' : stopReasonOf(choice.finish_reason, tools.length > 0),
+    content,
+    stop_reason: message.refusal ? 'refusal' : stopReasonOf(choice.finish_reason, callsTools),
     stop_sequence: null,
     usage: messagesUsage(usage ?? emptyUsage()),
   };
@@ -45,18 +46,42 @@ export function spokenText(from: JsonObject): string {
   return [...parts, from.refusal].filter((part) => typeof part === 'string').join('');
 }
 
-/** Blocks with their signatures where the provider hands them out, else the bare text, which cannot be signed. */
-function thinkingBlocks(message: JsonObject): JsonObject[] {
-  const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
-  const kept = blocks.filter((block) => block.type === 'thinking' || block.type === 'redacted_thinking');
-  if (kept.length > 0) return kept;
-  const text = reasoningText(message);
-  return text === '' ? [] : [{ type: 'thinking', thinking: text, signature: '' }];
+/**
+ * What the message says, as blocks: in the order of the provider's own blocks where it hands them out, with their signatures, else
+ * thoughts (which cannot be signed then), text and tool calls.
+ */
+function contentOf(message: JsonObject): JsonObject[] {
+  const natives = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const tools = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject).map(toolUse) : [];
+  const texts = natives.map((block) => (block.type === 'text' ? String(block.text ?? '') : '')).join('');
+  const spoken = spokenText(message);
+  // Text that has no block, such as a plan for tool calls, comes before those that have.
+  let rest = texts !== '' && spoken.endsWith(texts) ? spoken.slice(0, spoken.length - texts.length) : spoken;
+  const content: JsonObject[] = [];
+  const speak = (text: string): void => void (text !== '' && content.push({ type: 'text', text }));
+  const speakRest = (): void => {
+    speak(rest);
+    rest = '';
+  };
+  const thoughts = natives.some(isThought) ? '' : reasoningText(message);
+  if (thoughts !== '') content.push({ type: 'thinking', thinking: thoughts, signature: '' });
+  for (const block of natives) {
+    if (isThought(block)) content.push(block.type === 'thinking' ? { signature: '', ...block } : block);
+    else if (block.type === 'text' && texts !== '') {
+      speakRest();
+      speak(String(block.text ?? ''));
+    } else if (block.type === 'tool_use') {
+      speakRest();
+      const at = tools.findIndex((tool) => tool.id === block.id);
+      if (at !== -1) content.push(...tools.splice(at, 1));
+    }
+  }
+  speakRest();
+  return [...content, ...tools];
 }
 
-function textBlocks(message: JsonObject): JsonObject[] {
-  const text = spokenText(message);
-  return text === '' ? [] : [{ type: 'text', text }];
+function isThought(block: JsonObject): boolean {
+  return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
 function toolUse(toolCall: JsonObject): JsonObject {

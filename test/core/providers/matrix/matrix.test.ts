@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import { expectGolden } from './golden.ts';
+import { providerCases } from './provider-cases.ts';
+import { providerFetch } from './provider-fetch.ts';
+import { readByClient } from './read-by-client.ts';
+import { type Format, type Scenario, scenarios } from './scenarios.ts';
+
+const formats: readonly Format[] = ['chat', 'messages', 'responses'];
+
+/**
+ * Every format in which a client may ask, answered by every one of these providers in its own: what the provider is asked and
+ * what the client reads are golden files, and the official clients must put the same reply together from the stream.
+ */
+describe.each(providerCases.map((provider) => [provider.id, provider] as const))('%s', (id, provider) => {
+  describe.each(formats)('asked in the format of %s', (format) => {
+    it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
+      const params = asked(scenario, format, provider.model);
+      // Thoughts are shown to chat clients only where they do not insist on OpenAI's format.
+      const options = { strict: format !== 'chat' || name !== 'reasoning' };
+      const made = providerFetch(provider, format, [scenario.answer], options);
+      const reply = await readByClient(format, made, params, false).catch((error) => ({ refused: error.message }));
+      const { path = null, body = null, dropped = [], adapted = [] } = made.sent[0] ?? {};
+      const whole: unknown = made.replies[0] === undefined ? reply : JSON.parse(made.replies[0]);
+      expectGolden(`${name}/${format}-${id}`, { path, request: body, dropped, adapted, reply: whole });
+      if ('refused' in reply) return;
+      const streamed = await readByClient(format, made, params, true);
+      expect(streamed).toEqual(reply);
+      expect(made.sent[1]).toMatchObject({ dropped, adapted });
+    });
+  });
+});
+
+function asked(scenario: Scenario, format: Format, model: string): JsonObject {
+  return { model, ...scenario.asked[format] };
+}

@@ -1,0 +1,112 @@
+import { GatewayError } from '../../../../core/contract/errors.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/json.ts';
+import type { Operation, OperationName, StreamEvent } from '../../../../core/contract/provider.ts';
+import { EventStream, encodeEvent } from '../../../../core/pipeline/event-stream.ts';
+import { streamError } from '../../../../core/pipeline/stream-error.ts';
+import { providers } from '../../../../core/providers/index.ts';
+import { callOf } from '../contract-suite.ts';
+import type { ProviderCase } from './provider-cases.ts';
+import type { Format, ModelAnswer } from './scenarios.ts';
+import type { Wire } from './wires/wire.ts';
+
+const operations: Readonly<Record<Format, OperationName>> = {
+  chat: 'chatComplete',
+  messages: 'messages',
+  responses: 'createModelResponse',
+};
+
+/** One call as the provider saw it, and what was reported of the way there. */
+export interface Sent {
+  readonly path: string;
+  readonly body: JsonObject;
+  readonly dropped: readonly string[];
+  readonly adapted: readonly string[];
+}
+
+export interface ProviderFetch {
+  /** For the official clients: answers their calls as the gateway would, by the adapter, from what the provider says. */
+  fetch(url: unknown, init?: { body?: unknown }): Promise<Response>;
+  readonly sent: Sent[];
+  /** Text of the last reply. */
+  readonly replies: string[];
+}
+
+/** `fault`: the stream breaks off after so many events of the provider, with its own word for it. */
+export function providerFetch(
+  provider: ProviderCase,
+  format: Format,
+  answers: readonly ModelAnswer[],
+  options: { strict?: boolean; faultAfter?: number } = {},
+): ProviderFetch {
+  const adapter = providers.get(provider.id);
+  const operation = adapter?.operations[operations[format]];
+  if (!operation) throw new Error(`${provider.id} answers no ${format} calls`);
+  const wire = provider.wires[format];
+  const sent: Sent[] = [];
+  const replies: string[] = [];
+  return {
+    sent,
+    replies,
+    async fetch(_url, init) {
+      const params: JsonObject = JSON.parse(String(init?.body));
+      const call = callOf(params, { strict: options.strict ?? true, settings: { ...provider.settings } }, {});
+      const answer = (answers[sent.length] ?? answers.at(-1)) as ModelAnswer;
+      try {
+        const body = operation.toProvider?.(params, call) ?? params;
+        sent.push({
+          path: operation.path(call),
+          body: structuredClone(body),
+          dropped: [...call.dropped],
+          adapted: [...call.adapted],
+        });
+        if (!call.stream) {
+          const reply = wire.plain(answer);
+          const text = JSON.stringify(operation.fromProvider?.(reply, call) ?? reply);
+          replies.push(text);
+          return new Response(text, { headers: { 'content-type': 'application/json' } });
+        }
+        const events = wire.stream(answer);
+        const text = streamed(operation, wire, cut(events, wire, options.faultAfter), call, format);
+        replies.push(text);
+        return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+      } catch (thrown) {
+        if (!(thrown instanceof GatewayError)) throw thrown;
+        const error = { message: thrown.message, type: 'invalid_request_error', param: thrown.param, code: thrown.code };
+        return new Response(JSON.stringify({ type: 'error', error }), { status: thrown.status });
+      }
+    },
+  };
+}
+
+function cut(events: readonly StreamEvent[], wire: Wire, faultAfter: number | undefined): readonly StreamEvent[] {
+  return faultAfter === undefined ? events : [...events.slice(0, faultAfter), wire.fault];
+}
+
+/** The bytes the client gets, made as the pipeline makes them. */
+function streamed(
+  operation: Operation,
+  wire: Wire,
+  events: readonly StreamEvent[],
+  call: ReturnType<typeof callOf>,
+  format: Format,
+): string {
+  const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
+  const reader = operation.streamReader();
+  const translator = operation.translateStream?.(call) ?? null;
+  const stream = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
+  const text = stream.push(bytes);
+  const owed = stream.end();
+  const shown = translator === null ? bytes.toString('utf8') : text;
+  const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
+  if (error === null) return shown + owed;
+  return reader.error?.() ? shown : shown + streamError(error, format);
+}
+
+/** Parsed `data:` lines of a stream. */
+export function eventsIn(text: string): JsonObject[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line): unknown => JSON.parse(line.slice('data: '.length)))
+    .filter(isObject);
+}

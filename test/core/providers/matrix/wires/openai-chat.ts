@@ -1,0 +1,74 @@
+import type { JsonObject } from '../../../../../core/contract/json.ts';
+import type { ModelAnswer } from '../scenarios.ts';
+import { data, halves, type Wire } from './wire.ts';
+
+/** https://platform.openai.com/docs/api-reference/chat, which Azure shares and Mistral resembles. */
+export const openAiChat: Wire = openAiLike({
+  model: 'gpt-5-mini-2025-08-07',
+  ends: { end: 'stop', length: 'length', filter: 'content_filter', 'stop-sequence': 'stop', calls: 'tool_calls' },
+  content: (answer) => answer.text ?? null,
+  pieces: (answer) => (answer.text === undefined ? [] : halves(answer.text)),
+  usage: ({ tokens }) => ({
+    prompt_tokens: tokens.input + tokens.cached,
+    completion_tokens: tokens.output,
+    total_tokens: tokens.input + tokens.cached + tokens.output,
+    prompt_tokens_details: { cached_tokens: tokens.cached },
+    completion_tokens_details: { reasoning_tokens: tokens.thought },
+  }),
+});
+
+/** What one chat API has of its own. */
+export interface ChatDialect {
+  readonly model: string;
+  readonly ends: Readonly<Record<ModelAnswer['end'], string>>;
+  content(answer: ModelAnswer): unknown;
+  /** The content of one chunk after the other. */
+  pieces(answer: ModelAnswer): unknown[];
+  usage(answer: ModelAnswer): JsonObject;
+  /** Counts come with the last choice, not in a chunk of their own. */
+  readonly usageInLastChunk?: boolean;
+}
+
+export function openAiLike(dialect: ChatDialect): Wire {
+  const head = { id: 'chatcmpl-1', created: 1_763_683_200, model: dialect.model };
+  const callsOf = (answer: ModelAnswer): JsonObject[] =>
+    (answer.calls ?? []).map(({ id, name, arguments: args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(args) },
+    }));
+  return {
+    plain(answer) {
+      const calls = callsOf(answer);
+      const message = { role: 'assistant', content: dialect.content(answer), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+      const choice = { index: 0, message, logprobs: null, finish_reason: dialect.ends[answer.end] };
+      return { ...head, object: 'chat.completion', choices: [choice], usage: dialect.usage(answer) };
+    },
+    stream(answer) {
+      const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): JsonObject => ({
+        ...head,
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta, finish_reason: finish }],
+        ...more,
+      });
+      const calls = callsOf(answer).flatMap((call, index) => {
+        const fn = call.function as { name: string; arguments: string };
+        const opening = { index, id: call.id, type: 'function', function: { name: fn.name, arguments: '' } };
+        return [opening, ...halves(fn.arguments).map((text) => ({ index, function: { arguments: text } }))];
+      });
+      const usage = dialect.usage(answer);
+      const last = dialect.usageInLastChunk ? { usage } : {};
+      const counts = { ...head, object: 'chat.completion.chunk', choices: [], usage };
+      return [
+        chunk({ role: 'assistant', content: '' }),
+        ...dialect.pieces(answer).map((content) => chunk({ content })),
+        ...calls.map((call) => chunk({ tool_calls: [call] })),
+        chunk({}, dialect.ends[answer.end], last),
+        ...(dialect.usageInLastChunk ? [] : [counts]),
+        '[DONE]',
+      ].map(data);
+    },
+    fault: data({ error: { message: 'The server had an error', type: 'server_error', param: null, code: null } }),
+    limited: { error: { message: 'Rate limit reached', type: 'requests', param: null, code: 'rate_limit_exceeded' } },
+  };
+}

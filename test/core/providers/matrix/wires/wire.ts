@@ -1,0 +1,31 @@
+import type { JsonObject } from '../../../../../core/contract/json.ts';
+import type { StreamEvent } from '../../../../../core/contract/provider.ts';
+import type { ModelAnswer } from '../scenarios.ts';
+
+/** How one API says an answer. */
+export interface Wire {
+  plain(answer: ModelAnswer): JsonObject;
+  stream(answer: ModelAnswer): StreamEvent[];
+  /** Events as bytes; absent = server-sent events. */
+  frames?(events: readonly StreamEvent[]): Buffer;
+  readonly streamType?: string;
+  /** What the provider says in a stream it cannot go on with. */
+  readonly fault: StreamEvent;
+  /** Its reply of status 429. */
+  readonly limited: JsonObject;
+}
+
+/** A text in two pieces, as streams have it. */
+export function halves(text: string): [string, string] {
+  const half = Math.ceil(text.length / 2);
+  return [text.slice(0, half), text.slice(half)];
+}
+
+export function data(value: JsonObject | string): StreamEvent {
+  return { event: null, data: value };
+}
+
+/** Named after the `type` of its data. */
+export function named(value: JsonObject): StreamEvent {
+  return { event: String(value.type), data: value };
+}
