@@ -106,6 +106,10 @@ export interface Services {
   /** A place in `ctx.slots` that belongs to the caller alone; ask once, at start. */
   newSlot(): number;
   readonly plans: PlanSource;
+  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
+  readonly blockInlineConfig?: boolean;
+  /** Client headers that become metadata, lower-case, and what stands before their names there. */
+  readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
   /** SHA-256 keyed pepper for key digests. */
   readonly apiKeyPepper: Uint8Array;
   /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
@@ -116,10 +120,6 @@ export interface Services {
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
-  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
-  readonly blockInlineConfig?: boolean;
-  /** Client headers that become metadata, lower-case, and what stands before their names there. */
-  readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
 export interface DocumentReader {
   get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
 }
