@@ -1,9 +1,9 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
-import type { FormPart } from '../contract/form.ts';
+import { type FormPart, partText } from '../contract/form.ts';
 import type { RequestBody } from '../contract/http.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { Operation, RequestContent } from '../contract/provider.ts';
+import type { Operation, OperationCall } from '../contract/provider.ts';
 import { encodeForm, withParams } from './form-data.ts';
 
 /** A body and its type; null type and body for requests that have none. */
@@ -14,18 +14,15 @@ export interface Body {
 
 /**
  * The body of a request that is not the JSON `toProvider` makes: what the operation made of it, the client's form, a streamed body,
- * or none. Null: it is that JSON. Throws `body_too_large` where a form that is not kept would have to be changed.
+ * or none. Null: it is that JSON. Throws `body_too_large` where a form of over `formBytesMax` would have to be changed.
  */
-export function otherContent(
-  ctx: RequestContext,
-  operation: Operation,
-  params: JsonObject,
-  content: RequestContent | null,
-  limits: { readonly formBytesMax: number },
-): Body | null {
-  if (content) return encoded(ctx, content, params);
-  if (ctx.streamedForm) return streamedForm(ctx, operation, params, limits.formBytesMax);
-  if (ctx.form) return encoded(ctx, { kind: 'form', parts: ctx.form }, params);
+export function otherContent(ctx: RequestContext, operation: Operation, call: OperationCall, formBytesMax: number): Body | null {
+  if (ctx.streamedForm) return streamedForm(ctx, ctx.streamedForm, operation, call, formBytesMax);
+  const content = operation.toContent?.(call.params, call) ?? null;
+  if (content?.kind === 'json') return { contentType: 'application/json', body: encode(content.body) };
+  if (content?.kind === 'bytes') return content;
+  const form = content?.parts ?? call.form;
+  if (form) return formOf(ctx, content ? form : withModel(form, operation, call));
   const kind = ctx.endpoint?.body;
   if (kind === 'none') return { contentType: null, body: null };
   if (kind !== 'stream') return null;
@@ -33,36 +30,44 @@ export function otherContent(
   return { contentType: type, body: ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body) };
 }
 
-function encoded(ctx: RequestContext, content: RequestContent, params: JsonObject): Body {
-  if (content.kind === 'json') return { contentType: 'application/json', body: encode(content.body) };
-  if (content.kind === 'bytes') return content;
-  if (content.parts !== ctx.form) return encodeForm(content.parts);
-  // Nobody changed anything: boundary, order and every byte stay the client's.
-  if (params === ctx.params && !ctx.bodyChanged) return { contentType: contentTypeOf(ctx), body: ctx.body };
-  return encodeForm(withParams(ctx.form, sentParams(ctx.form, ctx.params ?? {}), params));
-}
-
-/** The parameters as the form spelt them: those that were replaced on the way (a model without its slug) count as changed. */
-function sentParams(form: readonly FormPart[], params: JsonObject): JsonObject {
+/** The client's form with its text fields as these parameters have them; the very parts that came where nothing changed. */
+export function shapedForm(ctx: RequestContext, form: readonly FormPart[], params: JsonObject): readonly FormPart[] {
+  if (params === ctx.params && !ctx.bodyChanged) return form;
   const model = form.find((part) => part.name === 'model' && part.filename === null);
-  return model ? { ...params, model: Buffer.from(model.body).toString('utf8') } : params;
+  // What the form itself says: the parameters may have lost the slug of its model already.
+  const sent = model ? { ...ctx.params, model: partText(model) } : (ctx.params ?? {});
+  return withParams(form, sent, params);
 }
 
-function streamedForm(ctx: RequestContext, operation: Operation, params: JsonObject, bytesMax: number): Body {
-  const changed = new Set([...Object.keys(params), ...Object.keys(ctx.params ?? {})]);
-  for (const name of changed) if (name === 'model' || params[name] === ctx.params?.[name]) changed.delete(name);
-  const isKnown = ctx.params?.model !== undefined || params.model === undefined;
-  if (operation.toContent || changed.size > 0 || !isKnown) {
-    const why = operation.toContent
-      ? 'this provider takes it in another form'
-      : `${[...changed, 'model'][0]} has to be changed in it`;
+/** Nobody changed anything: boundary, order and every byte stay the client's. */
+function formOf(ctx: RequestContext, parts: readonly FormPart[]): Body {
+  return parts === ctx.form ? { contentType: contentTypeOf(ctx), body: ctx.body } : encodeForm(parts);
+}
+
+function withModel(form: readonly FormPart[], operation: Operation, call: OperationCall): readonly FormPart[] {
+  const model = operation.modelInForm?.(call) ?? call.model;
+  return model === call.model ? form : withParams(form, call.params, { ...call.params, model });
+}
+
+function streamedForm(
+  ctx: RequestContext,
+  form: NonNullable<RequestContext['streamedForm']>,
+  operation: Operation,
+  call: OperationCall,
+  bytesMax: number,
+): Body {
+  const known = ctx.params ?? {};
+  const model = operation.modelInForm?.(call) ?? call.model;
+  const changed = Object.keys({ ...known, ...call.params }).find((name) => name !== 'model' && call.params[name] !== known[name]);
+  const isStuck = known.model === undefined && model !== '' && model !== undefined;
+  const isRemade = operation.toContent !== undefined && !operation.takesForms;
+  if (isRemade || changed !== undefined || isStuck) {
+    const why = isRemade ? 'this provider takes it in another shape' : `${changed ?? 'model'} has to be changed in it`;
     throw new GatewayError('body_too_large', {
       message: `Payload size exceeds the limit: a form over ${bytesMax} bytes goes through as it arrives, but ${why}`,
     });
   }
-  const model = typeof params.model === 'string' ? params.model : null;
-  const form = ctx.streamedForm as NonNullable<RequestContext['streamedForm']>;
-  return { contentType: contentTypeOf(ctx), body: takenOnce(ctx, form.body(model)) };
+  return { contentType: contentTypeOf(ctx), body: takenOnce(ctx, form.body(model === '' ? null : model)) };
 }
 
 function contentTypeOf(ctx: RequestContext): string {

@@ -7,7 +7,7 @@ import type { Target } from '../contract/plan.ts';
 import type { Operation, OperationCall } from '../contract/provider.ts';
 import type { UpstreamCall } from '../contract/upstream.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
-import { encode, otherContent, takenOnce } from './outgoing-body.ts';
+import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { shapeParams } from './shape-params.ts';
 
@@ -75,7 +75,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     model: typeof params.model === 'string' ? params.model : '',
     stream: ctx.stream,
     params,
-    form: ctx.form,
+    form: ctx.form && shapedForm(ctx, ctx.form, params),
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
     settings: resolved.settings,
@@ -118,8 +118,7 @@ function contentOf(
   options: OutgoingOptions,
 ): { readonly contentType: string | null; readonly body: UpstreamCall['body'] } {
   if (operation.toContent || (ctx.endpoint?.body ?? 'json') !== 'json') {
-    const content = ctx.streamedForm ? null : (operation.toContent?.(params, call) ?? null);
-    const other = otherContent(ctx, operation, params, content, options);
+    const other = otherContent(ctx, operation, call, options.formBytesMax);
     if (other) return other;
   }
   const body = operation.toProvider ? operation.toProvider(params, call) : params;

@@ -5,7 +5,11 @@ import type { ChatQuirks } from '../shared/chat-quirks.ts';
 import { withUsageInStream } from '../shared/chat-request.ts';
 import { completions } from '../shared/completions.ts';
 import { embeddings } from '../shared/embeddings.ts';
+import { editForm } from '../shared/image-content.ts';
+import { imageGenerations, images } from '../shared/images.ts';
 import { responses } from '../shared/responses.ts';
+import { speech } from '../shared/speech.ts';
+import { transcriptions } from '../shared/transcriptions.ts';
 import { deploymentPath, responsesPath } from './address.ts';
 import { isSince, isVersionFree, placeOfCall } from './deployments.ts';
 
@@ -30,6 +34,34 @@ export const embed: Operation = { ...embeddings(pathOf('/embeddings')), toProvid
 export const createModelResponse: Operation = {
   ...responses('azure-openai', (call) => responsesPath(call.settings, placeOfCall(call))),
   toProvider: (params, call) => withModel(params, placeOfCall(call).deployment),
+};
+
+/** Forms name the deployment where the path does not. */
+const modelInForm = (call: OperationCall): string => {
+  const place = placeOfCall(call);
+  return isVersionFree(place) ? place.deployment : call.model;
+};
+
+export const createSpeech: Operation = { ...speech('azure-openai', pathOf('/audio/speech')), toProvider: forDeployment };
+export const createTranscription: Operation = {
+  ...transcriptions('azure-openai', pathOf('/audio/transcriptions')),
+  modelInForm,
+};
+export const createTranslation: Operation = { ...transcriptions('azure-openai', pathOf('/audio/translations')), modelInForm };
+export const imageGenerate: Operation = {
+  ...imageGenerations('azure-openai', pathOf('/images/generations')),
+  toProvider: forDeployment,
+};
+export const imageEdit: Operation = {
+  ...images('azure-openai', pathOf('/images/edits')),
+  modelInForm,
+  takesForms: true,
+  // Edits are forms there, also where the client sent JSON.
+  toContent: (params, call) => {
+    if (call.form) return null;
+    call.adapted.push('json->form');
+    return { kind: 'form', parts: editForm(withModel(params, modelInForm(call)), call) };
+  },
 };
 
 /** Token counts in streams are known since 2024-09-01 and refused by chats over one's own data; elsewhere they are asked for. */

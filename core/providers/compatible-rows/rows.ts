@@ -1,6 +1,7 @@
 import type { ChatQuirks } from '../shared/chat-quirks.ts';
 import type { CompatibleProvider } from '../shared/openai-compatible.ts';
 import { jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
+import { hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
 import { databricksSettings, huggingfaceSettings, neededFor, workersAiSettings } from './settings.ts';
 
 /** Servers of open models: the limit of tokens and the system message go by the older names, which all of them know. */
@@ -40,7 +41,7 @@ export const rows: readonly CompatibleProvider[] = [
     settings: databricksSettings,
     chat: openModels,
   },
-  { id: 'deepbricks', baseUrl: 'https://api.deepbricks.ai/v1', operations: ['chatComplete'], chat: manyMakers },
+  { id: 'deepbricks', baseUrl: 'https://api.deepbricks.ai/v1', operations: ['chatComplete', 'imageGenerate'], chat: manyMakers },
   { id: 'deepinfra', baseUrl: 'https://api.deepinfra.com/v1/openai', operations: ['chatComplete'], chat: openModels },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'github', baseUrl: 'https://models.github.ai/inference', operations: ['chatComplete', 'embed'], chat: manyMakers },
@@ -52,7 +53,14 @@ export const rows: readonly CompatibleProvider[] = [
     settings: huggingfaceSettings,
     chat: openModels,
   },
-  { id: 'hyperbolic', baseUrl: 'https://api.hyperbolic.xyz', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'hyperbolic',
+    baseUrl: 'https://api.hyperbolic.xyz',
+    pathPrefix: '/v1',
+    operations: ['chatComplete', 'imageGenerate'],
+    chat: openModels,
+    images: hyperbolicImages,
+  },
   { id: 'inference-net', baseUrl: 'https://api.inference.net/v1', operations: ['chatComplete'], chat: openModels },
   {
     id: 'iointelligence',
@@ -60,17 +68,22 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete', 'embed', 'createModelResponse'],
     chat: openModels,
   },
-  { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed'], embed: jinaEmbed },
+  { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed', 'rerank'], embed: jinaEmbed, rerank: jinaRerank },
   { id: 'kluster-ai', baseUrl: 'https://api.kluster.ai/v1', operations: ['chatComplete', 'embed'], chat: openModels },
   { id: 'krutrim', baseUrl: 'https://cloud.olakrutrim.com/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'lambda', baseUrl: 'https://api.lambdalabs.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'latitude', baseUrl: 'https://api.lsh.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
-  { id: 'lemonfox-ai', baseUrl: 'https://api.lemonfox.ai/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'lemonfox-ai',
+    baseUrl: 'https://api.lemonfox.ai/v1',
+    operations: ['chatComplete', 'imageGenerate', 'createTranscription'],
+    chat: openModels,
+  },
   {
     id: 'lepton',
     baseUrl: 'https://api.lepton.ai',
     pathPrefix: '/api/v1',
-    operations: ['chatComplete', 'complete'],
+    operations: ['chatComplete', 'complete', 'createTranscription'],
     chat: openModels,
   },
   { id: 'lingyi', baseUrl: 'https://api.lingyiwanwu.com', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
@@ -88,26 +101,45 @@ export const rows: readonly CompatibleProvider[] = [
   { id: 'nextbit', baseUrl: 'https://api.nextbit256.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'nomic', baseUrl: 'https://api-atlas.nomic.ai/v1', operations: ['embed'], embed: nomicEmbed },
   { id: 'novita-ai', baseUrl: 'https://api.novita.ai/v3/openai', operations: ['chatComplete', 'complete'], chat: openModels },
-  { id: 'nscale', baseUrl: 'https://inference.api.nscale.com/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'nscale',
+    baseUrl: 'https://inference.api.nscale.com/v1',
+    operations: ['chatComplete', 'imageGenerate'],
+    chat: openModels,
+  },
   {
     id: 'ovhcloud',
     baseUrl: 'https://oai.endpoints.kepler.ai.cloud.ovh.net/v1',
     operations: ['chatComplete'],
     chat: openModels,
   },
+  { id: 'recraft-ai', baseUrl: 'https://external.api.recraft.ai/v1', operations: ['imageGenerate'] },
   { id: 'sambanova', baseUrl: 'https://api.sambanova.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
-  { id: 'siliconflow', baseUrl: 'https://api.siliconflow.cn/v1', operations: ['chatComplete', 'embed'], chat: openModels },
+  {
+    id: 'siliconflow',
+    baseUrl: 'https://api.siliconflow.cn/v1',
+    operations: ['chatComplete', 'embed', 'imageGenerate'],
+    chat: openModels,
+    images: siliconflowImages,
+  },
   { id: 'upstage', baseUrl: 'https://api.upstage.ai/v1/solar', operations: ['chatComplete', 'embed'], chat: openModels },
-  { id: 'voyage', baseUrl: 'https://api.voyageai.com/v1', operations: ['embed'], embed: voyageEmbed },
+  {
+    id: 'voyage',
+    baseUrl: 'https://api.voyageai.com/v1',
+    operations: ['embed', 'rerank'],
+    embed: voyageEmbed,
+    rerank: voyageRerank,
+  },
   {
     id: 'workers-ai',
     baseUrl: (settings) =>
       `https://api.cloudflare.com/client/v4/accounts/${neededFor('workers-ai', settings, 'workers_ai_account_id')}/ai`,
     pathPrefix: '/v1',
-    operations: ['chatComplete', 'embed'],
+    operations: ['chatComplete', 'embed', 'imageGenerate'],
     settings: workersAiSettings,
     chat: openModels,
+    images: workersAiImages,
   },
-  { id: 'z-ai', baseUrl: 'https://api.z.ai/api/paas/v4', operations: ['chatComplete'], chat: openModels },
+  { id: 'z-ai', baseUrl: 'https://api.z.ai/api/paas/v4', operations: ['chatComplete', 'imageGenerate'], chat: openModels },
   { id: 'zhipu', baseUrl: 'https://open.bigmodel.cn/api/paas/v4', operations: ['chatComplete', 'embed'], chat: openModels },
 ];

@@ -111,19 +111,25 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
         expect(fields.svc_unknown).toEqual({ deep: [1, { field: 'kept' }] });
       });
 
+      const { providerReply } = fixture;
+      if (fixture.answersBytes) {
+        it('passes bytes', () => expect(operation.passesBytes).toBe(true));
+        return;
+      }
+
       it('maps the reply', () => {
-        expect(received(operation, fixture.providerReply, callOf(plain, fixture, settings))).toEqual(fixture.reply);
+        expect(received(operation, providerReply, callOf(plain, fixture, settings))).toEqual(fixture.reply);
       });
 
       it('lets unknown reply fields through', () => {
-        const reply = { ...fixture.providerReply, svc_unknown: { deep: [1, { field: 'kept' }] } };
+        const reply = { ...providerReply, svc_unknown: { deep: [1, { field: 'kept' }] } };
         expect(received(operation, reply, callOf(plain, fixture, settings)).svc_unknown).toEqual({
           deep: [1, { field: 'kept' }],
         });
       });
 
       it('counts tokens', () => {
-        expect(counts(operation.usage(frozen(fixture.providerReply)))).toEqual(expectedCounts(fixture.usage));
+        expect(counts(operation.usage(frozen(providerReply)))).toEqual(expectedCounts(fixture.usage));
       });
 
       if (fixture.chunks === null) return;

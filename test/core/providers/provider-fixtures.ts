@@ -22,6 +22,8 @@ export interface CallCase {
   readonly providerRequest: JsonObject;
   readonly dropped?: readonly string[];
   readonly adapted?: readonly string[];
+  /** True where the provider answers with bytes: then there is no reply to map. */
+  readonly answersBytes?: boolean;
   readonly providerReply: JsonObject;
   /** What the client must get for `providerReply`. */
   readonly reply: JsonObject;

@@ -17,6 +17,8 @@ function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
   const wanted = {
     chatComplete: (name: string) => name.startsWith(`${chatClass}-`),
     embed: (name: string) => name === (row.embed === undefined ? 'embeddings' : `${row.id}-embeddings`),
+    imageGenerate: (name: string) => name === (row.images === undefined ? 'image' : `${row.id}-image`),
+    rerank: (name: string) => name === `${row.id}-rerank`,
   };
   return {
     calls: calls.filter(({ name, operation }) => {

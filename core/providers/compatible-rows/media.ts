@@ -1,0 +1,59 @@
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { type ImageQuirks, withWidthAndHeight } from '../shared/images.ts';
+import { type RerankQuirks, withTextDocuments } from '../shared/rerank.ts';
+
+/** Hyperbolic: an API of its own for images, which come as base64. */
+export const hyperbolicImages: ImageQuirks = {
+  path: '/image/generation',
+  renames: { model: 'model_name' },
+  refuses: ['response_format', 'n', 'quality', 'style', 'user'],
+  request: withWidthAndHeight,
+  reply: (reply, call) => listed(reply, call, (image) => ({ b64_json: image.image })),
+};
+
+/** SiliconFlow: OpenAI's path with other names; images come as addresses. */
+export const siliconflowImages: ImageQuirks = {
+  renames: { size: 'image_size', n: 'batch_size' },
+  refuses: ['response_format', 'quality', 'style', 'user'],
+  reply: (reply, call) => (Array.isArray(reply.data) ? reply : listed(reply, call, (image) => image)),
+};
+
+/** Workers AI: models are run by their name; some answer with `{result: {image}}`, some with the image itself. */
+export const workersAiImages: ImageQuirks = {
+  pathOf: (call) => `/run/${call.model.split('/').map(encodeURIComponent).join('/').replace(/^%40/, '@')}`,
+  refuses: ['response_format', 'n', 'quality', 'style', 'user'],
+  request: ({ model: _model, ...params }, call) => withWidthAndHeight(params, call),
+  reply: (reply, call) => {
+    const { result, success: _success, errors: _errors, messages: _messages, ...rest } = reply;
+    if (!isObject(result)) return reply;
+    return { created: call.nowSeconds, data: [{ b64_json: result.image }], ...rest };
+  },
+  answersWithImage: true,
+};
+
+/** Jina: Cohere's shape with token counts; documents are texts or `{text}`. */
+export const jinaRerank: RerankQuirks = { refuses: ['max_tokens_per_doc', 'priority'] };
+
+/** Voyage: other names for how many and for the list. */
+export const voyageRerank: RerankQuirks = {
+  renames: { top_n: 'top_k' },
+  refuses: ['max_tokens_per_doc', 'priority', 'rank_fields'],
+  request: withTextDocuments,
+  reply: (reply) => {
+    const { object: _object, data, ...rest } = reply;
+    return Array.isArray(data) ? { ...rest, results: data.map(voyageResult) } : reply;
+  },
+};
+
+function voyageResult(item: unknown): unknown {
+  if (!isObject(item) || typeof item.document !== 'string') return item;
+  return { ...item, document: { text: item.document } };
+}
+
+function listed(reply: JsonObject, call: OperationCall, toItem: (image: JsonObject) => JsonObject): JsonObject {
+  const { images, ...rest } = reply;
+  if (!Array.isArray(images)) return reply;
+  return { created: call.nowSeconds, data: images.filter(isObject).map(toItem), ...rest };
+}
