@@ -235,26 +235,26 @@ export const settingsTable = {
     listOf(text(/^\S+$/, 'a file or package name')),
   ),
   drainTimeoutMs: row('DRAIN_TIMEOUT', '30000', 'ms that running requests may take after a stop signal', milliseconds),
-  sessionsMax: row(
+  realtimeSessionsMax: row(
     'REALTIME_SESSIONS_MAX',
     '1000',
     'WebSocket sessions one gateway process has at a time before it answers 503',
     wholeNumber(0, 1_000_000),
   ),
-  sessionMessageBytesMax: row(
+  realtimeMessageBytesMax: row(
     'REALTIME_MESSAGE_MAX',
     '16777216',
     'bytes of one WebSocket message, either way',
     wholeNumber(1024, 268_435_456, 'bytes'),
   ),
-  sessionIdleMs: row(
+  realtimeIdleMs: row(
     'REALTIME_IDLE_TIMEOUT',
     '600000',
     'ms without a message after which a WebSocket session is closed; 0 = no limit',
     milliseconds,
   ),
-  sessionTotalMs: row('REALTIME_SESSION_TIMEOUT', '7200000', 'ms a WebSocket session may last; 0 = no limit', milliseconds),
-  sessionDrainMs: row(
+  realtimeTotalMs: row('REALTIME_SESSION_TIMEOUT', '7200000', 'ms a WebSocket session may last; 0 = no limit', milliseconds),
+  realtimeDrainMs: row(
     'REALTIME_DRAIN_TIMEOUT',
     '10000',
     'ms WebSocket sessions may go on after a stop signal; no longer than DRAIN_TIMEOUT',

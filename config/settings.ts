@@ -58,15 +58,15 @@ export interface Settings {
   readonly plugins: readonly string[];
   readonly drainTimeoutMs: number;
   /** WebSocket sessions one gateway process has at a time. */
-  readonly sessionsMax: number;
+  readonly realtimeSessionsMax: number;
   /** Longest WebSocket message, either way. */
-  readonly sessionMessageBytesMax: number;
+  readonly realtimeMessageBytesMax: number;
   /** Longest silence of both sides of a session; 0 = no limit. */
-  readonly sessionIdleMs: number;
+  readonly realtimeIdleMs: number;
   /** Longest session; 0 = no limit. */
-  readonly sessionTotalMs: number;
+  readonly realtimeTotalMs: number;
   /** How long sessions may go on after a stop signal. */
-  readonly sessionDrainMs: number;
+  readonly realtimeDrainMs: number;
   readonly jsonBodyBytesMax: number;
   /** Up to this a multipart body is kept; a larger one streams through. */
   readonly formBytesMax: number;

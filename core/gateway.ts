@@ -90,7 +90,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       trusted,
       internalOrigins: [settings.controlPlaneUrl],
       machineIdentity: settings.machineIdentity,
-      messageBytesMax: settings.sessionMessageBytesMax,
+      messageBytesMax: settings.realtimeMessageBytesMax,
       onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
     }),
   );
@@ -155,10 +155,10 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
   const sessions = createSessions({
-    sessionsMax: settings.sessionsMax,
-    idleMs: settings.sessionIdleMs,
-    totalMs: settings.sessionTotalMs,
-    bufferedBytesMax: bufferedMessages * settings.sessionMessageBytesMax + bufferedBytesMin,
+    sessionsMax: settings.realtimeSessionsMax,
+    idleMs: settings.realtimeIdleMs,
+    totalMs: settings.realtimeTotalMs,
+    bufferedBytesMax: bufferedMessages * settings.realtimeMessageBytesMax + bufferedBytesMin,
     clock,
   });
   const handle = createHandler({
@@ -203,7 +203,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const server: HttpServer = await createHttpServer({
     settings,
     handle,
-    messageBytesMax: settings.sessionMessageBytesMax,
+    messageBytesMax: settings.realtimeMessageBytesMax,
     refused: (error, request) => journal.append(refusal(error, request)),
     builtIns: {
       version,
@@ -243,7 +243,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     async close() {
       draining = true;
       // What closes sessions must be over when the time of requests is.
-      const graceMs = Math.max(0, Math.min(settings.sessionDrainMs, settings.drainTimeoutMs - sessionClosingMs));
+      const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
       if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
       server.close();
