@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The audit trail as a chain that is only ever added to, and replies kept for repeated creates. */
+/** The audit trail as a chain that is only ever added to, replies kept for repeated creates, slugs of configs that come free. */
 export class AuditChain extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);
@@ -40,4 +40,10 @@ const statements = [
     expires_at timestamptz not null
   )`,
   `create index idempotency_keys_by_expiry on idempotency_keys (expires_at)`,
+  // The slug of an archived config is free again.
+  `create unique index configs_slug on configs (workspace_id, slug) where status = 'active'`,
+  `alter table configs drop constraint configs_workspace_id_slug_key`,
+  // When a config last served a request.
+  `create index request_records_by_config on request_records (workspace_id, config_slug, created_at)
+    where config_slug is not null`,
 ];

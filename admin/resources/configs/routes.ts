@@ -1,40 +1,60 @@
 import { invalid } from '../../http/errors.ts';
+import { findOwnWorkspace } from '../../http/find-own-workspace.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
-import { type Config, configs, configVersions } from './entity.ts';
-import { createBody, listQuery, updateBody } from './schema.ts';
-import { archiveConfig, createConfig, findConfig, listVersions, updateConfig } from './service.ts';
+import { configs } from './entity.ts';
+import { lastUsedAt } from './last-used.ts';
+import {
+  createBody,
+  createReply,
+  listQuery,
+  listReply,
+  readReply,
+  updateBody,
+  updateReply,
+  versionReply,
+  versionsReply,
+} from './schema.ts';
+import { archiveConfig, createConfig, currentVersion, findConfig, findVersion, listVersions, updateConfig } from './service.ts';
+import { toDetail, toRow, toVersion } from './to-reply.ts';
+
+const shared = { tenant: 'workspace', resource: 'configs', query: tenantQuery, body: null } as const;
 
 /** Saved configs (control-plane reference §3.1). */
 export const configRoutes: readonly AdminRoute[] = [
   defineRoute({
+    ...shared,
     method: 'GET',
     path: '/configs',
+    summary: 'List the saved configs, newest first',
     scopes: ['configs.list'],
     tenant: 'either',
-    resource: 'configs',
     action: 'list',
     query: listQuery,
-    body: null,
+    reply: listReply,
     async handle(call) {
-      const { organisationId, workspaceId } = call;
+      const { organisationId, workspaceId, query } = call;
       const where = { organisationId, ...(workspaceId ? { workspaceId } : {}), status: 'active' as const };
       const [rows, total] = await call.em.findAndCount(configs, where, {
-        ...pageOf(call.query),
+        ...pageOf(query),
         orderBy: { createdAt: 'desc', id: 'asc' },
       });
-      return { success: true, object: 'list', total, data: rows.map(toRow) };
+      if (query.return_last_used !== 'true') return { success: true, object: 'list', total, data: rows.map(toRow) };
+      const used = await lastUsedAt(call.em, organisationId, rows);
+      const data = rows.map((row) => ({ ...toRow(row), last_used_at: used.get(row.id)?.toISOString() ?? null }));
+      return { success: true, object: 'list', total, data };
     },
   }),
   defineRoute({
+    ...shared,
     method: 'POST',
     path: '/configs',
+    summary: 'Save a config',
     scopes: ['configs.create'],
-    tenant: 'workspace',
-    resource: 'configs',
     action: 'create',
-    query: tenantQuery,
     body: createBody,
+    reply: createReply,
     async handle(call) {
       const { organisationId, workspaceId, actor, body } = call;
       if (workspaceId === null) throw invalid('workspace_id: required');
@@ -42,98 +62,111 @@ export const configRoutes: readonly AdminRoute[] = [
       const made = await call.write((change) =>
         createConfig(change, { organisationId, workspaceId }, actor, { ...body, isDefault }),
       );
+      call.tag(made.revision);
       return { success: true, data: { id: made.id, version_id: made.versionId, slug: made.slug, object: 'config' } };
     },
   }),
   defineRoute({
+    ...shared,
     method: 'GET',
     path: '/configs/:slug',
+    summary: 'Read a config as it is now',
     scopes: ['configs.read'],
-    tenant: 'workspace',
-    resource: 'configs',
     action: 'read',
-    query: tenantQuery,
-    body: null,
+    reply: readReply,
     async handle(call) {
       const config = await findConfig(call.em, call, call.params.slug ?? '');
-      const version = await call.em.findOneOrFail(configVersions, { id: config.versionId });
-      const versionFields = { config: version.config, format: 'json', type: 'ORG_CONFIG', version_id: version.id };
-      return { success: true, data: { ...toRow(config), ...versionFields, object: 'config' } };
+      const version = await currentVersion(call.em, config);
+      call.tag(config.revision);
+      return { success: true, data: toDetail(config, version) };
     },
   }),
   defineRoute({
+    ...shared,
     method: 'PUT',
     path: '/configs/:slug',
+    summary: 'Change a config; what it newly says becomes a version',
     scopes: ['configs.update'],
-    tenant: 'workspace',
-    resource: 'configs',
     action: 'update',
-    query: tenantQuery,
     body: updateBody,
+    reply: updateReply,
     async handle(call) {
       const { body, actor } = call;
-      return call.write(async (change) => {
-        const config = await findConfig(change.tx, call, call.params.slug ?? '');
-        await updateConfig(change, config, actor, { ...body, isDefault: asBoolean(body.isDefault ?? body.is_default) });
-        return { success: true, data: { version_id: config.versionId } };
+      const config = await call.write(async (change) => {
+        const found = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
+        call.match(found.revision);
+        await updateConfig(change, found, actor, { ...body, isDefault: asBoolean(body.isDefault ?? body.is_default) });
+        return found;
       });
+      call.tag(config.revision);
+      return { success: true, data: { version_id: config.versionId } };
     },
   }),
   defineRoute({
+    ...shared,
     method: 'DELETE',
     path: '/configs/:slug',
+    summary: 'Archive a config that nothing stands on',
     scopes: ['configs.delete'],
-    tenant: 'workspace',
-    resource: 'configs',
     action: 'delete',
-    query: tenantQuery,
-    body: null,
+    reply: emptyReply,
     async handle(call) {
-      await call.write(async (change) => archiveConfig(change, await findConfig(change.tx, call, call.params.slug ?? '')));
+      await call.write(async (change) => {
+        const config = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
+        call.match(config.revision);
+        await archiveConfig(change, config);
+      });
       return {};
     },
   }),
   defineRoute({
+    ...shared,
     method: 'GET',
     path: '/configs/:slug/versions',
+    summary: 'List all versions of a config, newest first',
     scopes: ['configs.read'],
-    tenant: 'workspace',
-    resource: 'configs',
     action: 'list-versions',
-    query: tenantQuery,
-    body: null,
+    reply: versionsReply,
     async handle(call) {
       const config = await findConfig(call.em, call, call.params.slug ?? '');
-      const data = (await listVersions(call.em, config)).map((version) => ({
-        ...toRow(config),
-        config: JSON.stringify(version.config),
-        format: 'json',
-        type: 'ORG_CONFIG',
-        version_id: version.id,
-        version_created_at: version.createdAt.toISOString(),
-        version_owner_id: version.ownerId ?? null,
-        object: 'config',
-      }));
+      const versions = await listVersions(call.em, config);
+      const data = versions.map((version) => ({ ...toVersion(config, version), config: JSON.stringify(version.config) }));
       return { object: 'list', total: data.length, data };
     },
   }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/configs/:slug/versions/:versionId',
+    summary: 'Read one version of a config',
+    scopes: ['configs.read'],
+    action: 'read-version',
+    reply: versionReply,
+    async handle(call) {
+      const config = await findConfig(call.em, call, call.params.slug ?? '');
+      const version = await findVersion(call.em, config, call.params.versionId ?? '');
+      return { success: true, data: toVersion(config, version) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/config/:workspace/:slug',
+    summary: 'Read a config of the workspace with this name, slug or id',
+    scopes: ['configs.read'],
+    tenant: 'either',
+    action: 'read',
+    reply: readReply,
+    async handle(call) {
+      const workspace = await findOwnWorkspace(call.em, call, call.params.workspace ?? '');
+      const place = { organisationId: call.organisationId, workspaceId: workspace.id };
+      const config = await findConfig(call.em, place, call.params.slug ?? '');
+      const version = await currentVersion(call.em, config);
+      call.tag(config.revision);
+      return { success: true, data: toDetail(config, version) };
+    },
+  }),
 ];
-
-function toRow(config: Config) {
-  return {
-    id: config.id,
-    name: config.name,
-    slug: config.slug,
-    organisation_id: config.organisationId,
-    workspace_id: config.workspaceId,
-    is_default: config.isDefault ? 1 : 0,
-    status: config.status,
-    owner_id: config.ownerId ?? null,
-    updated_by: config.updatedBy ?? null,
-    created_at: config.createdAt.toISOString(),
-    last_updated_at: config.lastUpdatedAt.toISOString(),
-  };
-}
 
 function asBoolean(value: boolean | 0 | 1 | undefined): boolean | undefined {
   return value === undefined ? undefined : value === true || value === 1;

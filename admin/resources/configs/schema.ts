@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { bit, nullableTime, nullableUuid, success, time, uuid } from '../../http/reply-schemas.ts';
 import { name, pageEntries, slug, tenantEntries } from '../../http/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
@@ -23,4 +24,57 @@ export const updateBody = v.strictObject({
   status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
 });
 
-export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: v.optional(v.string()) });
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  return_last_used: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
+});
+
+const rowEntries = {
+  id: uuid,
+  name: v.string(),
+  slug: v.string(),
+  organisation_id: uuid,
+  workspace_id: uuid,
+  is_default: bit,
+  status: v.picklist(['active', 'archived']),
+  owner_id: nullableUuid,
+  updated_by: nullableUuid,
+  created_at: time,
+  last_updated_at: time,
+};
+
+const versionEntries = {
+  ...rowEntries,
+  format: v.literal('json'),
+  type: v.literal('ORG_CONFIG'),
+  version_id: uuid,
+  object: v.literal('config'),
+};
+
+/** The content of a config, in its own language. */
+const content = v.record(v.string(), v.unknown());
+
+export const listReply = v.strictObject({
+  success: v.literal(true),
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(v.strictObject({ ...rowEntries, last_used_at: v.optional(nullableTime) })),
+});
+
+export const createReply = success(v.strictObject({ id: uuid, version_id: uuid, slug: v.string(), object: v.literal('config') }));
+
+export const readReply = success(v.strictObject({ ...versionEntries, config: content }));
+
+export const updateReply = success(v.strictObject({ version_id: uuid }));
+
+const told = { version_created_at: time, version_owner_id: nullableUuid };
+
+export const versionReply = success(v.strictObject({ ...versionEntries, config: content, ...told }));
+
+/** In lists of versions the content is JSON as text. */
+export const versionsReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(v.strictObject({ ...versionEntries, config: v.string(), ...told })),
+});

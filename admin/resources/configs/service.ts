@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { newId, newSlug } from '../../db/new-id.ts';
+import { LockMode, raw } from '@mikro-orm/core';
+import { isUuid, newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
+import { workspaces } from '../workspaces/entity.ts';
 import { checkConfig } from './check-config.ts';
 import { type Config, type ConfigVersion, configs, configVersions } from './entity.ts';
 
@@ -21,13 +23,18 @@ interface Tenant {
   readonly workspaceId: string;
 }
 
-/** The caller's config by id or slug; archived ones are gone. Throws AB08. */
+/**
+ * The caller's config by id or slug; archived ones are gone. `for update` holds the row until the end of the transaction, so
+ * that two changes of one config make two versions, one after the other. Throws AB08.
+ */
 export async function findConfig(
   em: EntityManager,
   call: { readonly organisationId: string; readonly workspaceId: string | null },
   idOrSlug: string,
+  lock?: 'for update',
 ): Promise<Config> {
-  const found = await em.findOne(configs, { ...itemOf(call, idOrSlug), status: 'active' });
+  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(configs, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
   if (!found) throw notFound('Config');
   return found;
 }
@@ -41,7 +48,7 @@ export async function createConfig(
 ): Promise<Config> {
   const { tx } = change;
   const content = await checkConfig(tx, tenant.workspaceId, sent.config);
-  if (sent.isDefault) await clearDefault(tx, tenant.workspaceId);
+  if (sent.isDefault) await clearDefault(tx, tenant);
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
   const config = tx.create(configs, {
@@ -72,14 +79,14 @@ export async function updateConfig(change: Change, config: Config, actor: Actor,
   if (sent.name !== undefined) config.name = sent.name;
   if (sent.config !== undefined) {
     const content = await checkConfig(tx, config.workspaceId, sent.config);
-    const current = await tx.findOneOrFail(configVersions, { id: config.versionId });
+    const current = await currentVersion(tx, config);
     if (!isDeepStrictEqual(current.config, content)) {
       config.versionId = newId();
       addVersion(tx, config, current.number + 1, content, author, now);
     }
   }
   const defaultChanges = sent.isDefault !== undefined && sent.isDefault !== config.isDefault;
-  if (defaultChanges && sent.isDefault) await clearDefault(tx, config.workspaceId);
+  if (defaultChanges && sent.isDefault) await clearDefault(tx, config);
   if (sent.isDefault !== undefined) config.isDefault = sent.isDefault;
   config.updatedBy = author;
   config.lastUpdatedAt = now;
@@ -91,6 +98,8 @@ export async function archiveConfig(change: Change, config: Config): Promise<voi
   if (config.isDefault) throw conflict('This config is the default of its workspace; choose another default first');
   const users = await change.tx.count(apiKeys, { organisationId: config.organisationId, defaultConfigId: config.id });
   if (users > 0) throw conflict(`This config is the default of ${users} API keys; change those first`);
+  const workspace = await change.tx.findOne(workspaces, { organisationId: config.organisationId, userApiKeyConfigId: config.id });
+  if (workspace) throw conflict(`This config is the default of the user keys of workspace ${workspace.slug}; change that first`);
   config.status = 'archived';
   config.lastUpdatedAt = new Date();
   change.about(config.id);
@@ -99,7 +108,23 @@ export async function archiveConfig(change: Change, config: Config): Promise<voi
 
 /** All versions, newest first. */
 export async function listVersions(em: EntityManager, config: Config): Promise<ConfigVersion[]> {
-  return em.find(configVersions, { configId: config.id }, { orderBy: { number: 'desc' } });
+  return em.find(configVersions, versionsOf(config), { orderBy: { number: 'desc' } });
+}
+
+/** What the config says now. */
+export async function currentVersion(em: EntityManager, config: Config): Promise<ConfigVersion> {
+  return em.findOneOrFail(configVersions, { ...versionsOf(config), id: config.versionId });
+}
+
+/** One version of this config. Throws AB08. */
+export async function findVersion(em: EntityManager, config: Config, id: string): Promise<ConfigVersion> {
+  const found = isUuid(id) ? await em.findOne(configVersions, { ...versionsOf(config), id }) : null;
+  if (!found) throw notFound('Version');
+  return found;
+}
+
+function versionsOf(config: Config) {
+  return { organisationId: config.organisationId, configId: config.id };
 }
 
 function addVersion(
@@ -124,8 +149,10 @@ function addVersion(
   tx.create(configVersions, row);
 }
 
-async function clearDefault(tx: EntityManager, workspaceId: string): Promise<void> {
-  await tx.nativeUpdate(configs, { workspaceId, isDefault: true }, { isDefault: false });
+/** The config that was the default changes too, and so does its `etag`. */
+async function clearDefault(tx: EntityManager, { organisationId, workspaceId }: Tenant): Promise<void> {
+  const where = { organisationId, workspaceId, isDefault: true };
+  await tx.nativeUpdate(configs, where, { isDefault: false, revision: raw('revision + 1') });
 }
 
 function announce(change: Change, config: Config, defaultChanges: boolean): void {

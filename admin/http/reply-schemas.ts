@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+
+/** Pieces of reply schemas that several resources share. They describe what we send, so they only check and never change. */
+export const time = v.pipe(v.string(), v.isoTimestamp());
+export const nullableTime = v.nullable(time);
+export const nullableText = v.nullable(v.string());
+/** A row id. */
+export const uuid = v.pipe(v.string(), v.uuid());
+export const nullableUuid = v.nullable(uuid);
+/** A stored boolean as older routes send it. */
+export const bit = v.picklist([0, 1]);
+
+/** What changes without news answer. */
+export const emptyReply = v.strictObject({});
+
+/** `{object: "list", total, data}`. */
+export function listOf<Item extends v.GenericSchema>(item: Item) {
+  return v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(item) });
+}
+
+/** `{success: true, data}` of older routes. */
+export function success<Data extends v.GenericSchema>(data: Data) {
+  return v.strictObject({ success: v.literal(true), data });
+}
