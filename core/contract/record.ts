@@ -44,6 +44,17 @@ export const decisions = [
 export const decisionRecord = v.object({ targetPath: v.string(), decision: v.picklist(decisions) });
 export type DecisionRecord = v.InferOutput<typeof decisionRecord>;
 
+/** Usage that plain text has none of: which of the tokens were audio and images, and what is counted in other units. */
+export const mediaRecord = v.object({
+  audioInputTokens: count,
+  audioOutputTokens: count,
+  imageInputTokens: count,
+  imageOutputTokens: count,
+  /** `generated_images`, `audio_seconds`, `characters`, `search_units`, `pages`. */
+  units: v.record(v.string(), count),
+});
+export type MediaRecord = v.InferOutput<typeof mediaRecord>;
+
 /**
  * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
  * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
@@ -87,6 +98,8 @@ export const requestRecord = v.object({
   cacheWriteTokens: count,
   outputTokens: count,
   reasoningTokens: count,
+  /** Null where all of the usage is text. */
+  media: v.optional(v.nullable(mediaRecord)),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,

@@ -4,7 +4,8 @@ import type { JsonObject } from './json.ts';
 export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
-const noUnits = Object.freeze({});
+/** What `units` is where nothing is counted so: the same object always. */
+export const noUnits: Readonly<Partial<Record<UsageUnit, number>>> = Object.freeze({});
 
 /** Tokens of one reply, counted the same way for every provider, streamed or plain. All counts are whole tokens ≥ 0. */
 export interface Usage {

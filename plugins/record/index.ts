@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { definePlugin } from '../../core/contract/plugin.ts';
-import type { RequestRecord } from '../../core/contract/record.ts';
+import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
+import { noUnits, type Usage } from '../../core/contract/usage.ts';
 
 /** One record per request, whatever its outcome, safe on disk before the reply is complete. */
 export const record = definePlugin({
@@ -80,6 +81,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     cacheWriteTokens: usage?.cacheWriteTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
+    media: usage ? mediaOf(usage) : null,
     usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
@@ -90,6 +92,13 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     session: ctx.session ?? undefined,
     metadata: ctx.metadata,
   };
+}
+
+/** Null for text alone, which is nearly every request. */
+function mediaOf(usage: Usage): MediaRecord | null {
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units } = usage;
+  if (audioInputTokens + audioOutputTokens + imageInputTokens + imageOutputTokens === 0 && units === noUnits) return null;
+  return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
 }
 
 let lastMs = 0;
