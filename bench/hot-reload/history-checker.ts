@@ -1,0 +1,54 @@
+/** One write of the register, in the order they were tried. Times are `performance.now()` of the one writer. */
+export interface Write {
+  readonly version: number;
+  readonly startedMs: number;
+  readonly answeredMs: number;
+  /** `refused`: answered that nothing was written. `unknown`: no answer, or one that does not say. */
+  readonly outcome: 'acknowledged' | 'refused' | 'unknown';
+}
+
+/** One call answered by an instance. Calls of one instance never overlap. */
+export interface Read {
+  readonly version: number;
+  readonly sentMs: number;
+  readonly receivedMs: number;
+  /** Counts the processes that answered for this instance, one after another. */
+  readonly incarnation: number;
+}
+
+export interface History {
+  readonly writes: readonly Write[];
+  /** By instance. */
+  readonly reads: ReadonlyMap<string, readonly Read[]>;
+}
+
+/**
+ * What is wrong with a recorded history of one register that only ever goes up; empty when nothing is. A history is right when no
+ * process takes back what it has shown, nothing is shown that was never written or not yet, and in the end every instance shows the
+ * last acknowledged write (or a later one whose outcome nobody knows).
+ */
+export function checkHistory({ writes, reads }: History): string[] {
+  const faults: string[] = [];
+  const byVersion = new Map(writes.map((write) => [write.version, write]));
+  for (const [index, write] of writes.entries()) {
+    if (index > 0 && write.version <= (writes[index - 1] as Write).version) faults.push(`write ${write.version}: does not go up`);
+  }
+  const lastAcknowledged = writes.findLast((write) => write.outcome === 'acknowledged')?.version ?? 0;
+  for (const [instance, seen] of reads) {
+    let before: Read | null = null;
+    for (const read of seen) {
+      const write = byVersion.get(read.version);
+      const at = `${instance} at ${Math.round(read.receivedMs)} ms`;
+      if (!write) faults.push(`${at}: shows ${read.version}, which was never written`);
+      else if (write.outcome === 'refused') faults.push(`${at}: shows ${read.version}, which was refused`);
+      else if (read.receivedMs < write.startedMs) faults.push(`${at}: shows ${read.version} before it was written`);
+      if (before && before.incarnation === read.incarnation && read.version < before.version) {
+        faults.push(`${at}: goes back from ${before.version} to ${read.version}`);
+      }
+      before = read;
+    }
+    if (!before) faults.push(`${instance}: never answered`);
+    else if (before.version < lastAcknowledged) faults.push(`${instance}: ends with ${before.version}, not ${lastAcknowledged}`);
+  }
+  return faults;
+}

@@ -1,0 +1,69 @@
+import { HttpConnection, type HttpReply, postBytes } from '../load/http-connection.ts';
+import type { Read } from './history-checker.ts';
+
+export interface WatcherOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Pause between a reply and the next call, milliseconds. */
+  readonly everyMs: number;
+  /** The version a reply shows; null when it shows none, which is then counted as a failure. */
+  versionOf(reply: HttpReply): number | null;
+}
+
+/** Asks one instance the same thing again and again, one call at a time, and keeps what it showed. */
+export class Watcher {
+  readonly reads: Read[] = [];
+  /** Replies that showed nothing, by status; 0 = the connection was cut or refused. */
+  readonly failures = new Map<number, number>();
+  readonly #options: WatcherOptions;
+  #incarnation = 1;
+  #running = true;
+  #waiting: { version: number; resolve: (read: Read) => void }[] = [];
+  #loop: Promise<void>;
+
+  constructor(options: WatcherOptions) {
+    this.#options = options;
+    this.#loop = this.#run();
+  }
+
+  /** The first read, from now on, that shows this version or a later one. */
+  first(version: number): Promise<Read> {
+    return new Promise((resolve) => this.#waiting.push({ version, resolve }));
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { url, headers, body, everyMs, versionOf } = this.#options;
+    const { hostname, port } = new URL(url);
+    const connection = new HttpConnection(hostname, Number(port));
+    const bytes = postBytes(url, headers, body);
+    while (this.#running) {
+      const sentMs = performance.now();
+      const result = await connection.call(bytes);
+      const receivedMs = performance.now();
+      const version = result.kind === 'reply' ? versionOf(result.reply) : null;
+      if (version === null) this.#failed(result.kind === 'reply' ? result.reply.status : 0);
+      else this.#take({ version, sentMs, receivedMs, incarnation: this.#incarnation });
+      await new Promise((resolve) => setTimeout(resolve, result.kind === 'reply' ? everyMs : 5));
+    }
+    connection.close();
+  }
+
+  #failed(status: number): void {
+    this.failures.set(status, (this.failures.get(status) ?? 0) + 1);
+    // A connection ends with its process: whoever answers next is another one.
+    if (status === 0) this.#incarnation++;
+  }
+
+  #take(read: Read): void {
+    this.reads.push(read);
+    const due = this.#waiting.filter((one) => one.version <= read.version);
+    this.#waiting = this.#waiting.filter((one) => one.version > read.version);
+    for (const one of due) one.resolve(read);
+  }
+}
