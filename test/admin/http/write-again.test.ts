@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../admin/db/new-id.ts';
+import { writeChange } from '../../../admin/db/write-change.ts';
+import { configs } from '../../../admin/resources/configs/entity.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('a change that others overtake, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    await plane.ask('POST', '/configs', { body: { name: '0', slug: 'counted', config: { provider: '@mock' } } });
+  });
+  afterAll(() => plane?.close());
+
+  it('runs again on what it finds then, and leaves one audit entry', async () => {
+    const { database: store, auditKey } = plane.control.services;
+    const where = { organisationId: plane.organisationId, slug: 'counted' };
+    let runs = 0;
+    const addOne = () =>
+      writeChange(store.emOf(plane.organisationId), auditKey, draft(plane.organisationId), null, async (change) => {
+        runs += 1;
+        const row = await change.tx.findOneOrFail(configs, where);
+        row.name = String(Number(row.name) + 1);
+        change.about(row.id);
+      });
+    const before = await plane.auditCount();
+    await Promise.all(Array.from({ length: 8 }, addOne));
+    expect((await store.em().findOneOrFail(configs, where)).name).toBe('8');
+    expect(await plane.auditCount()).toBe(before + 8);
+    // The embedded database does one transaction at a time.
+    if (database === 'PostgreSQL') expect(runs).toBeGreaterThan(8);
+  });
+});
+
+function draft(organisationId: string) {
+  const request = { method: 'PUT', uri: '/', requestId: newId(), requestBody: null, queryParams: {}, clientIp: 'local' };
+  const who = { organisationId, workspaceId: null, userId: null, userType: 'system' as const };
+  return { ...request, ...who, resourceType: 'configs', action: 'update' };
+}
