@@ -56,7 +56,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
-    const housekeeping = startHousekeeping(settings, database, deps.log);
+    const housekeeping = startHousekeeping(settings, database, mailer, deps.log);
     const services: AdminServices = {
       settings,
       log: deps.log,

@@ -4,6 +4,8 @@ import { anchorChains } from './audit/anchors.ts';
 import { causeOf } from './cause-of.ts';
 import type { Database } from './db/open-database.ts';
 import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
+import type { Mailer } from './mail/mailer.ts';
+import { forgetOldSecrets, tellOfRotations } from './resources/api-keys/rotation-notices.ts';
 
 /** Work that nobody asks for and that may be late. */
 export interface Housekeeping {
@@ -14,8 +16,13 @@ export interface Housekeeping {
 const everyMs = 3_600_000;
 
 /** Runs every job at once and then every hour, one after the other; a job that fails is logged and tried again an hour later. */
-export function startHousekeeping(settings: Settings, database: Database, log: Log): Housekeeping {
-  const jobs = [() => anchorChains(settings, database, log), () => forgetExpiredKeys(database.em())];
+export function startHousekeeping(settings: Settings, database: Database, mailer: Mailer, log: Log): Housekeeping {
+  const jobs: (() => Promise<unknown>)[] = [
+    () => anchorChains(settings, database, log),
+    () => forgetExpiredKeys(database.em()),
+    () => forgetOldSecrets(database.em(), new Date()),
+    () => tellOfRotations(database.em(), mailer, new Date()),
+  ];
   let closed = false;
 
   async function run(): Promise<void> {

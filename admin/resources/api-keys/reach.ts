@@ -47,7 +47,7 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
 
 /** A person who signed in and manages nothing in the workspace: where settings let them have keys, these are their own. */
 export function isPlainMember(actor: Actor, workspaceId: string | null): boolean {
-  if (!actor.session || actor.session.role !== 'member') return false;
+  if (actor.session?.role !== 'member') return false;
   const role = workspaceId === null ? undefined : actor.session.memberships.get(workspaceId)?.role;
   return role !== 'admin' && role !== 'manager';
 }

@@ -4,12 +4,11 @@ import { kindOfType } from '../../http/authenticate.ts';
 import { conflict } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import { announceKey } from './insert-key.ts';
-import { cadenceOf, checkTransition, nextRotation, transitionMsMin } from './rotation-policy.ts';
+import { cadenceOf, checkTransition, rotationAfter, transitionMsMin } from './rotation-policy.ts';
 
 /**
  * Gives the key a new secret; the one before stays good for the transition, but never past the end its policy has set for it.
- * The next rotation is counted from the end of this transition, so that it is always possible. Throws AB07 while a transition
- * is running, AB01 for one that is not shorter than the period.
+ * Throws AB07 while a transition is running, AB01 for one that is not shorter than the period.
  */
 export function rotateApiKey(
   change: Change,
@@ -19,9 +18,8 @@ export function rotateApiKey(
 ): { text: string; transitionEndsAt: Date } {
   const now = new Date();
   if (row.previousExpiresAt && row.previousExpiresAt > now) throw conflict('The rotation before this one is still in transition');
-  const cadence = cadenceOf(row);
   const length = transitionMs ?? row.keyTransitionPeriodMs ?? transitionMsMin;
-  checkTransition(cadence, length, 'key_transition_period_ms');
+  checkTransition(cadenceOf(row), length, 'key_transition_period_ms');
   const wanted = new Date(now.getTime() + length);
   const end = row.secretExpiresAt && row.secretExpiresAt < wanted ? row.secretExpiresAt : wanted;
   const key = newApiKey(kindOfType[row.type], row.publicId);
@@ -31,7 +29,7 @@ export function rotateApiKey(
   row.lastCharacters = key.text.slice(-4);
   row.lastRotatedAt = now;
   row.lastUpdatedAt = now;
-  const next = nextRotation(cadence, end > now ? end : now);
+  const next = rotationAfter(row, now, end > now ? end : now);
   row.nextRotationAt = next;
   row.secretExpiresAt = next && new Date(next.getTime() + (row.keyTransitionPeriodMs ?? transitionMsMin));
   announceKey(change, row, 'upsert');

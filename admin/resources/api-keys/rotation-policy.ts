@@ -50,6 +50,16 @@ export function mergeRotationPolicy(
   };
 }
 
+/** How long before it falls due people are told of a rotation, in milliseconds; a rotation from then on is the one that was due. */
+export const noticeMs = 86_400_000;
+
+/** When the next rotation falls due after one at `now` whose transition ends at `end`. It is always possible then. */
+export function rotationAfter(row: RotationColumns, now: Date, end: Date): Date | null {
+  const due = row.nextRotationAt;
+  const isTheDueOne = due && due.getTime() - now.getTime() <= noticeMs;
+  return nextRotation(cadenceOf(row), isTheDueOne && due > end ? due : end);
+}
+
 /** The first moment of this cadence after a moment, always 00:00 UTC: Monday, the first of a month, or so many days on. */
 export function nextRotation(cadence: Cadence, after: Date): Date | null {
   const year = after.getUTCFullYear();

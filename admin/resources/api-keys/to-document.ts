@@ -1,23 +1,28 @@
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
+import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 import type { ApiKeyType } from './entity.ts';
 import { keyState } from './key-state.ts';
 
 /**
- * What gateways see of the key with this public id; null when there is none. One statement: gateways ask it for every key that
- * is new to them, among a million.
+ * What gateways see of the key with this public id; null when there is none. One statement, but for what the role of a user
+ * takes away: gateways ask it for every key that is new to them, among a million.
  */
 export async function toApiKeyDocument(em: EntityManager, publicId: string): Promise<ApiKeyDocument | null> {
   const [row] = await em.execute<Row[]>(
     `select k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest, k.previous_digest,
        k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits, k.rate_limits,
-       k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug
-     from api_keys k left join configs c on c.id = k.default_config_id and c.status = 'active'
+       k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
+       coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
+     from api_keys k
+       left join configs c on c.id = k.default_config_id and c.status = 'active'
+       left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id
      where k.public_id = ?`,
     [publicId],
   );
   if (!row) return null;
+  const tenant = { type: row.type, organisationId: row.organisation_id, workspaceId: row.workspace_id, userId: row.user_id };
   const state = {
     expiresAt: date(row.expires_at),
     secretExpiresAt: date(row.secret_expires_at),
@@ -29,12 +34,10 @@ export async function toApiKeyDocument(em: EntityManager, publicId: string): Pro
     digest: row.digest,
     previousDigest: row.previous_digest,
     previousExpiresAt: iso(row.previous_expires_at),
-    type: row.type,
-    organisationId: row.organisation_id,
-    workspaceId: row.workspace_id,
-    userId: row.user_id,
+    ...tenant,
+    userName: row.user_name,
     status: keyState(state, Date.now()),
-    scopes: row.scopes,
+    scopes: await effectiveKeyScopes(em, { ...tenant, scopes: row.scopes }),
     expiresAt: iso(row.expires_at),
     secretExpiresAt: iso(row.secret_expires_at),
     name: row.name,
@@ -72,6 +75,7 @@ interface Row {
   readonly secret_expires_at: Time;
   readonly expires_at: Time;
   readonly config_slug: string | null;
+  readonly user_name: string | null;
 }
 
 function date(time: Time): Date | null {

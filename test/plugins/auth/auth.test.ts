@@ -95,6 +95,23 @@ describe('keys', () => {
     expect((await gateway.send({})).status).toBe(401);
   });
 
+  it('that were not rotated in time end, and work again with the secret of a rotation', async () => {
+    let now = Date.parse('2026-01-01T00:00:00Z');
+    const gateway = createHarness({ now: () => now });
+    const id = `api-key ${parseApiKey(gateway.key)?.id}`;
+    const document = gateway.documents.get(id) as ApiKeyDocument;
+    gateway.documents.set(id, { ...document, secretExpiresAt: '2026-01-01T01:00:00Z' });
+    expect((await gateway.send({})).status).toBe(200);
+    now = Date.parse('2026-01-01T01:00:00Z');
+    const late = await gateway.send({});
+    expect(late.status).toBe(401);
+    expect(late.text).toContain('expired');
+    const fresh = newApiKey('ws', document.id);
+    const digest = digestSecret(pepper, fresh.secret);
+    gateway.documents.set(id, { ...document, digest, secretExpiresAt: '2026-01-08T01:00:00Z' });
+    expect((await gateway.send({ headers: { 'x-svc-api-key': fresh.text } })).status).toBe(200);
+  });
+
   it('that keep failing from one address are held back, and good ones in memory are not', async () => {
     const gateway = createHarness();
     for (let i = 0; i < 60; i++) await gateway.send({ headers: { 'x-svc-api-key': 'svc_ws_bad' } });

@@ -6,6 +6,7 @@ import { deriveKey } from '../../../../core/contract/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
+import { addPerson, setRow } from './people.ts';
 
 describe.each(databases)('API keys that are accepted, on %s', (database) => {
   let plane: Plane;
@@ -67,14 +68,12 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
   });
 
   it('makes keys of users and of the organisation with their own kinds', async () => {
+    const userId = await addPerson(plane);
     const user = await plane.ask('POST', '/api-keys/workspace/user', {
-      body: { name: 'U', scopes: ['completions.write'], user_id: '7f9c2d1e-0000-4000-8000-000000000001' },
+      body: { name: 'U', scopes: ['completions.write'], user_id: userId },
     });
     expect(user.body.key).toMatch(/^svc_user_/);
-    expect(await documentOf(user.body.key)).toMatchObject({
-      type: 'workspace-user',
-      userId: '7f9c2d1e-0000-4000-8000-000000000001',
-    });
+    expect(await documentOf(user.body.key)).toMatchObject({ type: 'workspace-user', userId });
     const admin = await plane.ask('POST', '/api-keys/organisation/service', { body: { name: 'A', scopes: ['configs.list'] } });
     expect(admin.body.key).toMatch(/^svc_admin_/);
     expect((await plane.ask('GET', '/configs', { key: admin.body.key })).status).toBe(200);
@@ -102,6 +101,66 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(read.defaults.config_id).toMatch(/^[0-9a-f-]{36}$/);
     await plane.ask('PUT', `/api-keys/${id}`, { body: { expires_at: null, defaults: { config_id: null } } });
     expect((await plane.ask('GET', `/api-keys/${id}`)).body).toMatchObject({ expires_at: null, defaults: { config_id: null } });
+  });
+
+  it('keeps limits and addresses, tells gateways the limits, and clears each of them', async () => {
+    const limits = { type: 'tokens', credit_limit: 1_000, alert_threshold: 900, periodic_reset: 'weekly' };
+    const rate = [
+      { type: 'requests', unit: 'rpm', value: 60 },
+      { type: 'tokens', unit: 'rpd', value: 0 },
+    ];
+    const body = {
+      name: 'L',
+      scopes: ['completions.write'],
+      usage_limits: limits,
+      rate_limits: rate,
+      alert_emails: ['a@example.com', 'b@example.com', 'a@example.com'],
+    };
+    const { id, key } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
+    const read = async () => (await plane.ask('GET', `/api-keys/${id}`)).body;
+    const made = await read();
+    expect(made.usage_limits).toMatchObject({ ...limits, periodic_reset_days: null, next_usage_reset_at: null });
+    expect(made).toMatchObject({ rate_limits: rate, alert_emails: ['a@example.com', 'b@example.com'] });
+    expect(await documentOf(key)).toMatchObject({
+      name: 'L',
+      usageLimits: { id: made.usage_limits.id, type: 'tokens', creditLimit: 1_000, periodicReset: 'weekly' },
+      rateLimits: rate,
+      usageResetAt: null,
+    });
+
+    const put = (sent: unknown) => plane.ask('PUT', `/api-keys/${id}`, { body: sent });
+    await put({ usage_limits: { alert_threshold: null, periodic_reset: null } });
+    expect((await read()).usage_limits).toMatchObject({ credit_limit: 1_000, alert_threshold: null, periodic_reset: null });
+    await put({ usage_limits: { periodic_reset_days: 10, next_usage_reset_at: '2099-01-01T00:00:00Z' } });
+    expect((await read()).usage_limits).toMatchObject({
+      id: made.usage_limits.id,
+      periodic_reset_days: 10,
+      next_usage_reset_at: '2099-01-01T00:00:00.000Z',
+    });
+    await put({ usage_limits: null, rate_limits: [], alert_emails: [] });
+    expect(await read()).toMatchObject({ usage_limits: null, rate_limits: [], alert_emails: [] });
+    expect(await documentOf(key)).toMatchObject({ usageLimits: null, rateLimits: [] });
+  });
+
+  it('wakes a key that has used its budget up: by a reset, or by a higher limit', async () => {
+    const body = { name: 'E', scopes: ['completions.write'], usage_limits: { credit_limit: 5 } };
+    const { id, key } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
+    const put = (sent: unknown) => plane.ask('PUT', `/api-keys/${id}`, { body: sent });
+    const state = async () => (await plane.ask('GET', `/api-keys/${id}`)).body.status;
+    const exhaust = () => setRow(plane, id, { exhaustedAt: new Date() });
+    await exhaust();
+    expect(await state()).toBe('exhausted');
+    expect(await documentOf(key)).toMatchObject({ status: 'exhausted' });
+    expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.total).toBe(1);
+    await put({ usage_limits: { credit_limit: 4 } });
+    expect(await state()).toBe('exhausted');
+    await put({ usage_limits: { credit_limit: 6 } });
+    expect(await state()).toBe('active');
+    await exhaust();
+    await put({ reset_usage: true });
+    expect(await state()).toBe('active');
+    const { last_reset_at: resetAt } = (await plane.ask('GET', `/api-keys/${id}`)).body;
+    expect(await documentOf(key)).toMatchObject({ usageResetAt: resetAt });
   });
 
   it('rotates: the new secret works at once, the old one until the transition ends, a third waits', async () => {
@@ -151,5 +210,29 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(expired.map((row: { id: string; status: string }) => [row.id, row.status])).toEqual([[one, 'expired']]);
     expect((await plane.ask('GET', '/api-keys?status=active')).body.total).toBe(all.total - 1);
     expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.total).toBe(0);
+    expect((await plane.ask('GET', '/api-keys?status=active,expired')).body.total).toBe(all.total);
+    const admins = (await plane.ask('GET', '/api-keys?type=organisation-service')).body.data as { type: string }[];
+    expect(new Set(admins.map((row) => row.type))).toEqual(new Set(['organisation-service']));
+    const users = (await plane.ask('GET', '/api-keys?type=workspace-user')).body.data as { id: string; user_id: string }[];
+    const ofUser = (await plane.ask('GET', `/api-keys?user_id=${users[0]?.user_id}`)).body.data;
+    expect(ofUser.map((row: { id: string }) => row.id)).toEqual([users[0]?.id]);
+  });
+
+  it('lists page by page, and on from any key, every key once', async () => {
+    const all = (await plane.ask('GET', '/api-keys')).body.data.map((one: { id: string }) => one.id);
+    const pages: string[] = [];
+    const walk: string[] = [];
+    for (let page = 0; pages.length < all.length; page++) {
+      const { total, data } = (await plane.ask('GET', `/api-keys?page_size=3&current_page=${page}`)).body;
+      expect(total).toBe(all.length);
+      expect(data.length).toBeGreaterThan(0);
+      pages.push(...data.map((one: { id: string }) => one.id));
+    }
+    for (let data = (await plane.ask('GET', '/api-keys?page_size=3')).body.data; data.length > 0; ) {
+      walk.push(...data.map((one: { id: string }) => one.id));
+      data = (await plane.ask('GET', `/api-keys?page_size=3&after=${walk.at(-1)}`)).body.data;
+    }
+    expect(pages).toEqual(all);
+    expect(walk).toEqual(all);
   });
 });

@@ -48,22 +48,76 @@ describe.each(databases)('API keys that are refused, on %s', (database) => {
     ],
     ['an expiry that is no time', service, { ...base, expires_at: 'tomorrow' }, 'expires_at: an ISO 8601 time'],
     [
-      'a budget, which nothing would keep',
+      'a budget below a dollar',
       service,
-      { ...base, usage_limits: { type: 'cost', credit_limit: 10 } },
-      'usage_limits: this build does not enforce it',
+      { ...base, usage_limits: { credit_limit: 0.5 } },
+      'usage_limits.credit_limit: at least 1',
     ],
     [
-      'a rate limit, which nothing would keep',
+      'a budget below 100 tokens',
       service,
-      { ...base, rate_limits: [{ type: 'requests', unit: 'rpm', value: 1 }] },
-      'rate_limits: this build',
+      { ...base, usage_limits: { type: 'tokens', credit_limit: 99 } },
+      'usage_limits.credit_limit: at least 100 for tokens',
+    ],
+    [
+      'an alert at the limit',
+      service,
+      { ...base, usage_limits: { credit_limit: 10, alert_threshold: 10 } },
+      'usage_limits.alert_threshold: must be below credit_limit',
+    ],
+    [
+      'two ways of resetting',
+      service,
+      { ...base, usage_limits: { credit_limit: 10, periodic_reset: 'weekly', periodic_reset_days: 3 } },
+      'usage_limits.periodic_reset_days: not together',
+    ],
+    ['a budget without a number', service, { ...base, usage_limits: { type: 'cost' } }, 'usage_limits.credit_limit: required'],
+    [
+      'a unit of time nobody knows',
+      service,
+      { ...base, rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] },
+      'rate_limits[0].unit: ',
+    ],
+    [
+      'the same rate limit twice',
+      service,
+      { ...base, rate_limits: Array(2).fill({ type: 'requests', unit: 'rpm', value: 1 }) },
+      'rate_limits: the same type and unit twice',
+    ],
+    ['an address that is none', service, { ...base, alert_emails: ['nobody'] }, 'alert_emails[0]: an e-mail address'],
+    [
+      'a rotation without a time',
+      service,
+      { ...base, rotation_policy: {} },
+      'rotation_policy: one of rotation_period, rotation_period_days',
+    ],
+    [
+      'two cadences',
+      service,
+      { ...base, rotation_policy: { rotation_period: 'weekly', rotation_period_days: 3 } },
+      'rotation_policy.rotation_period_days: not together',
+    ],
+    [
+      'a transition that is too short',
+      service,
+      { ...base, rotation_policy: { rotation_period: 'weekly', key_transition_period_ms: 1_000 } },
+      'rotation_policy.key_transition_period_ms: at least 1800000',
     ],
     ['metadata that is not text', service, { ...base, defaults: { metadata: { a: 1 } } }, 'defaults.metadata.a: expected string'],
   ];
 
   it.each(cases)('refuses %s and says where', async (_, path, body, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body }), 400, 'AB01', true);
+    expect(reply.body.data.message.slice(0, start.length)).toBe(start);
+  });
+
+  it.each([
+    ['status=gone', 'status: '],
+    ['after=no-id', 'after: '],
+    ['type=user', 'type: '],
+    ['ids=1,2', 'ids: '],
+  ])('refuses the filter %s', async (query, start) => {
+    const reply = await expectRefusal(plane, () => plane.ask('GET', `/api-keys?${query}`), 400, 'AB01', false);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
   });
 

@@ -1,0 +1,71 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Mailer } from '../../mail/mailer.ts';
+import { noticeMs } from './rotation-policy.ts';
+
+/** Most keys in one round; the next round takes the rest. */
+const keysMax = 500;
+
+/**
+ * Tells people once that a key must be rotated soon, and when it stops working otherwise: its owner, who manages its workspace or
+ * organisation, and its own alert addresses. Several processes may run it at once. Without a mail server nobody is marked as told.
+ */
+export async function tellOfRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
+  if (!mailer.on) return 0;
+  const due = await em.execute<DueKey[]>(
+    `update api_keys set rotation_notice_at = next_rotation_at where id in (
+       select id from api_keys where next_rotation_at <= ?::timestamptz and secret_expires_at > ?::timestamptz
+         and rotation_notice_at is distinct from next_rotation_at
+         and (expires_at is null or expires_at > ?::timestamptz)
+       order by next_rotation_at limit ${keysMax} for update skip locked
+     ) returning id, organisation_id, workspace_id, user_id, name, alert_emails, next_rotation_at, secret_expires_at`,
+    [new Date(now.getTime() + noticeMs).toISOString(), now.toISOString(), now.toISOString()],
+  );
+  for (const key of due) {
+    for (const to of await recipientsOf(em, key)) mailer.send({ to, ...noticeOf(key) });
+  }
+  return due.length;
+}
+
+/** Forgets the digests of secrets whose transition is over; nothing accepts them any more. */
+export async function forgetOldSecrets(em: EntityManager, now: Date): Promise<void> {
+  await em.execute(
+    'update api_keys set previous_digest = null where previous_digest is not null and previous_expires_at < ?::timestamptz',
+    [now.toISOString()],
+    'run',
+  );
+}
+
+interface DueKey {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly workspace_id: string | null;
+  readonly user_id: string | null;
+  readonly name: string;
+  readonly alert_emails: string[];
+  readonly next_rotation_at: string | Date;
+  readonly secret_expires_at: string | Date;
+}
+
+async function recipientsOf(em: EntityManager, key: DueKey): Promise<string[]> {
+  const people = await em.execute<{ email: string }[]>(
+    `select u.email from users u
+       left join workspace_members m on m.user_id = u.id and m.workspace_id = ?::uuid and m.organisation_id = u.organisation_id
+     where u.organisation_id = ? and (u.role in ('owner', 'admin') or m.role in ('admin', 'manager') or u.id = ?::uuid)`,
+    [key.workspace_id, key.organisation_id, key.user_id],
+  );
+  return [...new Set([...people.map((person) => person.email), ...key.alert_emails])];
+}
+
+function noticeOf(key: DueKey): { subject: string; text: string } {
+  const name = key.name.replace(/\p{Cc}/gu, ' ');
+  const due = new Date(key.next_rotation_at).toISOString();
+  const end = new Date(key.secret_expires_at).toISOString();
+  return {
+    subject: `The API key "${name}" must be rotated`,
+    text: [
+      `The secret of the API key "${name}" falls due at ${due}.`,
+      `Rotate it (POST /v1/api-keys/${key.id}/rotate) and put the new key where the old one is used.`,
+      `Without that the key stops working at ${end}.`,
+    ].join('\n\n'),
+  };
+}

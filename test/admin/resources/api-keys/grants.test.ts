@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeChange } from '../../../../admin/db/write-change.ts';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
+import { parseApiKey } from '../../../../core/contract/api-key.ts';
+import { expectChange } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+import { addPerson, documentOf, setRow } from './people.ts';
+
+const manage = ['workspace_service_api_keys.create', 'workspace_service_api_keys.update', 'workspace_service_api_keys.read'];
+
+describe.each(databases)('what a key grants, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const make = async (scopes: readonly string[], key = plane.adminKey) => {
+    const reply = await plane.ask('POST', '/api-keys/workspace/service', { key, body: { name: 'k', scopes } });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    return reply.body as { id: string; key: string };
+  };
+  const put = (id: string, scopes: readonly string[], key = plane.adminKey) =>
+    plane.ask('PUT', `/api-keys/${id}`, { key, body: { scopes } });
+  const scopesOf = async (id: string) => (await plane.ask('GET', `/api-keys/${id}`)).body.scopes;
+  const event = (key: string) => `api-key ${parseApiKey(key)?.id} upsert`;
+
+  it('shrinks with it, down the whole line, at once and for gateways too, and grows back with it', async () => {
+    const parent = await make([...manage, 'configs.list', 'completions.write']);
+    const child = await make([...manage, 'configs.list', 'completions.write'], parent.key);
+    const grandchild = await make(['configs.list', 'completions.write'], child.key);
+    const bystander = await make(['completions.write'], parent.key);
+    expect((await plane.ask('GET', '/configs', { key: grandchild.key })).status).toBe(200);
+
+    await expectChange(plane, () => put(parent.id, [...manage, 'completions.write']), {
+      resource: 'api_keys',
+      action: 'update',
+      events: [event(parent.key), event(child.key), event(grandchild.key)],
+    });
+    expect(await scopesOf(child.id)).toEqual([...manage, 'completions.write']);
+    expect(await scopesOf(grandchild.id)).toEqual(['completions.write']);
+    expect((await plane.ask('GET', '/configs', { key: grandchild.key })).status).toBe(403);
+    expect((await documentOf(plane, grandchild.key))?.scopes).toEqual(['completions.write']);
+    expect(await scopesOf(bystander.id)).toEqual(['completions.write']);
+
+    await put(parent.id, [...manage, 'configs.list', 'completions.write']);
+    expect(await scopesOf(grandchild.id)).toEqual(['configs.list', 'completions.write']);
+  });
+
+  it('includes calling models for as long as the grantor is an organisation key', async () => {
+    const admin = await plane.ask('POST', '/api-keys/organisation/service', {
+      body: { name: 'a', scopes: [...manage, 'configs.list'] },
+    });
+    const child = await make(['configs.list', 'completions.write'], admin.body.key);
+    await put(admin.body.id, manage);
+    expect(await scopesOf(child.id)).toEqual(['completions.write']);
+  });
+
+  it('stays as narrow as it is when the grantor is deleted, under who granted that', async () => {
+    const parent = await make([...manage, 'configs.list', 'logs.view']);
+    const child = await make([...manage, 'configs.list', 'logs.view'], parent.key);
+    const grandchild = await make(['configs.list', 'logs.view'], child.key);
+    await put(child.id, [...manage, 'logs.view']);
+    expect(await scopesOf(grandchild.id)).toEqual(['logs.view']);
+    expect((await plane.ask('DELETE', `/api-keys/${child.id}`)).status).toBe(200);
+    expect(await scopesOf(grandchild.id)).toEqual(['logs.view']);
+    // `child` was changed by the first admin key, which granted its scopes then.
+    const admin = await plane.control.services.database
+      .em()
+      .findOneOrFail(apiKeys, { publicId: parseApiKey(plane.adminKey)?.id ?? '' });
+    const row = await plane.control.services.database.em().findOneOrFail(apiKeys, { id: grandchild.id });
+    expect([row.grantedByKeyId, row.grantedScopes]).toEqual([admin.id, ['logs.view']]);
+  });
+
+  it('never runs in a circle: a key changed by what it granted keeps its grantor', async () => {
+    const parent = await make([...manage, 'configs.list', 'logs.view']);
+    const child = await make([...manage, 'configs.list'], parent.key);
+    expect((await put(parent.id, [...manage, 'configs.list'], child.key)).status).toBe(200);
+    expect((await put(child.id, manage, child.key)).status).toBe(200);
+    const em = plane.control.services.database.em();
+    expect((await em.findOneOrFail(apiKeys, { id: parent.id })).grantedByKeyId).not.toBe(child.id);
+    expect((await em.findOneOrFail(apiKeys, { id: child.id })).grantedByKeyId).toBe(parent.id);
+    expect((await put(parent.id, manage)).status).toBe(200);
+  });
+
+  it('by a person follows what the person may give away', async () => {
+    const userId = await addPerson(plane);
+    const made = await make(['configs.list', 'completions.write', 'workspace_service_api_keys.create']);
+    const line = await make(['configs.list'], made.key);
+    await setRow(plane, made.id, { grantedByKeyId: null, grantedByUserId: userId });
+    const { database, auditKey } = plane.control.services;
+    const before = (await plane.events()).length;
+    const audit = {
+      organisationId: plane.organisationId,
+      workspaceId: null,
+      method: 'PUT',
+      uri: '/',
+      requestId: 'test',
+      requestBody: null,
+      queryParams: {},
+      userId: null,
+      userType: 'system' as const,
+      resourceType: 'users',
+      action: 'update',
+      clientIp: 'local',
+    };
+    const person = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, userId };
+    const allowed = { 'organisation-service': [], 'workspace-service': ['completions.write'], 'workspace-user': [] };
+    await writeChange(database.emOf(plane.organisationId), auditKey, audit, null, (change) =>
+      followPerson(change, person, allowed),
+    );
+    expect(await scopesOf(made.id)).toEqual(['completions.write']);
+    expect(await scopesOf(line.id)).toEqual([]);
+    const added = (await plane.events()).slice(before).map((one) => `${one.kind} ${one.documentId} ${one.op}`);
+    expect(added).toEqual([event(made.key), event(line.key)]);
+  });
+
+  it('is not made by a key that loses its scopes meanwhile', async () => {
+    const parent = await make([...manage, 'configs.list']);
+    const children = Promise.all(
+      Array.from({ length: 8 }, () =>
+        plane.ask('POST', '/api-keys/workspace/service', { key: parent.key, body: { name: 'k', scopes: ['configs.list'] } }),
+      ),
+    );
+    const [made] = await Promise.all([children, put(parent.id, manage)]);
+    for (const reply of made) {
+      if (reply.status === 200) expect(await scopesOf(reply.body.id)).toEqual([]);
+      else expect(reply.status).toBe(403);
+    }
+  });
+});

@@ -1,0 +1,45 @@
+import { newId } from '../../../../admin/db/new-id.ts';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { type OrganisationSettings, organisations } from '../../../../admin/resources/organisations/entity.ts';
+
+import { users } from '../../../../admin/resources/users/entity.ts';
+import { workspaceMembers } from '../../../../admin/resources/workspace-users/entity.ts';
+import { parseApiKey } from '../../../../core/contract/api-key.ts';
+import type { ApiKeyDocument } from '../../../../core/contract/documents.ts';
+import type { Plane } from '../../support/plane.ts';
+
+/** A user of the organisation; with a role in the workspace, if one is named, else without a place there. */
+export async function addPerson(
+  plane: Plane,
+  role: 'owner' | 'admin' | 'member' = 'member',
+  workspaceRole: 'manager' | 'member' | null = 'member',
+): Promise<string> {
+  const em = plane.control.services.database.em();
+  const { organisationId, workspaceId } = plane;
+  const id = newId();
+  const now = new Date();
+  const times = { createdAt: now, lastUpdatedAt: now };
+  em.create(users, { id, organisationId, email: `${id}@example.com`, firstName: null, lastName: null, role, ...times });
+  await em.flush();
+  if (workspaceRole) {
+    em.create(workspaceMembers, { id: newId(), organisationId, workspaceId, userId: id, role: workspaceRole, ...times });
+    await em.flush();
+  }
+  return id;
+}
+
+/** Sets settings of the organisation, as its settings routes would. */
+export async function setSettings(plane: Plane, settings: OrganisationSettings): Promise<void> {
+  const em = plane.control.services.database.em();
+  await em.nativeUpdate(organisations, { id: plane.organisationId }, { settings });
+}
+
+/** The document gateways read for this key; null when they are told it is unknown. */
+export async function documentOf(plane: Plane, key: string): Promise<ApiKeyDocument | null> {
+  return (await plane.internal('GET', `/documents/api-key/${parseApiKey(key)?.id}`)).body.document;
+}
+
+/** Sets columns of a key behind the back of the API, such as times in the past. */
+export async function setRow(plane: Plane, id: string, columns: Record<string, unknown>): Promise<void> {
+  await plane.control.services.database.em().nativeUpdate(apiKeys, { id }, columns);
+}

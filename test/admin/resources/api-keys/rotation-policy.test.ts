@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { mergeRotationPolicy, nextRotation, type RotationColumns } from '../../../../admin/resources/api-keys/rotation-policy.ts';
+
+const at = (time: string) => new Date(time);
+const day = 86_400_000;
+
+describe('the next rotation', () => {
+  it.each([
+    ['weekly', '2026-11-20T10:00:00Z', '2026-11-23T00:00:00.000Z'],
+    ['weekly', '2026-11-22T23:59:59.999Z', '2026-11-23T00:00:00.000Z'],
+    ['weekly', '2026-11-23T00:00:00Z', '2026-11-30T00:00:00.000Z'],
+    ['monthly', '2026-11-20T10:00:00Z', '2026-12-01T00:00:00.000Z'],
+    ['monthly', '2026-12-31T23:59:59Z', '2027-01-01T00:00:00.000Z'],
+    ['monthly', '2026-12-01T00:00:00Z', '2027-01-01T00:00:00.000Z'],
+  ] as const)('%s after %s is at %s', (period, now, next) => {
+    expect(nextRotation({ period, days: null }, at(now))?.toISOString()).toBe(next);
+  });
+
+  it('by days is at midnight so many days on', () => {
+    expect(nextRotation({ period: null, days: 30 }, at('2026-01-31T12:00:00Z'))?.toISOString()).toBe('2026-03-02T00:00:00.000Z');
+  });
+});
+
+describe('a rotation policy', () => {
+  const now = at('2026-11-20T10:00:00Z');
+  const weekly = mergeRotationPolicy(null, { rotation_period: 'weekly' }, null, now);
+  const refused = (
+    before: RotationColumns | null,
+    sent: Parameters<typeof mergeRotationPolicy>[1],
+    enforced: number | null = null,
+  ) => {
+    try {
+      mergeRotationPolicy(before, sent, enforced, now);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'accepted';
+  };
+
+  it('ends the secret when its transition is over', () => {
+    expect(weekly).toEqual({
+      rotationPeriod: 'weekly',
+      rotationPeriodDays: null,
+      nextRotationAt: at('2026-11-23T00:00:00Z'),
+      keyTransitionPeriodMs: 1_800_000,
+      secretExpiresAt: at('2026-11-23T00:30:00Z'),
+    });
+  });
+
+  it('takes a named day at its midnight, which wins for the next cycle', () => {
+    const named = { rotation_period: 'weekly', next_rotation_at: at('2026-12-24T18:00:00Z') } as const;
+    expect(mergeRotationPolicy(null, named, null, now).nextRotationAt).toEqual(at('2026-12-24T00:00:00Z'));
+    const once = mergeRotationPolicy(null, { next_rotation_at: at('2026-12-24T00:00:00Z') }, null, now);
+    expect([once.rotationPeriod, once.rotationPeriodDays]).toEqual([null, null]);
+    expect(refused(null, { next_rotation_at: at('2026-11-20T23:00:00Z') })).toContain('must be a later day');
+  });
+
+  it('keeps what is not named, and replaces one cadence by another', () => {
+    const longer = mergeRotationPolicy(weekly, { key_transition_period_ms: day }, null, now);
+    expect([longer.rotationPeriod, longer.nextRotationAt]).toEqual(['weekly', weekly.nextRotationAt]);
+    expect(longer.secretExpiresAt).toEqual(at('2026-11-24T00:00:00Z'));
+    const daily = mergeRotationPolicy(weekly, { rotation_period_days: 10 }, null, now);
+    expect([daily.rotationPeriod, daily.rotationPeriodDays]).toEqual([null, 10]);
+    expect(daily.nextRotationAt).toEqual(at('2026-11-30T00:00:00Z'));
+  });
+
+  it('is refused when it says nothing, too much, or has no room for its transition', () => {
+    expect(refused(null, {})).toContain('is required');
+    expect(refused(weekly, { rotation_period: null })).toContain('is required');
+    expect(refused(null, { rotation_period: 'weekly', rotation_period_days: 3 })).toContain('not together');
+    expect(refused(null, { rotation_period: 'weekly', key_transition_period_ms: 7 * day })).toContain('must be shorter');
+    expect(refused(null, { rotation_period_days: 1, key_transition_period_ms: day - 1 })).toBe('accepted');
+  });
+
+  it('that a workspace prescribes is given to who names none, and cannot be another or none', () => {
+    const prescribed = mergeRotationPolicy(null, null, 7, now);
+    expect([prescribed.rotationPeriodDays, prescribed.nextRotationAt]).toEqual([7, at('2026-11-27T00:00:00Z')]);
+    expect(refused(null, { rotation_period: 'weekly' }, 7)).toBe('accepted');
+    expect(refused(null, { rotation_period: 'monthly' }, 30)).toBe('accepted');
+    expect(refused(null, { key_transition_period_ms: 3_600_000 }, 7)).toBe('accepted');
+    expect(refused(null, { rotation_period: 'monthly' }, 7)).toContain('prescribes a rotation every 7 days');
+    expect(refused(null, { rotation_period_days: 8 }, 7)).toContain('prescribes a rotation every 7 days');
+    expect(refused(null, { next_rotation_at: at('2027-01-01T00:00:00Z') }, 7)).toContain('prescribes when');
+    expect(refused(prescribed, null, 7)).toContain('prescribes a rotation every 7 days');
+    expect(mergeRotationPolicy(weekly, null, null, now).nextRotationAt).toBeNull();
+  });
+});
