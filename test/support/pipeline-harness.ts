@@ -117,7 +117,7 @@ export function createHarness(
     },
     health,
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
-    clock: { now: options.now ?? Date.now, elapsed: () => performance.now() },
+    clock,
     newId: randomUUID,
     random: options.random ?? (() => 0),
     newSlot: () => slots++,

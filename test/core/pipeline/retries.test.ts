@@ -1,0 +1,220 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import type { HeaderList } from '../../../core/contract/http.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import {
+  answer,
+  chatReply,
+  chatStream,
+  createHarness,
+  failWith,
+  type Harness,
+  type Script,
+} from '../../support/pipeline-harness.ts';
+
+const body = { model: 'gpt-5', messages: [] };
+const good = answer(200, chatReply('ok'));
+const bad = answer(503, { error: { message: 'down' } });
+const slowDown = (...headers: HeaderList) =>
+  answer(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', ...headers]);
+
+let time: FakeTime;
+let waits: number[];
+/** Waits between tries take no time here: they are noted, and the clock is set forward. */
+beforeEach(() => {
+  time = newFakeTime();
+  waits = [];
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((callback: () => void, ms = 0) => {
+    waits.push(ms);
+    return setImmediate(() => {
+      time.advance(ms);
+      callback();
+    });
+  }) as never);
+  vi.spyOn(globalThis, 'clearTimeout').mockImplementation(((timer: NodeJS.Immediate) => clearImmediate(timer)) as never);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const newHarness = (options: Parameters<typeof createHarness>[0] = {}) =>
+  createHarness({ now: time.clock.now, elapsed: time.clock.elapsed, random: () => 0.999, ...options });
+
+async function ask(gateway: Harness, config: JsonObject, more: { path?: string; body?: JsonObject } = {}) {
+  const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body, ...more });
+  return { status: reply.status, retries: reply.header('x-svc-retry-attempt-count'), reply };
+}
+const retrying = (retry: JsonObject, provider = '@one'): JsonObject => ({ provider, retry: { attempts: 5, ...retry } });
+/** Takes this long before it answers. */
+const taking =
+  (ms: number, script: Script): Script =>
+  (call, handler) => {
+    time.advance(ms);
+    script(call, handler);
+  };
+
+describe('waits between tries', () => {
+  it('are up to 1, 2, 4, 8 and 16 seconds', async () => {
+    const gateway = newHarness();
+    gateway.script(bad);
+    expect(await ask(gateway, retrying({}))).toMatchObject({ status: 503, retries: '-1' });
+    expect(waits).toEqual([999, 1998, 3996, 7992, 15_984]);
+    expect(gateway.calls).toHaveLength(6);
+  });
+
+  it('are anything down to nothing: full jitter', async () => {
+    const gateway = newHarness({ random: () => 0 });
+    gateway.script(bad, bad, good);
+    expect(await ask(gateway, retrying({}))).toMatchObject({ status: 200, retries: '2' });
+    expect(waits).toEqual([0, 0]);
+  });
+
+  it.each<[string, HeaderList, number]>([
+    ['milliseconds before all', ['retry-after-ms', '1500', 'x-ms-retry-after-ms', '2500', 'retry-after', '3'], 1500],
+    ['the milliseconds of Microsoft before seconds', ['x-ms-retry-after-ms', '2500', 'retry-after', '3'], 2500],
+    ['seconds', ['retry-after', '3'], 3000],
+    ['a date', ['date', 'Sat, 21 Nov 2026 00:00:00 GMT', 'retry-after', 'Sat, 21 Nov 2026 00:00:07 GMT'], 7000],
+    ['what cannot be read as nothing', ['retry-after', 'soon'], 999],
+    ['nothing as nothing', [], 999],
+  ])('read %s', async (_name, headers, waitMs) => {
+    const gateway = newHarness();
+    gateway.script(slowDown(...headers), good);
+    expect((await ask(gateway, retrying({ use_retry_after_header: true }))).status).toBe(200);
+    expect(waits).toEqual([waitMs]);
+  });
+
+  it.each([
+    [
+      'not on other statuses',
+      { use_retry_after_header: true },
+      answer(503, {}, ['content-type', 'application/json', 'retry-after', '3']),
+    ],
+    ['not unless asked to', {}, slowDown('retry-after', '3')],
+  ])('look at retry-after %s', async (_name, retry, script) => {
+    const gateway = newHarness();
+    gateway.script(script, good);
+    await ask(gateway, retrying(retry));
+    expect(waits).toEqual([999]);
+  });
+
+  it('end before they are a minute together', async () => {
+    const gateway = newHarness();
+    gateway.script(slowDown('retry-after', '25'));
+    expect(await ask(gateway, retrying({ use_retry_after_header: true }))).toMatchObject({ status: 429, retries: '-1' });
+    expect(waits).toEqual([25_000, 25_000]);
+    expect(gateway.calls).toHaveLength(3);
+  });
+});
+
+describe('max_attempt_time_ms', () => {
+  const limitsOf = (gateway: Harness) => gateway.calls.map(({ timeouts }) => timeouts);
+
+  it('is the time of one try, and a try that runs out of it is tried again', async () => {
+    const gateway = newHarness();
+    gateway.script(failWith(new GatewayError('request_timeout')), good);
+    expect(await ask(gateway, retrying({ max_attempt_time_ms: 200 }))).toMatchObject({ status: 200, retries: '1' });
+    for (const limits of limitsOf(gateway)) expect(limits).toMatchObject({ connectMs: 200, firstByteMs: 200, totalMs: 200 });
+  });
+
+  it('is followed where 408 is not listed by no further try', async () => {
+    const gateway = newHarness();
+    gateway.script(failWith(new GatewayError('request_timeout')));
+    const answered = await ask(gateway, retrying({ max_attempt_time_ms: 200, on_status_codes: [503] }));
+    expect(answered).toMatchObject({ status: 408, retries: '0' });
+    expect(gateway.calls).toHaveLength(1);
+  });
+
+  it('is not longer than request_timeout', async () => {
+    const gateway = newHarness();
+    await ask(gateway, { ...retrying({ max_attempt_time_ms: 5000 }), request_timeout: 1000 });
+    expect(limitsOf(gateway)[0]).toMatchObject({ firstByteMs: 1000, totalMs: 1000 });
+  });
+
+  it.each([
+    ['a stream', { body: { ...body, stream: true } }, chatStream(['a'])],
+    ['a pass-through route', { path: '/v1/anything' }, good],
+  ])('of %s ends with the first byte', async (_name, request, script) => {
+    const gateway = newHarness();
+    gateway.script(script);
+    expect((await ask(gateway, retrying({ max_attempt_time_ms: 200 }), request)).status).toBe(200);
+    expect(limitsOf(gateway)[0]).toMatchObject({ firstByteMs: 200, totalMs: 0 });
+  });
+});
+
+describe('max_total_time_ms', () => {
+  it('is the time of all tries at a target: each has what is left of it, and none begins too late', async () => {
+    const gateway = newHarness();
+    gateway.script(taking(1500, bad));
+    const answered = await ask(gateway, retrying({ max_total_time_ms: 5000 }));
+    expect(answered).toMatchObject({ status: 503, retries: '-1' });
+    // 1500 + 999 + 1500 ms are gone: a wait of 1998 ms would end too late.
+    expect(gateway.calls.map((call) => call.timeouts.totalMs)).toEqual([5000, 2501]);
+    expect(waits).toEqual([999]);
+    expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config', decision: 'total_time' }]);
+  });
+
+  it('of one target leaves the next its own', async () => {
+    const gateway = newHarness();
+    gateway.script(taking(5000, bad), good);
+    const config = { strategy: { mode: 'fallback' }, targets: [retrying({ max_total_time_ms: 5000 }), { provider: '@two' }] };
+    expect((await ask(gateway, config)).status).toBe(200);
+  });
+
+  it('of the root is the time of all targets together', async () => {
+    const gateway = newHarness();
+    gateway.script(taking(3000, bad));
+    const config = {
+      retry: { attempts: 0, max_total_time_ms: 5000 },
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@one' }, { provider: '@two' }, { provider: '@one' }],
+    };
+    expect((await ask(gateway, config)).status).toBe(503);
+    expect(gateway.calls.map((call) => call.timeouts.totalMs)).toEqual([5000, 2000]);
+    expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config.targets[2]', decision: 'total_time' }]);
+  });
+
+  it('of the root also holds for targets with a retry of their own', async () => {
+    const gateway = newHarness();
+    gateway.script(taking(3000, bad));
+    const config = {
+      retry: { attempts: 0, max_total_time_ms: 5000 },
+      strategy: { mode: 'fallback' },
+      targets: [retrying({ max_attempt_time_ms: 4000 }), { provider: '@two', retry: { attempts: 0 } }],
+    };
+    await ask(gateway, config);
+    expect(gateway.calls.map((call) => call.timeouts.totalMs)).toEqual([4000, 1001]);
+  });
+});
+
+describe('the retry budget', () => {
+  it('refuses a retry beyond it, says so in the record, and the fallback goes on', async () => {
+    const gateway = newHarness({ retryBudget: { percent: 20, floor: 2 } });
+    gateway.script(bad, bad, bad, good);
+    const config = { strategy: { mode: 'fallback' }, targets: [retrying({}), { provider: '@claude' }] };
+    const { status, reply } = await ask(gateway, config);
+    expect([status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+    expect(gateway.calls).toHaveLength(4);
+    expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config.targets[0]', decision: 'retry_budget' }]);
+  });
+
+  it('is spent by all requests to an origin together, and grows with the traffic that may be retried', async () => {
+    const gateway = newHarness({ retryBudget: { percent: 20, floor: 0 } });
+    gateway.script(bad);
+    expect(await ask(gateway, retrying({}))).toMatchObject({ status: 503, retries: '-1' });
+    expect(gateway.calls).toHaveLength(1);
+    gateway.script(good);
+    for (let i = 0; i < 14; i++) await ask(gateway, retrying({}));
+    gateway.script(bad);
+    gateway.calls.length = 0;
+    waits = [];
+    // 16 requests, of which a fifth may be retried.
+    await ask(gateway, retrying({}), {});
+    expect(gateway.calls).toHaveLength(4);
+  });
+
+  it('is not asked where nothing is to be retried', async () => {
+    const gateway = newHarness({ retryBudget: { percent: 0, floor: 0 } });
+    gateway.script(bad);
+    expect(await ask(gateway, { provider: '@one' })).toMatchObject({ status: 503, retries: '0' });
+    expect(gateway.records[0]?.decisions).toBeUndefined();
+  });
+});

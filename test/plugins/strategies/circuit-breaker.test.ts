@@ -1,0 +1,260 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import {
+  answer,
+  chatReply,
+  chatStream,
+  createHarness,
+  type FakeSink,
+  failWith,
+  type Harness,
+  type Script,
+} from '../../support/pipeline-harness.ts';
+
+const body = { model: 'gpt-5', messages: [] };
+const good: Script = (call, handler) => answer(200, chatReply('ok'))(call, handler);
+const bad = answer(500, { error: { message: 'down' } });
+const breaker = { failure_threshold: 2, cooldown_interval: 30_000 };
+
+let time: FakeTime;
+let gateway: Harness;
+beforeEach(() => {
+  time = newFakeTime();
+  gateway = createHarness({ now: time.clock.now, elapsed: time.clock.elapsed });
+});
+
+const fallbackConfig = (more: JsonObject = {}): JsonObject => ({
+  strategy: { mode: 'fallback', cb_config: breaker, ...more },
+  targets: [{ provider: '@one' }, { provider: '@two' }],
+});
+
+/** Answers by target: `@one` with the first script, `@two` with the second. */
+function byProvider(first: Script, second: Script = good): void {
+  const all: Script = (call, handler) => (call.headers.includes('Bearer sk-one') ? first : second)(call, handler);
+  gateway.documents.forEach((document, key) => {
+    if (key.endsWith('/one')) Object.assign(document as object, { secrets: '{"api_key":"sk-one"}' });
+  });
+  gateway.script(all);
+}
+
+async function ask(more: { config?: string; body?: object; path?: string } = {}): Promise<string> {
+  const headers = { 'x-svc-config': more.config ?? 'pc-main' };
+  const reply = await gateway.send({
+    headers,
+    body: (more.body ?? body) as JsonObject,
+    ...(more.path ? { path: more.path } : {}),
+  });
+  return `${reply.status} ${reply.header('x-svc-last-used-option-index')}`;
+}
+async function times(count: number, more: Parameters<typeof ask>[0] = {}): Promise<string[]> {
+  const seen: string[] = [];
+  for (let i = 0; i < count; i++) seen.push(await ask(more));
+  return seen;
+}
+const calls = (): number => gateway.calls.length;
+const decisions = () => gateway.records.at(-1)?.decisions;
+
+describe('a target that keeps failing', () => {
+  it('is no longer asked, and the header keeps naming targets by their place in the config', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad);
+    expect(await times(3)).toEqual(Array(3).fill('200 config.targets[1]'));
+    expect(calls()).toBe(5);
+    expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_open' }]);
+    expect(gateway.records.at(-1)?.attempts).toHaveLength(1);
+  });
+
+  it('is asked by one request after the cool-down, and by all once that one went well', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad);
+    await times(2);
+    time.advance(30_000);
+    expect(await ask()).toBe('200 config.targets[1]');
+    expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_trial' }]);
+    byProvider(good);
+    expect(await ask()).toBe('200 config.targets[1]');
+    time.advance(30_000);
+    expect(await times(3)).toEqual(Array(3).fill('200 config.targets[0]'));
+    expect(decisions()).toBeUndefined();
+  });
+
+  it('is tried by one of many requests that come at once', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad);
+    await times(2);
+    time.advance(30_000);
+    byProvider(good);
+    const seen = await Promise.all(Array.from({ length: 5 }, () => ask()));
+    expect(seen.sort()).toEqual(['200 config.targets[0]', ...Array(4).fill('200 config.targets[1]')]);
+  });
+
+  it('gives its trial back when the client leaves', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad);
+    await times(2);
+    time.advance(30_000);
+    let leave = (): void => {};
+    gateway.script(() => leave());
+    const prepare = (sink: FakeSink): void => {
+      leave = () => sink.leave();
+    };
+    await gateway.send({ headers: { 'x-svc-config': 'pc-main' }, body, prepare });
+    expect(gateway.records.at(-1)?.outcome).toBe('aborted');
+    byProvider(good);
+    expect(await ask()).toBe('200 config.targets[0]');
+    expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_trial' }]);
+  });
+
+  it('is asked all the same when the circuits of all are open', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad, bad);
+    await times(2);
+    const before = calls();
+    expect(await ask()).toBe('500 config.targets[1]');
+    expect(calls() - before).toBe(2);
+    expect(decisions()).toEqual([
+      { targetPath: 'config.targets[0]', decision: 'circuit_bypassed' },
+      { targetPath: 'config.targets[1]', decision: 'circuit_bypassed' },
+    ]);
+  });
+
+  it('counts once per request, whatever its retries', async () => {
+    gateway.addConfig('pc-main', { ...fallbackConfig(), retry: { attempts: 3 } });
+    byProvider(bad);
+    await ask();
+    expect(calls()).toBe(5);
+    await ask();
+    expect(calls()).toBe(10);
+    await ask();
+    expect(calls()).toBe(11);
+  });
+
+  it('is left out of a load balance, and the rest share its requests', async () => {
+    const targets = [{ provider: '@one' }, { provider: '@two' }, { provider: '@two' }];
+    gateway.addConfig('pc-main', { strategy: { mode: 'loadbalance', algorithm: 'round_robin', cb_config: breaker }, targets });
+    byProvider(bad);
+    await times(6);
+    expect((await times(4)).sort()).toEqual([
+      '200 config.targets[1]',
+      '200 config.targets[1]',
+      '200 config.targets[2]',
+      '200 config.targets[2]',
+    ]);
+  });
+
+  it('is left out of a weighted load balance, where weight 0 is never chosen even so', async () => {
+    const targets = [{ provider: '@one' }, { provider: '@two', weight: 0 }];
+    gateway.addConfig('pc-main', { strategy: { mode: 'loadbalance', cb_config: breaker }, targets });
+    byProvider(bad);
+    expect(await times(3)).toEqual(Array(3).fill('500 config.targets[0]'));
+    expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_bypassed' }]);
+  });
+});
+
+describe('what counts as a failure', () => {
+  const opens = async (script: Script, cb_config: JsonObject = {}, request: Parameters<typeof ask>[0] = {}) => {
+    gateway.addConfig('pc-main', fallbackConfig({ cb_config: { ...breaker, ...cb_config } }));
+    byProvider(script);
+    await times(2, request);
+    const before = calls();
+    await ask(request);
+    return calls() - before === 1 && decisions()?.[0]?.decision === 'circuit_open';
+  };
+
+  it.each([
+    ['500', bad, true],
+    ['599', answer(599, {}), true],
+    ['not reached', failWith(new GatewayError('upstream_connect')), true],
+    ['cut before the first byte', failWith(new GatewayError('upstream_reset')), true],
+    ['garbage', answer(200, '<html>'), true],
+    ['429', answer(429, {}), false],
+    ['404', answer(404, {}), false],
+    ['out of time, as the caller may have asked for', failWith(new GatewayError('request_timeout')), false],
+  ])('%s: %#', async (_name, script, expected) => {
+    expect(await opens(script)).toBe(expected);
+  });
+
+  it('a stream that is cut after its beginning', async () => {
+    const cut = chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') });
+    expect(await opens(cut, {}, { body: { ...body, stream: true } })).toBe(true);
+  });
+
+  it('an error of a pass-through route, also where it is sent on as it comes', async () => {
+    expect(await opens(answer(503, 'no', ['content-type', 'text/plain']), {}, { path: '/v1/anything' })).toBe(true);
+  });
+
+  it('the statuses listed, and no others', async () => {
+    expect(await opens(answer(429, {}), { failure_status_codes: [429] })).toBe(true);
+    expect(await opens(answer(500, {}), { failure_status_codes: [429] })).toBe(false);
+  });
+
+  it('the share of failures, once there are enough calls', async () => {
+    const share = { failure_threshold_percentage: 50, minimum_requests: 3, cooldown_interval: 30_000 };
+    gateway.addConfig('pc-main', fallbackConfig({ cb_config: share }));
+    byProvider(bad);
+    await times(2);
+    expect(calls()).toBe(4);
+    await ask();
+    expect(calls()).toBe(6);
+    await ask();
+    expect(calls()).toBe(7);
+  });
+});
+
+describe('where circuits hold', () => {
+  it('not in an inline config', async () => {
+    byProvider(bad);
+    await times(4, { config: JSON.stringify(fallbackConfig()) });
+    expect(calls()).toBe(8);
+  });
+
+  it('not for a provider that is not stored', async () => {
+    const targets = [{ provider: 'openai', api_key: 'sk-one' }, { provider: '@two' }];
+    gateway.addConfig('pc-main', { ...fallbackConfig(), targets });
+    byProvider(bad);
+    await times(4);
+    expect(calls()).toBe(8);
+  });
+
+  it('no longer once the config has changed', async () => {
+    gateway.addConfig('pc-main', fallbackConfig());
+    byProvider(bad);
+    await times(3);
+    gateway.addConfig('pc-main', fallbackConfig());
+    const before = calls();
+    await ask();
+    expect(calls() - before).toBe(2);
+  });
+
+  it('for all targets below the strategy, groups included: a group whose targets are all open is passed over', async () => {
+    const group = { strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }] };
+    gateway.addConfig('pc-main', { ...fallbackConfig(), targets: [group, { provider: '@two' }] });
+    byProvider(bad);
+    expect(await times(3)).toEqual(Array(3).fill('200 config.targets[1]'));
+    expect(calls()).toBe(5);
+    expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_open' }]);
+  });
+
+  it('by the settings of the nearest strategy', async () => {
+    const inner = {
+      strategy: { mode: 'fallback', cb_config: { ...breaker, failure_threshold: 1 } },
+      targets: [{ provider: '@one' }],
+    };
+    gateway.addConfig('pc-main', { ...fallbackConfig(), targets: [inner, { provider: '@two' }] });
+    byProvider(bad);
+    await times(2);
+    expect(calls()).toBe(3);
+  });
+
+  it('not below a condition', async () => {
+    const chosen = { name: 'chosen', strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
+    const conditions = [{ query: { 'params.model': 'gpt-5' }, then: 'chosen' }];
+    const condition = { strategy: { mode: 'conditional', conditions }, targets: [chosen] };
+    gateway.addConfig('pc-main', { ...fallbackConfig(), targets: [condition, { provider: '@two' }] });
+    byProvider(bad);
+    await times(4);
+    expect(calls()).toBe(8);
+  });
+});
