@@ -184,9 +184,8 @@ export class UwsFrameSocket implements FrameSocket {
 
   closed(code: number, reason: string): void {
     this.#ws = null;
-    // The addon itself cuts what breaks the protocol, and says why where a peer would give its reason.
-    const byRule = this.#refused || (this.#closedWith === null && code === closeCodes.cut && reason !== '');
-    const said = this.#closedWith ?? { code: code === 0 ? closeCodes.none : code, reason };
+    const said = this.#closedWith ?? saidByAddon(code, reason);
+    const byRule = this.#refused || (this.#closedWith === null && code === closeCodes.cut && brokenRules.has(reason));
     this.#call(() => this.#listener?.onClose(said.code, said.reason, byRule));
     this.#over();
   }
@@ -208,6 +207,24 @@ export class UwsFrameSocket implements FrameSocket {
       this.terminate();
     }
   }
+}
+
+/** What the addon cuts a client for, in its words. */
+const brokenRules: ReadonlySet<string> = new Set([
+  'Received too big message',
+  'Received too big message, or other inflation error',
+  'Received invalid UTF-8',
+  'Received invalid WebSocket frame',
+]);
+
+/**
+ * The addon does not read the codes 1012 to 3999 of a client and takes their frame for a fault: all that is known is that the client
+ * closed. Its own words where a connection just ended are nobody's reason.
+ */
+function saidByAddon(code: number, reason: string): { code: number; reason: string } {
+  if (code === closeCodes.cut && reason === 'Received invalid close payload') return { code: closeCodes.none, reason: '' };
+  if (code === closeCodes.cut && !brokenRules.has(reason)) return { code, reason: '' };
+  return { code, reason };
 }
 
 /** True when the comma list holds this token, whatever its case. */

@@ -7,6 +7,7 @@ import { pageEntries, pageOf, tenantEntries } from '../../http/schemas.ts';
 import { organisations } from '../organisations/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { requestRecords, type StoredRecord } from './entity.ts';
+import { logListReply, logReply } from './reply-schema.ts';
 import { type LogNames, toLog } from './to-log.ts';
 
 const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
@@ -25,6 +26,8 @@ export const logRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/logs',
+    summary: 'List what requests left behind, newest first',
+    reply: logListReply,
     scopes: ['logs.list', ...readScopes],
     tenant: 'either',
     resource: 'logs',
@@ -46,6 +49,8 @@ export const logRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/logs/:id',
+    summary: 'Read what one request left behind, by its id or the id of its trace',
+    reply: logReply,
     scopes: readScopes,
     tenant: 'either',
     resource: 'logs',

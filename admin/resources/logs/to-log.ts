@@ -1,4 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
+import type { RequestRecord } from '../../../core/contract/record.ts';
 import type { StoredRecord } from './entity.ts';
 
 /** Names that a record itself does not carry. */
@@ -9,7 +10,7 @@ export interface LogNames {
 
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts` and `decisions` are ours.
+ * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions` and `session` are ours.
  */
 export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Settings, 'headerPrefix' | 'host' | 'port'>) {
   const { record } = row;
@@ -36,6 +37,7 @@ export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Setting
     error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
     attempts: record.attempts,
     decisions: record.decisions ?? [],
+    session: toSession(record),
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,
@@ -79,6 +81,19 @@ export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Setting
       'metadata.key': Object.keys(record.metadata),
       'metadata.value': Object.values(record.metadata),
     },
+  };
+}
+
+/** What became of a WebSocket session; null for requests that were none. */
+function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
+  if (!session) return null;
+  return {
+    messages_from_client: session.messagesFromClient,
+    messages_from_provider: session.messagesFromProvider,
+    bytes_from_client: requestBytes,
+    bytes_from_provider: replyBytes,
+    close_code: session.closeCode,
+    closed_by: session.closedBy,
   };
 }
 

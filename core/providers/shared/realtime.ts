@@ -46,7 +46,7 @@ function usageOf(counts: JsonObject, raw: JsonObject): Usage {
     audioOutputTokens: tokenCount(output.audio_tokens),
     imageInputTokens: tokenCount(input.image_tokens),
     // Some transcription models are billed by time.
-    units: typeof counts.seconds === 'number' && counts.seconds > 0 ? { audio_seconds: counts.seconds } : {},
+    ...(typeof counts.seconds === 'number' && counts.seconds > 0 ? { units: { audio_seconds: counts.seconds } } : {}),
     raw,
   };
 }

@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import { attemptRecord, decisionRecord, outcomes } from '../../../core/contract/record.ts';
+import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+
+const nullableNumber = v.nullable(v.number());
+/** Bodies and headers of requests are not stored. */
+const nothing = v.null();
+
+const metrics = v.strictObject({
+  id: uuid,
+  organisation_id: nullableUuid,
+  organisation_name: nullableText,
+  workspace_slug: nullableText,
+  created_at: time,
+  is_success: v.boolean(),
+  ai_org: nullableText,
+  ai_model: nullableText,
+  req_units: v.number(),
+  res_units: v.number(),
+  total_units: v.number(),
+  cost: nullableNumber,
+  cost_currency: v.literal('USD'),
+  request_url: v.string(),
+  request_method: v.string(),
+  response_status_code: v.number(),
+  response_time: v.number(),
+  is_proxy_call: v.boolean(),
+  cache_status: nullableText,
+  cache_type: nothing,
+  stream_mode: bit,
+  retry_success_count: v.number(),
+  trace_id: v.string(),
+  internal_trace_id: uuid,
+  span_id: nullableText,
+  span_name: nullableText,
+  parent_span_id: nullableText,
+  mode: nullableText,
+  virtual_key: nullableText,
+  config: nullableText,
+  config_id: nullableText,
+  config_version_id: nullableText,
+  last_used_option_index: v.number(),
+  prompt_id: nothing,
+  prompt_slug: nothing,
+  prompt_version_id: nothing,
+  api_key_id: nullableText,
+  user_id: nullableText,
+  source: nothing,
+  'metadata.key': v.array(v.string()),
+  'metadata.value': v.array(v.string()),
+});
+
+/** What one request left behind. */
+export const logReply = v.strictObject({
+  _id: uuid,
+  request: v.strictObject({
+    url: v.string(),
+    method: v.string(),
+    headers: v.strictObject({}),
+    body: nothing,
+    svcHeaders: v.record(v.string(), v.string()),
+  }),
+  response: v.strictObject({
+    status: v.number(),
+    headers: v.strictObject({}),
+    body: nothing,
+    responseTime: v.number(),
+    lastUsedOptionJsonPath: v.string(),
+  }),
+  organisation_id: nullableUuid,
+  created_at: time,
+  outcome: v.picklist(outcomes),
+  error: v.nullable(v.strictObject({ code: v.string(), message: nullableText })),
+  attempts: v.array(v.strictObject(attemptRecord.entries)),
+  decisions: v.array(v.strictObject(decisionRecord.entries)),
+  metrics,
+});
+
+export const logListReply = listOf(logReply);
