@@ -3,10 +3,12 @@ import { internalPaths } from '../core/contract/internal-api.ts';
 import { causeOf } from './cause-of.ts';
 import { AdminError } from './http/errors.ts';
 import type { AdminServices } from './http/route.ts';
+import { servePublicRoute } from './http/serve-public-route.ts';
 import { serveRoute } from './http/serve-route.ts';
 import { errorReply, toAdminError } from './http/write-error.ts';
+import { linkPage } from './identity/link-page.ts';
 import { internalApp } from './internal/routes.ts';
-import { adminRoutes } from './resources/index.ts';
+import { adminRoutes, publicRoutes } from './resources/index.ts';
 
 /** The whole HTTP surface: the admin API under `/v1` and `/v2` alike, the gateways' API under `/internal/v1`, health. */
 export function createApp(services: AdminServices): Hono {
@@ -21,6 +23,11 @@ export function createApp(services: AdminServices): Hono {
     const serve = serveRoute(route, services);
     for (const version of ['/v1', '/v2']) app.on(route.method, `${version}${route.path}`, serve);
   }
+  for (const route of publicRoutes) {
+    const serve = servePublicRoute(route, services);
+    for (const version of ['/v1', '/v2']) app.on(route.method, `${version}${route.path}`, serve);
+  }
+  for (const version of ['/v1', '/v2']) app.get(`${version}/auth/link`, linkPage);
   app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
   app.onError((thrown) => {
     services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');

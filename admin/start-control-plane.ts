@@ -6,6 +6,7 @@ import { type ChangeNotice, keyPurposes } from '../core/contract/documents.ts';
 import type { Clock, Log } from '../core/contract/plugin.ts';
 import { deriveKey } from '../core/contract/secret.ts';
 import { createApp } from './app.ts';
+import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { openDatabase } from './db/open-database.ts';
 import { createRateLimit } from './http/rate-limit.ts';
@@ -48,6 +49,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
   const mailer = createMailer(settings, deps.log);
+  const background = createBackgroundWork(deps.log);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey });
@@ -65,6 +67,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       apiKeyPepper,
       clock,
       mailer,
+      background,
       attempts: new AttemptLimit(clock),
       auditKey,
       limits: {
@@ -78,6 +81,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const port = await listen(server, settings);
     const close = async () => {
       await closeServer(server);
+      await background.settled();
       await mailer.close();
       await relay.close();
       await housekeeping.close();

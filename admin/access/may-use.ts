@@ -8,10 +8,3 @@ export function requireRight(route: Pick<AdminRoute, 'scopes' | 'signedIn'>, act
   if (route.scopes.some((scope) => actor.scopes.has(scope))) return;
   throw forbidden(`${actor.session ? 'Your role' : 'This key'} lacks the scope ${route.scopes.join(' or ')}`);
 }
-
-/** The caller's user id when, of all API keys, only their own are their business; null when the scopes decide alone. */
-export function ownKeysOnly(actor: Actor): string | null {
-  if (!actor.session || actor.session.role !== 'member' || actor.workspaceId === null) return null;
-  const role = actor.session.memberships.get(actor.workspaceId)?.role;
-  return role === 'admin' || role === 'manager' ? null : actor.session.userId;
-}

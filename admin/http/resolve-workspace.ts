@@ -42,7 +42,7 @@ async function workspaceOfMember(
   route: AdminRoute,
   named: string | null,
   params: Readonly<Record<string, string>>,
-): Promise<string> {
+): Promise<string | null> {
   if (route.tenant === 'organisation') throw forbidden('This is for owners and admins of the organisation');
   // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
   const name = params.workspaceId ?? named;
@@ -52,6 +52,7 @@ async function workspaceOfMember(
     if (named !== null && named !== id && named !== slug) throw invalid('workspace_id: the path names another one');
     return id;
   }
+  if (route.allMemberships) return null;
   const [only, ...others] = memberships.keys();
   if (only === undefined) throw forbidden('You are in no workspace');
   if (others.length > 0) throw invalid('workspace_id: required, because you are in several workspaces');

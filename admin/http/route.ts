@@ -2,6 +2,7 @@ import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { Clock, Log } from '../../core/contract/plugin.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
+import type { BackgroundWork } from '../background-work.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Change } from '../db/write-change.ts';
 import type { AttemptLimit } from '../identity/attempt-limit.ts';
@@ -27,6 +28,8 @@ export interface AdminRoute {
    * people only, keys are refused. Such a route works on the caller's own organisation or own account, never on a workspace.
    */
   readonly signedIn?: 'suffices' | 'required';
+  /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
+  readonly allMemberships?: true;
   /**
    * Whose data it works on. `organisation`: organisation keys only. `workspace`: a workspace must be known (the key's own, or
    * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.
@@ -35,8 +38,10 @@ export interface AdminRoute {
   readonly resource: string;
   /** One line for the API description. */
   readonly summary?: string;
-  /** What a 200 carries; strict, so that nothing else leaves. Replies that are no JSON (`RawReply`) are described by it as text. */
+  /** What a 200 carries; strict, so that nothing else leaves. */
   readonly reply?: v.GenericSchema;
+  /** Media type it answers with instead of JSON, where the caller asks for that (`RawReply`). */
+  readonly alsoProduces?: string;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
   readonly query: v.GenericSchema;
@@ -81,6 +86,7 @@ export interface AdminServices {
   /** What tells the time; a test holds it still. */
   readonly clock: Clock;
   readonly mailer: Mailer;
+  readonly background: BackgroundWork;
   /** Of attempts to sign in. */
   readonly attempts: AttemptLimit;
   /** Makes the hashes of the audit chain. */
@@ -101,6 +107,8 @@ export interface AdminCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The `accept` header, empty when there is none. */
+  readonly accept: string;
   /** For reading. Changes go through `write`. */
   readonly em: EntityManager;
   readonly services: AdminServices;

@@ -43,7 +43,7 @@ const statements = [
     workspaces jsonb not null,
     api_key jsonb,
     token_hash text not null unique,
-    status text not null check (status in ('pending', 'accepted', 'cancelled')),
+    status text not null check (status in ('pending', 'accepted', 'cancelled', 'expired')),
     invited_by uuid,
     created_at timestamptz not null,
     expires_at timestamptz not null,

@@ -13,7 +13,7 @@ export interface InvitedKey {
   readonly metadata: Record<string, string>;
 }
 
-/** An invitation by e-mail. The link's token is not here, only its hash. Whether it has expired is a matter of the clock. */
+/** An invitation by e-mail. The link's token is not here, only its hash. One that is past its time may still say `pending`. */
 export const userInvites = defineEntity({
   name: 'UserInvite',
   tableName: 'user_invites',
@@ -26,7 +26,7 @@ export const userInvites = defineEntity({
     workspaces: p.json().$type<InvitedWorkspace[]>(),
     apiKey: p.json().$type<InvitedKey>().nullable(),
     tokenHash: p.text(),
-    status: p.text().$type<'pending' | 'accepted' | 'cancelled'>(),
+    status: p.text().$type<'pending' | 'accepted' | 'cancelled' | 'expired'>(),
     /** User or key that invited; null: the first start. */
     invitedBy: p.uuid().nullable(),
     createdAt: p.datetime(),

@@ -1,0 +1,32 @@
+import { forbidden } from '../http/errors.ts';
+import type { Actor } from '../http/route.ts';
+import type { OrganisationRole, WorkspaceRole } from './roles.ts';
+
+/** Whoever lacks one of these is less than an admin, and cannot make one, or take one over. */
+const marksOfAdmins = [
+  'organisation_users.create',
+  'organisation_users.update',
+  'organisation_users.delete',
+  'organisation_settings.update',
+  'organisation_service_api_keys.create',
+  'workspaces.create',
+  'workspaces.delete',
+];
+
+/**
+ * Throws AB03 when the caller may not give this role, or work on somebody who has it: nobody reaches above themselves through
+ * another person. Owners are for owners, and for the key the first start made.
+ */
+export function requireRank(actor: Actor, role: OrganisationRole): void {
+  if (actor.actsAsOwner || role === 'member') return;
+  if (role === 'owner') throw forbidden('Only an owner may do this to or for an owner');
+  const missing = marksOfAdmins.filter((scope) => !actor.scopes.has(scope));
+  if (missing.length > 0) throw forbidden(`This is for admins: the scopes ${missing.join(', ')} are missing`);
+}
+
+/** Throws AB03 for a manager who would make, change or remove an admin of the workspace. Admins of it and those above may. */
+export function requireWorkspaceRank(actor: Actor, role: WorkspaceRole): void {
+  if (role !== 'admin' || actor.session?.role !== 'member') return;
+  const own = actor.workspaceId === null ? undefined : actor.session.memberships.get(actor.workspaceId)?.role;
+  if (own !== 'admin') throw forbidden('Only an admin of the workspace may do this to or for an admin');
+}

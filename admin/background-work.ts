@@ -1,0 +1,29 @@
+import type { Log } from '../core/contract/plugin.ts';
+import { causeOf } from './cause-of.ts';
+
+/** Work that a reply must not wait for. It is begun after the reply has left, and finished before the process ends. */
+export interface BackgroundWork {
+  run(work: () => Promise<unknown>): void;
+  /** Resolves when all that was begun has ended. */
+  settled(): Promise<void>;
+}
+
+/** Failures are logged; nobody waits for them. */
+export function createBackgroundWork(log: Log): BackgroundWork {
+  const underWay = new Set<Promise<void>>();
+  return {
+    run(work) {
+      const done = new Promise<void>((resolve) => {
+        setImmediate(() => {
+          work()
+            .catch((error: unknown) => log.error({ cause: causeOf(error) }, 'work after a reply failed'))
+            .finally(resolve);
+        });
+      }).finally(() => underWay.delete(done));
+      underWay.add(done);
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

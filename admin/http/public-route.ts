@@ -1,0 +1,55 @@
+import type * as v from 'valibot';
+import type { EntityManager } from '../db/open-database.ts';
+import type { Change } from '../db/write-change.ts';
+import type { RequestOrigin } from '../identity/same-origin.ts';
+import type { AdminServices } from './route.ts';
+
+/** A route that works before anybody is known: signing in, and links that work once. Data, like `AdminRoute`. */
+export interface PublicRoute {
+  readonly method: 'POST';
+  /** Below `/v1` and `/v2`. */
+  readonly path: string;
+  readonly resource: string;
+  readonly action: string;
+  /** One line for the API description. */
+  readonly summary: string;
+  /** What a 200 carries; strict, so that nothing else leaves. */
+  readonly reply: v.GenericSchema;
+  readonly body: v.GenericSchema;
+  handle(call: PublicCall<never>): Promise<unknown>;
+}
+
+/** Whose trail a change of a public route belongs to, once that is known. */
+export interface KnownPerson {
+  readonly organisationId: string;
+  readonly userId: string | null;
+}
+
+/** One request of somebody who is not known. */
+export interface PublicCall<Body> {
+  readonly body: Body;
+  readonly clientIp: string;
+  readonly userAgent: string | null;
+  /** Whether a page of ours sent it: only then may the reply sign the browser in. */
+  readonly origin: RequestOrigin;
+  /** Reads across organisations: every query must find its rows by a secret, or name the organisation. */
+  readonly em: EntityManager;
+  readonly services: AdminServices;
+  header(name: string, value: string): void;
+  /** One transaction for this person: rows, audit entry, events. */
+  write<T>(person: KnownPerson, work: (change: Change) => Promise<T>): Promise<T>;
+  /** Adds an entry about a refusal to this person's trail, without making the reply wait for it. */
+  auditRefusal(person: KnownPerson, status: number, errorCode: string): void;
+  /** Work that the reply must not wait for, because how long it takes would tell something. Failures are logged. */
+  afterwards(work: () => Promise<unknown>): void;
+}
+
+/** Ties the type of the body to that of the handler, and forgets it. */
+export function definePublicRoute<Body extends v.GenericSchema>(
+  route: Omit<PublicRoute, 'body' | 'handle'> & {
+    readonly body: Body;
+    handle(call: PublicCall<v.InferOutput<Body>>): Promise<unknown>;
+  },
+): PublicRoute {
+  return route as unknown as PublicRoute;
+}

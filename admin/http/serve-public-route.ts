@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import { maskSecrets } from '../audit/mask-secrets.ts';
+import { causeOf } from '../cause-of.ts';
+import { writeChange } from '../db/write-change.ts';
+import { requestOrigin } from '../identity/same-origin.ts';
+import { allowReply } from './allow-reply.ts';
+import { clientAddress } from './client-address.ts';
+import { AdminError } from './errors.ts';
+import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
+import { readJsonBody } from './read-body.ts';
+import { readToldHeaders } from './read-query.ts';
+import type { AdminServices } from './route.ts';
+import { validate } from './validate.ts';
+import { errorReply, toAdminError } from './write-error.ts';
+
+const deadlineMs = 2_800;
+
+/** The Hono handler of a public route. Its replies are for one person and are kept by no cache. */
+export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {
+  return async (c) => {
+    const requestId = randomUUID();
+    const headers: Record<string, string> = {
+      [`${services.settings.headerPrefix}request-id`]: requestId,
+      'cache-control': 'no-store',
+    };
+    const expired = new AbortController();
+    const deadline = new AdminError('AB10', 'The database took too long; try again shortly');
+    const timer = setTimeout(() => expired.abort(deadline), deadlineMs);
+    const late = new Promise<never>((_, reject) => {
+      expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
+    });
+    try {
+      const answer = run(route, services, c, requestId, headers, expired.signal);
+      answer.catch(() => {});
+      const reply = await Promise.race([answer, late]);
+      return c.json(allowReply(route, reply, services.strictReplies, services.log) as object, 200, headers);
+    } catch (thrown) {
+      const error = toAdminError(thrown);
+      if (error.status >= 500) {
+        services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'an admin request failed');
+      }
+      return errorReply(error, headers);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function run(
+  route: PublicRoute,
+  services: AdminServices,
+  c: Context,
+  requestId: string,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const { database, auditKey, settings } = services;
+  const header = (name: string) => c.req.header(name);
+  const clientIp = clientAddress(c, settings);
+  services.limits.perAddress.take(clientIp);
+  const sent = await readJsonBody(c.req);
+  const body = validate(route.body, sent ?? {}, 'body');
+
+  const draftOf = (person: KnownPerson): AuditDraft => ({
+    organisationId: person.organisationId,
+    workspaceId: null,
+    method: route.method,
+    uri: c.req.path.slice(0, 2_048),
+    requestId,
+    requestBody: maskSecrets(sent ?? null),
+    queryParams: {},
+    requestHeaders: readToldHeaders(header),
+    userId: person.userId,
+    userType: 'user',
+    resourceType: route.resource,
+    action: route.action,
+    clientIp,
+  });
+
+  const call: PublicCall<unknown> = {
+    body,
+    clientIp,
+    userAgent: header('user-agent') ?? null,
+    origin: requestOrigin(header, settings),
+    em: database.em(),
+    services,
+    header: (name, value) => {
+      headers[name] = value;
+    },
+    afterwards: (work) => services.background.run(work),
+    async write(person, work) {
+      const em = database.emOf(person.organisationId);
+      const result = await writeChange(em, auditKey, draftOf(person), signal, work);
+      services.wakeRelay();
+      return result;
+    },
+    auditRefusal(person, status, errorCode) {
+      const outcome = { status, errorCode, resourceId: person.userId };
+      const em = database.emOf(person.organisationId);
+      services.background.run(() => em.transactional((tx) => addAuditEntry(tx, auditKey, draftOf(person), outcome)));
+    },
+  };
+  return route.handle(call as PublicCall<never>);
+}

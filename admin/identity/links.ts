@@ -1,0 +1,52 @@
+import type { Settings } from '../../config/settings.ts';
+import { newId } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { User } from '../resources/users/entity.ts';
+import { type OneTimeToken, oneTimeTokens } from './entity.ts';
+import { hashOf, newSecret } from './one-time-secret.ts';
+
+type Purpose = OneTimeToken['purpose'];
+
+/** How long a link is good, in milliseconds. */
+const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': 3_600_000, 'verify-email': 86_400_000 };
+
+/**
+ * A link that opens the page of `link-page.ts`. The token stands behind `#`: browsers keep that part to themselves, so it is in
+ * no log and in no referer.
+ */
+export function linkTo(settings: Pick<Settings, 'publicUrl'>, what: 'accept-invite' | Purpose, token: string): string {
+  return `${settings.publicUrl}/v1/auth/link#${what}=${token}`;
+}
+
+/** A link for this user; those of the same purpose before it stop working. */
+export async function newLink(
+  tx: EntityManager,
+  settings: Pick<Settings, 'publicUrl'>,
+  user: Pick<User, 'id' | 'organisationId'>,
+  purpose: Purpose,
+  now: number,
+): Promise<string> {
+  const token = newSecret('svc_link_');
+  await tx.nativeDelete(oneTimeTokens, { organisationId: user.organisationId, userId: user.id, purpose });
+  tx.create(oneTimeTokens, {
+    id: newId(),
+    organisationId: user.organisationId,
+    userId: user.id,
+    purpose,
+    tokenHash: hashOf(token),
+    createdAt: new Date(now),
+    expiresAt: new Date(now + goodMs[purpose]),
+  });
+  return linkTo(settings, purpose, token);
+}
+
+/** Whose link this is, as long as it is good; null otherwise. Using it up is a matter of `useLink`. */
+export async function findLink(em: EntityManager, purpose: Purpose, token: string, now: number): Promise<OneTimeToken | null> {
+  return em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose, expiresAt: { $gt: new Date(now) } });
+}
+
+/** Uses the link up; false when somebody else just did. */
+export async function useLink(tx: EntityManager, link: OneTimeToken): Promise<boolean> {
+  const { id, organisationId } = link;
+  return (await tx.nativeDelete(oneTimeTokens, { id, organisationId })) === 1;
+}

@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { id } from '../http/schemas.ts';
+
+/** An e-mail address, in lower case. One `@`, no white space, no control characters: what is behind it, the mail server knows. */
+export const email = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(254, 'at most 254 characters'),
+  v.regex(/^[^\s@<>"(),:;\\[\]\p{Cc}]{1,64}@[^\s@<>"(),:;\\[\]\p{Cc}]+$/u, 'an e-mail address is expected'),
+  v.toLowerCase(),
+);
+
+/** First or last name. */
+export const personName = v.nullish(
+  v.pipe(
+    v.string(),
+    v.trim(),
+    v.maxLength(128, 'at most 128 characters'),
+    v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+  ),
+);
+
+/** A password that somebody chooses: length is what counts (NIST SP 800-63B §3.1.1). */
+export const newPassword = v.pipe(
+  v.string(),
+  v.minLength(12, 'at least 12 characters'),
+  v.maxLength(256, 'at most 256 characters'),
+  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+);
+
+const givenPassword = v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'));
+const token = v.pipe(v.string(), v.maxLength(128, 'at most 128 characters'));
+
+export const loginBody = v.strictObject({ email, password: givenPassword, organisation_id: v.optional(id) });
+export const forgotBody = v.strictObject({ email, organisation_id: v.optional(id) });
+export const resetBody = v.strictObject({ token, password: newPassword });
+export const verifyBody = v.strictObject({ token });
+export const changePasswordBody = v.strictObject({ current_password: givenPassword, new_password: newPassword });
+export const acceptBody = v.strictObject({ token, password: newPassword, first_name: personName, last_name: personName });
+
+/** A member of the organisation as they are read back (control-plane reference §1, User). */
+export const userReply = v.strictObject({
+  object: v.literal('user'),
+  id: v.string(),
+  first_name: v.nullable(v.string()),
+  last_name: v.nullable(v.string()),
+  role: v.picklist(['owner', 'admin', 'member']),
+  email: v.string(),
+  created_at: v.string(),
+  last_updated_at: v.string(),
+  workspace_ids: v.array(v.string()),
+});
+
+/** What signing in answers with. */
+export const signedInEntries = {
+  auth_token: v.string(),
+  expires_at: v.string(),
+  user: userReply,
+  object: v.literal('session'),
+};
+
+export const nothing = v.strictObject({});

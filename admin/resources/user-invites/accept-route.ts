@@ -1,0 +1,82 @@
+import * as v from 'valibot';
+import type { Change } from '../../db/write-change.ts';
+import { invalid, notFound } from '../../http/errors.ts';
+import { definePublicRoute } from '../../http/public-route.ts';
+import { hashOf } from '../../identity/one-time-secret.ts';
+import { hashPassword } from '../../identity/passwords.ts';
+import { acceptBody, signedInEntries } from '../../identity/schema.ts';
+import { signIn } from '../../identity/sign-in.ts';
+import { insertKey } from '../api-keys/insert-key.ts';
+import { provisionUserKey } from '../api-keys/user-keys.ts';
+import type { User } from '../users/entity.ts';
+import { insertUser, type Making } from '../users/service.ts';
+import { insertMember } from '../workspace-users/places.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { type UserInvite, userInvites } from './entity.ts';
+
+const keyReply = v.strictObject({ workspace_id: v.string(), id: v.string(), key: v.string(), object: v.literal('api-key') });
+
+/** Accepting an invite: makes the user, puts them into their workspaces, and signs them in. Works once. */
+export const acceptInviteRoute = definePublicRoute({
+  method: 'POST',
+  path: '/auth/invites/accept',
+  resource: 'user_invites',
+  action: 'accept',
+  summary: 'Accept an invite with the token of its link and choose a password; the reply holds the keys that go with it, once',
+  reply: v.strictObject({ ...signedInEntries, api_keys: v.array(keyReply) }),
+  body: acceptBody,
+  async handle(call) {
+    const { body, services } = call;
+    const now = services.clock.now();
+    const where = { tokenHash: hashOf(body.token), status: 'pending' as const, expiresAt: { $gt: new Date(now) } };
+    const invite = await call.em.findOne(userInvites, where);
+    if (!invite) throw isOver();
+    if (body.password.toLowerCase() === invite.email) throw invalid('password: must not be the e-mail');
+    const passwordHash = await hashPassword(body.password);
+    const { organisationId } = invite;
+    return call.write({ organisationId, userId: null }, async (change) => {
+      const row = await change.tx.findOne(userInvites, { ...where, id: invite.id, organisationId });
+      if (!row) throw isOver();
+      row.status = 'accepted';
+      row.acceptedAt = new Date(now);
+      // Two at once: its revision lets one through.
+      await change.tx.flush();
+      const { email, role } = row;
+      const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
+      const user = await insertUser(change, sent, now);
+      const keys = await joinWorkspaces(change, user, row, { apiKeyPepper: services.apiKeyPepper, now });
+      const signedIn = await signIn(change, call, user);
+      change.about(row.id);
+      return { ...signedIn, api_keys: keys };
+    });
+  },
+});
+
+const isOver = () => notFound('An invite that is still good');
+
+/** Workspaces that are gone by now are left out. */
+async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
+  const { organisationId, apiKey } = invite;
+  const ids = invite.workspaces.map((place) => place.id);
+  const there = await change.tx.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
+  const keys: v.InferOutput<typeof keyReply>[] = [];
+  for (const workspace of there) {
+    const place = { organisationId, workspaceId: workspace.id, userId: user.id };
+    const role = invite.workspaces.find((one) => one.id === workspace.id)?.role ?? 'member';
+    await insertMember(change, place, role, making.now);
+    if (!apiKey) {
+      await provisionUserKey(change, making.apiKeyPepper, place);
+      continue;
+    }
+    const made = insertKey(change, making.apiKeyPepper, {
+      ...place,
+      type: 'workspace-user',
+      name: 'Personal key',
+      scopes: [...apiKey.scopes],
+      defaultMetadata: apiKey.metadata,
+      creationMode: 'auto',
+    });
+    keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
+  }
+  return keys;
+}

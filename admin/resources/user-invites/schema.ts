@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+import { id, tenantEntries, textMap } from '../../http/schemas.ts';
+import { email } from '../../identity/schema.ts';
+import { eitherPageEntries, places } from '../users/schema.ts';
+
+const role = v.picklist(['admin', 'member'], 'admin or member is expected');
+const statuses = ['pending', 'cancelled', 'accepted', 'expired'] as const;
+
+export const listQuery = v.strictObject({
+  organisation_id: tenantEntries.organisation_id,
+  ...eitherPageEntries,
+  role: v.optional(role),
+  email: v.optional(email),
+  status: v.optional(v.picklist(statuses, 'pending, cancelled, accepted or expired is expected')),
+  search: v.optional(v.pipe(v.string(), v.maxLength(254, 'at most 254 characters'))),
+});
+export type ListQuery = v.InferOutput<typeof listQuery>;
+
+export const createBody = v.strictObject({
+  organisation_id: v.optional(id),
+  email,
+  workspaces: v.optional(places, []),
+  role,
+  workspace_api_key_details: v.nullish(
+    v.strictObject({
+      scopes: v.pipe(
+        v.array(v.pipe(v.string(), v.maxLength(128))),
+        v.minLength(1, 'at least one scope'),
+        v.maxLength(500, 'at most 500 scopes'),
+      ),
+      defaults: v.nullish(v.strictObject({ metadata: v.optional(textMap, {}) })),
+    }),
+  ),
+});
+export type CreateBody = v.InferOutput<typeof createBody>;
+
+export const inviteReply = v.strictObject({
+  object: v.literal('invite'),
+  id: v.string(),
+  email: v.string(),
+  role: v.picklist(['owner', 'admin', 'member']),
+  created_at: v.string(),
+  expires_at: v.string(),
+  accepted_at: v.nullable(v.string()),
+  status: v.picklist(statuses),
+  invited_by: v.nullable(v.string()),
+});

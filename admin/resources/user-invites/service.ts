@@ -1,0 +1,128 @@
+import { requireRank } from '../../access/may-give-role.ts';
+import type { OrganisationRole } from '../../access/roles.ts';
+import { isUuid, newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { conflict, notFound } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import { linkTo } from '../../identity/links.ts';
+import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
+import { checkMetadata } from '../api-keys/check-metadata.ts';
+import { checkScopes } from '../api-keys/grants.ts';
+import { checkEmailDomain } from '../users/check-email-domain.ts';
+import { users } from '../users/entity.ts';
+import { type FoundPlace, findPlaces } from '../workspace-users/places.ts';
+import { type InvitedKey, type UserInvite, userInvites } from './entity.ts';
+import type { CreateBody } from './schema.ts';
+
+/** What inviting takes from the process. */
+export interface Inviting {
+  readonly publicUrl: string;
+  readonly inviteSeconds: number;
+  readonly now: number;
+}
+
+/** Invites somebody. Throws AB07 when they are a member, or invited, already. */
+export async function createInvite(
+  change: Change,
+  actor: Actor,
+  body: CreateBody,
+  inviting: Inviting,
+): Promise<{ row: UserInvite; link: string }> {
+  const { organisationId } = actor;
+  requireRank(actor, body.role);
+  await checkEmailDomain(change.tx, organisationId, body.email);
+  const places = await findPlaces(change.tx, organisationId, body.workspaces);
+  const details = body.workspace_api_key_details;
+  const apiKey = details && {
+    scopes: checkScopes(actor, 'workspace-user', details.scopes),
+    metadata: details.defaults?.metadata ?? {},
+  };
+  if (apiKey) await checkMetadata(change.tx, organisationId, apiKey.metadata);
+  if ((await change.tx.count(users, { organisationId, email: body.email })) > 0) {
+    throw conflict('There is a user with this e-mail already');
+  }
+  const invitedBy = actor.userId ?? actor.keyId;
+  return insertInvite(
+    change,
+    { organisationId, email: body.email, role: body.role, places, apiKey: apiKey ?? null, invitedBy },
+    inviting,
+  );
+}
+
+/** The row of a new invite and its link, which is nowhere else. Throws AB07 while another one is pending. */
+export async function insertInvite(
+  change: Change,
+  sent: {
+    readonly organisationId: string;
+    readonly email: string;
+    readonly role: OrganisationRole;
+    readonly places: readonly FoundPlace[];
+    readonly apiKey: InvitedKey | null;
+    readonly invitedBy: string | null;
+  },
+  inviting: Inviting,
+): Promise<{ row: UserInvite; link: string }> {
+  const { organisationId, email } = sent;
+  const before = await change.tx.findOne(userInvites, { organisationId, email, status: 'pending' });
+  if (before) {
+    if (before.expiresAt.getTime() > inviting.now) throw conflict('This e-mail is invited already');
+    before.status = 'expired';
+    // Before the new one: only one may be pending.
+    await change.tx.flush();
+  }
+  const token = newSecret('svc_invite_');
+  const row = change.tx.create(userInvites, {
+    id: newId(),
+    organisationId,
+    email,
+    role: sent.role,
+    workspaces: [...sent.places],
+    apiKey: sent.apiKey,
+    tokenHash: hashOf(token),
+    status: 'pending',
+    invitedBy: sent.invitedBy,
+    createdAt: new Date(inviting.now),
+    expiresAt: endOf(inviting),
+    acceptedAt: null,
+  });
+  change.about(row.id);
+  return { row, link: linkTo(inviting, 'accept-invite', token) };
+}
+
+/** A new link with a new life; the one before stops working. Throws AB07 for an invite that was accepted or cancelled. */
+export function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): string {
+  // Whoever holds the link can become this person.
+  requireRank(actor, row.role);
+  if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
+  const token = newSecret('svc_invite_');
+  row.tokenHash = hashOf(token);
+  row.status = 'pending';
+  row.expiresAt = endOf(inviting);
+  change.about(row.id);
+  return linkTo(inviting, 'accept-invite', token);
+}
+
+/** Takes an invite back. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
+export function cancelInvite(change: Change, actor: Actor, row: UserInvite): void {
+  requireRank(actor, row.role);
+  if (row.status === 'accepted') throw conflict('This invite has been accepted; remove the user instead');
+  row.status = 'cancelled';
+  change.about(row.id);
+}
+
+/** An invite of the caller's organisation by id. Throws AB08. */
+export async function findInvite(em: EntityManager, organisationId: string, id: string): Promise<UserInvite> {
+  const found = isUuid(id) ? await em.findOne(userInvites, { id, organisationId }) : null;
+  if (!found) throw notFound('Invite');
+  return found;
+}
+
+/** State as callers meet it. */
+export function inviteStatus(row: UserInvite, now: number): UserInvite['status'] {
+  return row.status === 'pending' && row.expiresAt.getTime() <= now ? 'expired' : row.status;
+}
+
+function endOf({ now, inviteSeconds }: Inviting): Date {
+  return new Date(now + inviteSeconds * 1_000);
+}

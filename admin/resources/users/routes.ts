@@ -1,0 +1,158 @@
+import * as v from 'valibot';
+import { requireRank } from '../../access/may-give-role.ts';
+import { notFound } from '../../http/errors.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { newLink } from '../../identity/links.ts';
+import { passwordMail, verificationMail } from '../../identity/mails.ts';
+import { nothing, userReply } from '../../identity/schema.ts';
+import { users } from './entity.ts';
+import { listUsers } from './list-users.ts';
+import { createBody, emailBody, listQuery, organisationQuery, updateBody } from './schema.ts';
+import { createUser, deleteUser, findUser, updateUser } from './service.ts';
+import { toUserDetail } from './to-reply.ts';
+
+export const userListReply = v.strictObject({ total: v.number(), object: v.literal('list'), data: v.array(userReply) });
+
+const ofUsers = { tenant: 'organisation', resource: 'users' } as const;
+
+/** Members of the organisation (control-plane reference §3.6). To be listed after the invites, whose paths begin the same. */
+export const userRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...ofUsers,
+    method: 'GET',
+    path: '/admin/users',
+    scopes: ['organisation_users.list'],
+    action: 'list',
+    summary: 'List the members of the organisation',
+    reply: userListReply,
+    query: listQuery,
+    body: null,
+    handle: (call) => listUsers(call.em, call.organisationId, call.query),
+  }),
+  ...['/users', '/admin/users'].map((path) =>
+    defineRoute({
+      ...ofUsers,
+      method: 'POST',
+      path,
+      scopes: ['organisation_users.create'],
+      action: 'create',
+      summary: 'Add a member without inviting them; the reply holds a link to set a password',
+      reply: v.strictObject({ id: v.string(), set_password_link: v.string(), object: v.literal('user') }),
+      query: organisationQuery,
+      body: createBody,
+      async handle(call) {
+        const { services, body } = call;
+        const now = services.clock.now();
+        const made = await call.write(async (change) => {
+          const user = await createUser(change, call.actor, body, { apiKeyPepper: services.apiKeyPepper, now });
+          return { user, link: await newLink(change.tx, services.settings, user, 'set-password', now) };
+        });
+        services.mailer.send(passwordMail(made.user.email, made.link));
+        call.tag(made.user.revision);
+        return { id: made.user.id, set_password_link: made.link, object: 'user' };
+      },
+    }),
+  ),
+  defineRoute({
+    ...ofUsers,
+    method: 'POST',
+    path: '/users/send-verification-email',
+    scopes: ['organisation_users.update'],
+    action: 'send_verification_email',
+    summary: 'Mail a member a link that shows that their mails arrive; the reply holds it too',
+    reply: v.strictObject({ verification_link: v.string() }),
+    query: organisationQuery,
+    body: emailBody,
+    async handle(call) {
+      const { services, body, organisationId } = call;
+      const made = await call.write(async (change) => {
+        const user = await change.tx.findOne(users, { organisationId, email: body.email });
+        if (!user) throw notFound('User');
+        change.about(user.id);
+        const link = await newLink(change.tx, services.settings, user, 'verify-email', services.clock.now());
+        return { email: user.email, link };
+      });
+      services.mailer.send(verificationMail(made.email, made.link));
+      return { verification_link: made.link };
+    },
+  }),
+  defineRoute({
+    ...ofUsers,
+    method: 'GET',
+    path: '/admin/users/:userId',
+    scopes: ['organisation_users.read'],
+    action: 'read',
+    summary: 'Read a member',
+    reply: userReply,
+    query: organisationQuery,
+    body: null,
+    async handle(call) {
+      const user = await findUser(call.em, call.organisationId, call.params.userId ?? '');
+      call.tag(user.revision);
+      return toUserDetail(call.em, user);
+    },
+  }),
+  defineRoute({
+    ...ofUsers,
+    method: 'PUT',
+    path: '/admin/users/:userId',
+    scopes: ['organisation_users.update'],
+    action: 'update',
+    summary: 'Change the role, the name or the workspaces of a member',
+    reply: nothing,
+    query: organisationQuery,
+    body: updateBody,
+    async handle(call) {
+      const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
+      await call.write(async (change) => {
+        const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
+        call.match(user.revision);
+        await updateUser(change, call.actor, user, call.body, making);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofUsers,
+    method: 'DELETE',
+    path: '/admin/users/:userId',
+    scopes: ['organisation_users.delete'],
+    action: 'delete',
+    summary: 'Remove a member: their keys and sessions end',
+    reply: nothing,
+    query: organisationQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => {
+        const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
+        call.match(user.revision);
+        await deleteUser(change, call.actor, user);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofUsers,
+    method: 'POST',
+    path: '/admin/users/:userId/password-reset',
+    scopes: ['organisation_users.update'],
+    action: 'reset_password',
+    summary: 'Make a link with which a member sets a new password',
+    reply: v.strictObject({ reset_link: v.string() }),
+    query: organisationQuery,
+    body: v.strictObject({ organisation_id: organisationQuery.entries.organisation_id }),
+    async handle(call) {
+      const { services } = call;
+      const made = await call.write(async (change) => {
+        const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
+        // Whoever holds the link can become this person.
+        requireRank(call.actor, user.role);
+        change.about(user.id);
+        const link = await newLink(change.tx, services.settings, user, 'set-password', services.clock.now());
+        return { email: user.email, link };
+      });
+      services.mailer.send(passwordMail(made.email, made.link));
+      return { reset_link: made.link };
+    },
+  }),
+];

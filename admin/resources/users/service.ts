@@ -1,0 +1,136 @@
+import type * as v from 'valibot';
+import { announceUserKeys } from '../../access/announce-user-keys.ts';
+import { requireRank } from '../../access/may-give-role.ts';
+import { roleChanged } from '../../access/role-changed.ts';
+import { isUuid, newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { conflict, notFound } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
+import { findPlaces, setPlaces } from '../workspace-users/places.ts';
+import { checkEmailDomain } from './check-email-domain.ts';
+import { type User, users } from './entity.ts';
+import type { createBody, updateBody } from './schema.ts';
+
+/** What making a user or a place takes from the process. */
+export interface Making {
+  readonly apiKeyPepper: Uint8Array;
+  readonly now: number;
+}
+
+/** Adds a user who has no password yet. Throws AB07 when the organisation knows the e-mail already. */
+export async function createUser(
+  change: Change,
+  actor: Actor,
+  body: v.InferOutput<typeof createBody>,
+  making: Making,
+): Promise<User> {
+  const { organisationId } = actor;
+  requireRank(actor, body.role);
+  await checkEmailDomain(change.tx, organisationId, body.email);
+  const places = await findPlaces(change.tx, organisationId, body.workspaces);
+  const user = await insertUser(
+    change,
+    { ...body, organisationId, firstName: body.first_name, lastName: body.last_name },
+    making.now,
+  );
+  await setPlaces(change, user, places, making);
+  change.about(user.id);
+  return user;
+}
+
+/** The row of a new user. Throws AB07 when there is one with this e-mail. */
+export async function insertUser(
+  change: Change,
+  sent: Pick<User, 'organisationId' | 'email' | 'role'> & {
+    readonly firstName?: string | null | undefined;
+    readonly lastName?: string | null | undefined;
+    readonly passwordHash?: string;
+  },
+  now: number,
+): Promise<User> {
+  const { organisationId, email } = sent;
+  if ((await change.tx.count(users, { organisationId, email })) > 0) throw conflict('There is a user with this e-mail already');
+  const user = change.tx.create(users, {
+    id: newId(),
+    organisationId,
+    email,
+    emailVerifiedAt: null,
+    firstName: sent.firstName || null,
+    lastName: sent.lastName || null,
+    role: sent.role,
+    passwordHash: sent.passwordHash ?? null,
+    createdAt: new Date(now),
+    lastUpdatedAt: new Date(now),
+  });
+  await change.tx.flush();
+  return user;
+}
+
+/**
+ * Changes what is named. `workspaces` adds places and changes roles in those named; others stay. Throws AB03 above one's own rank
+ * and AB07 when the organisation would lose its last owner.
+ */
+export async function updateUser(
+  change: Change,
+  actor: Actor,
+  user: User,
+  body: v.InferOutput<typeof updateBody>,
+  making: Making,
+): Promise<void> {
+  requireRank(actor, user.role);
+  if (body.first_name !== undefined) user.firstName = body.first_name || null;
+  if (body.last_name !== undefined) user.lastName = body.last_name || null;
+  const roleIsNew = body.role !== undefined && body.role !== user.role;
+  if (body.role !== undefined && roleIsNew) {
+    requireRank(actor, body.role);
+    if (user.role === 'owner') await keepAnOwner(change.tx, user);
+    user.role = body.role;
+  }
+  user.lastUpdatedAt = new Date(making.now);
+  await change.tx.flush();
+  if (body.workspaces) await setPlaces(change, user, await findPlaces(change.tx, user.organisationId, body.workspaces), making);
+  if (roleIsNew) await roleChanged(change, user, null);
+  // Requests of their keys carry the name.
+  await announceUserKeys(change, { organisationId: user.organisationId, workspaceId: null, userId: user.id });
+  change.about(user.id);
+}
+
+/** Removes a user: their keys, sessions, links and places end with the change. Keys they gave to others go on as they are. */
+export async function deleteUser(change: Change, actor: Actor, user: User): Promise<void> {
+  const { organisationId, id } = user;
+  requireRank(actor, user.role);
+  if (user.role === 'owner') await keepAnOwner(change.tx, user);
+  await deleteKeysOfUser(change, { organisationId, userId: id, workspaceId: null });
+  await change.tx.flush();
+  await leaveGrants(change.tx, user);
+  // Sessions, links and places go by their foreign keys.
+  change.tx.remove(user);
+  change.about(id);
+}
+
+/** A user of the caller's organisation by id. Throws AB08. */
+export async function findUser(em: EntityManager, organisationId: string, id: string): Promise<User> {
+  const found = isUuid(id) ? await em.findOne(users, { id, organisationId }) : null;
+  if (!found) throw notFound('User');
+  return found;
+}
+
+/** Whoever comes second waits here, and then sees what the first one left. */
+async function keepAnOwner(tx: EntityManager, user: User): Promise<void> {
+  const owners = await tx.execute<{ id: string }[]>(
+    "select id from users where organisation_id = ? and role = 'owner' order by id for update",
+    [user.organisationId],
+  );
+  if (!owners.some((owner) => owner.id !== user.id)) throw conflict('This is the last owner of the organisation');
+}
+
+async function leaveGrants(tx: EntityManager, user: User): Promise<void> {
+  await tx.execute(
+    `update api_keys set granted_scopes = scopes, granted_by_user_id = null, revision = revision + 1
+     where organisation_id = ? and granted_by_user_id = ?`,
+    [user.organisationId, user.id],
+    'run',
+  );
+}

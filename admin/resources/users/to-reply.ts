@@ -1,0 +1,44 @@
+import type * as v from 'valibot';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { userReply } from '../../identity/schema.ts';
+import { workspaceMembers } from '../workspace-users/entity.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import type { User } from './entity.ts';
+
+export type UserReply = v.InferOutput<typeof userReply>;
+
+/** Users of one organisation as they are read back, each with the workspaces they reach: all of them for owners and admins. */
+export async function toUserReplies(em: EntityManager, organisationId: string, rows: readonly User[]): Promise<UserReply[]> {
+  const active = await em.find(
+    workspaces,
+    { organisationId, status: 'active' },
+    { fields: ['id'], orderBy: { createdAt: 'asc' } },
+  );
+  const all = active.map((row) => row.id);
+  const plain = rows.filter((row) => row.role === 'member').map((row) => row.id);
+  const places = plain.length === 0 ? [] : await em.find(workspaceMembers, { organisationId, userId: { $in: plain } });
+  return rows.map((row) => {
+    const own = new Set(places.filter((place) => place.userId === row.id).map((place) => place.workspaceId));
+    return toUserReply(row, row.role === 'member' ? all.filter((id) => own.has(id)) : all);
+  });
+}
+
+/** One of them. */
+export async function toUserDetail(em: EntityManager, row: User): Promise<UserReply> {
+  const [reply] = await toUserReplies(em, row.organisationId, [row]);
+  return reply as UserReply;
+}
+
+function toUserReply(row: User, workspaceIds: string[]): UserReply {
+  return {
+    object: 'user',
+    id: row.id,
+    first_name: row.firstName ?? null,
+    last_name: row.lastName ?? null,
+    role: row.role,
+    email: row.email,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    workspace_ids: workspaceIds,
+  };
+}

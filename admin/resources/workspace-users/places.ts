@@ -1,0 +1,90 @@
+import { roleChanged } from '../../access/role-changed.ts';
+import type { WorkspaceRole } from '../../access/roles.ts';
+import { isUuid, newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { invalid, unknownReference } from '../../http/errors.ts';
+import { provisionUserKey } from '../api-keys/user-keys.ts';
+import type { User } from '../users/entity.ts';
+import type { Making } from '../users/service.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { type WorkspaceMember, workspaceMembers } from './entity.ts';
+
+/** A workspace by row id, and the role somebody gets there. */
+export interface FoundPlace {
+  readonly id: string;
+  readonly role: WorkspaceRole;
+}
+
+/** The workspaces that a body names, by id or slug. Throws AB02 for one that is not there and AB01 for one named twice. */
+export async function findPlaces(
+  em: EntityManager,
+  organisationId: string,
+  named: readonly { readonly id: string; readonly role: WorkspaceRole }[],
+): Promise<FoundPlace[]> {
+  const ids = named.map((one) => one.id);
+  const rows = await em.find(workspaces, {
+    organisationId,
+    status: 'active',
+    $or: [{ id: { $in: ids.filter(isUuid) } }, { slug: { $in: ids } }],
+  });
+  const found = named.map(({ id, role }, index) => {
+    const row = rows.find((one) => one.id === id || one.slug === id);
+    if (!row) throw unknownReference(`workspaces[${index}].id`, 'Workspace');
+    return { id: row.id, role };
+  });
+  const twice = found.findIndex((one, index) => found.findIndex((other) => other.id === one.id) !== index);
+  if (twice !== -1) throw invalid(`workspaces[${twice}].id: named twice`);
+  return found;
+}
+
+/** Puts a user into these workspaces, or gives them another role there. Others stay as they are. */
+export async function setPlaces(change: Change, user: User, places: readonly FoundPlace[], making: Making): Promise<void> {
+  const { organisationId, id: userId } = user;
+  for (const { id: workspaceId, role } of places) {
+    const row = await change.tx.findOne(workspaceMembers, { organisationId, workspaceId, userId });
+    if (!row) await addMember(change, user, workspaceId, role, making);
+    else if (row.role !== role) await changeRole(change, user, row, role, making.now);
+  }
+}
+
+/** A new member, with the key that the workspace's settings may want for them. */
+export async function addMember(
+  change: Change,
+  user: User,
+  workspaceId: string,
+  role: WorkspaceRole,
+  { apiKeyPepper, now }: Making,
+): Promise<WorkspaceMember> {
+  const place = { organisationId: user.organisationId, workspaceId, userId: user.id };
+  const row = await insertMember(change, place, role, now);
+  await provisionUserKey(change, apiKeyPepper, place);
+  return row;
+}
+
+/** The row of a new member, and nothing else. */
+export async function insertMember(
+  change: Change,
+  place: { readonly organisationId: string; readonly workspaceId: string; readonly userId: string },
+  role: WorkspaceRole,
+  now: number,
+): Promise<WorkspaceMember> {
+  const times = { createdAt: new Date(now), lastUpdatedAt: new Date(now) };
+  const row = change.tx.create(workspaceMembers, { ...place, id: newId(), role, ...times });
+  await change.tx.flush();
+  return row;
+}
+
+/** Another role; keys follow. */
+export async function changeRole(
+  change: Change,
+  user: User,
+  row: WorkspaceMember,
+  role: WorkspaceRole,
+  now: number,
+): Promise<void> {
+  row.role = role;
+  row.lastUpdatedAt = new Date(now);
+  await change.tx.flush();
+  await roleChanged(change, user, row.workspaceId);
+}

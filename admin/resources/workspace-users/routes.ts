@@ -1,0 +1,114 @@
+import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
+import { nothing } from '../../identity/schema.ts';
+import { findVisibleWorkspace } from '../workspaces/service.ts';
+import { addBody, listQuery, memberQuery, updateBody, workspaceUserListReply, workspaceUserReply } from './schema.ts';
+import { addWorkspaceUsers, findMembership, removeWorkspaceUser, updateWorkspaceUser } from './service.ts';
+import { listWorkspaceUsers, toWorkspaceUsers } from './to-reply.ts';
+
+const ofMembers = { tenant: 'either', resource: 'workspace_users' } as const;
+
+const readRoute = (path: string) =>
+  defineRoute({
+    ...ofMembers,
+    method: 'GET',
+    path,
+    scopes: ['workspace_users.read'],
+    action: 'read',
+    summary: 'Read a member of a workspace',
+    reply: workspaceUserReply,
+    query: memberQuery,
+    body: null,
+    async handle(call) {
+      const workspace = await workspaceOf(call);
+      const found = await findMembership(call.em, workspace, call.params.userId ?? '');
+      call.tag(found.member.revision);
+      const [reply] = await toWorkspaceUsers(call.em, workspace, [found]);
+      return reply;
+    },
+  });
+
+/** Members of workspaces (control-plane reference §3.9, §3.36), under `/admin/workspaces` and `/workspaces`. */
+export const workspaceUserRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/workspaces'].flatMap((base) => [
+  defineRoute({
+    ...ofMembers,
+    method: 'GET',
+    path: `${base}/:workspaceId/users`,
+    scopes: ['workspace_users.list'],
+    action: 'list',
+    summary: 'List the members of a workspace',
+    reply: workspaceUserListReply,
+    query: listQuery,
+    body: null,
+    async handle(call) {
+      return listWorkspaceUsers(call.em, await workspaceOf(call), call.query, pageOf(call.query));
+    },
+  }),
+  defineRoute({
+    ...ofMembers,
+    method: 'POST',
+    path: `${base}/:workspaceId/users`,
+    scopes: ['workspace_users.create'],
+    action: 'create',
+    summary: 'Put members of the organisation into a workspace',
+    reply: nothing,
+    query: memberQuery,
+    body: addBody,
+    async handle(call) {
+      const { services } = call;
+      const making = { apiKeyPepper: services.apiKeyPepper, now: services.clock.now() };
+      await call.write(async (change) => {
+        const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
+        await addWorkspaceUsers(change, call.actor, workspace, call.body.users, making);
+        change.about(workspace.id);
+      });
+      return {};
+    },
+  }),
+  readRoute(`${base}/:workspaceId/users/:userId`),
+  readRoute(`${base}/:workspaceId/members/:userId`),
+  defineRoute({
+    ...ofMembers,
+    method: 'PUT',
+    path: `${base}/:workspaceId/users/:userId`,
+    scopes: ['workspace_users.update'],
+    action: 'update',
+    summary: 'Give a member of a workspace another role',
+    reply: nothing,
+    query: memberQuery,
+    body: updateBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
+        const found = await findMembership(change.tx, workspace, call.params.userId ?? '');
+        call.match(found.member.revision);
+        await updateWorkspaceUser(change, call.actor, found, call.body.role, call.services.clock.now());
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofMembers,
+    method: 'DELETE',
+    path: `${base}/:workspaceId/users/:userId`,
+    scopes: ['workspace_users.delete'],
+    action: 'delete',
+    summary: 'Take a member out of a workspace: their keys there end',
+    reply: nothing,
+    query: memberQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => {
+        const workspace = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
+        const found = await findMembership(change.tx, workspace, call.params.userId ?? '');
+        call.match(found.member.revision);
+        await removeWorkspaceUser(change, call.actor, found);
+      });
+      return {};
+    },
+  }),
+]);
+
+function workspaceOf(call: Pick<AdminCall<unknown, unknown>, 'em' | 'actor' | 'params'>) {
+  return findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
+}

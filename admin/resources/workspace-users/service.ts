@@ -1,0 +1,103 @@
+import { requireWorkspaceRank } from '../../access/may-give-role.ts';
+import { roleChanged } from '../../access/role-changed.ts';
+import type { WorkspaceRole } from '../../access/roles.ts';
+import { isUuid } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
+import { type User, users } from '../users/entity.ts';
+import type { Making } from '../users/service.ts';
+import { type WorkspaceMember, workspaceMembers } from './entity.ts';
+import { addMember, changeRole } from './places.ts';
+import type { NewMembers } from './schema.ts';
+
+interface Workspace {
+  readonly id: string;
+  readonly organisationId: string;
+}
+
+/** A member together with who they are. */
+export interface Membership {
+  readonly member: WorkspaceMember;
+  readonly user: User;
+}
+
+/**
+ * Puts members of the organisation into a workspace. Throws AB02 for somebody who is not in the organisation, AB07 for somebody
+ * who is in the workspace already, AB03 for a role above the caller's.
+ */
+export async function addWorkspaceUsers(
+  change: Change,
+  actor: Actor,
+  workspace: Workspace,
+  sent: NewMembers,
+  making: Making,
+): Promise<void> {
+  const { organisationId, id: workspaceId } = workspace;
+  const ids = sent.map((one) => one.id.toLowerCase());
+  if (new Set(ids).size < ids.length) throw invalid('users: somebody is named twice');
+  const known = await change.tx.find(users, { organisationId, id: { $in: ids } });
+  const unknown = sent.flatMap((one, index) =>
+    known.some((user) => user.id === one.id.toLowerCase()) ? [] : [`users[${index}].id: User of the organisation not found`],
+  );
+  if (unknown.length > 0) throw new AdminError('AB02', unknown[0] ?? '', unknown);
+  const there = await change.tx.find(workspaceMembers, { organisationId, workspaceId, userId: { $in: ids } });
+  for (const { id, role } of sent) {
+    requireWorkspaceRank(actor, role);
+    const user = known.find((one) => one.id === id.toLowerCase()) as User;
+    if (there.some((one) => one.userId === user.id)) throw conflict('A user is in this workspace already');
+    await addMember(change, user, workspaceId, role, making);
+  }
+}
+
+/** Gives a member another role. Throws AB07 when that would leave the workspace to its managers: see `keepAnAdmin`. */
+export async function updateWorkspaceUser(
+  change: Change,
+  actor: Actor,
+  { member, user }: Membership,
+  role: WorkspaceRole,
+  now: number,
+): Promise<void> {
+  requireWorkspaceRank(actor, member.role);
+  requireWorkspaceRank(actor, role);
+  if (member.role === 'admin' && role !== 'admin') await keepAnAdmin(change.tx, actor, member);
+  if (member.role !== role) await changeRole(change, user, member, role, now);
+  change.about(user.id);
+}
+
+/** Takes a member out of a workspace; their keys there end with the change. */
+export async function removeWorkspaceUser(change: Change, actor: Actor, { member, user }: Membership): Promise<void> {
+  requireWorkspaceRank(actor, member.role);
+  if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
+  const { organisationId, workspaceId, userId } = member;
+  change.tx.remove(member);
+  // Owners and admins stay at home in it, and keep their keys.
+  if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
+  await change.tx.flush();
+  await roleChanged(change, user, workspaceId);
+  change.about(user.id);
+}
+
+/** A member by user id. Throws AB08. */
+export async function findMembership(em: EntityManager, workspace: Workspace, userId: string): Promise<Membership> {
+  const { organisationId, id: workspaceId } = workspace;
+  const member = isUuid(userId) ? await em.findOne(workspaceMembers, { organisationId, workspaceId, userId }) : null;
+  const user = member && (await em.findOne(users, { id: member.userId, organisationId }));
+  if (!user) throw notFound('User');
+  return { member, user };
+}
+
+/**
+ * People of a workspace cannot leave it without an admin of its own; owners, admins and keys of the organisation can, because they
+ * are admins of it themselves.
+ */
+async function keepAnAdmin(tx: EntityManager, actor: Actor, member: WorkspaceMember): Promise<void> {
+  if (actor.session?.role !== 'member') return;
+  const admins = await tx.execute<{ id: string }[]>(
+    "select id from workspace_members where organisation_id = ? and workspace_id = ? and role = 'admin' order by id for update",
+    [member.organisationId, member.workspaceId],
+  );
+  if (!admins.some((admin) => admin.id !== member.id)) throw conflict('This is the last admin of the workspace');
+}
