@@ -27,6 +27,9 @@ const statements = [
     add column output_guardrails jsonb,
     add column user_api_key_config_id uuid references configs,
     add column archived_at timestamptz`,
+  // The slug of a deleted workspace comes free.
+  `alter table workspaces drop constraint workspaces_organisation_id_slug_key`,
+  `create unique index workspaces_slug on workspaces (organisation_id, slug) where status = 'active'`,
   `create table workspace_exclusions (
     workspace_id uuid not null references workspaces,
     kind text not null check (kind in ('input', 'output')),

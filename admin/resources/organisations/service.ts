@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
+import { announceUserKeys } from '../../access/announce-user-keys.ts';
 import type { Change } from '../../db/write-change.ts';
-import { apiKeys } from '../api-keys/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
@@ -41,7 +41,9 @@ export async function updateOrganisation(
     await announceWorkspaces(change, row.id);
   }
   // What keys of users may do follows from these.
-  if (!isDeepStrictEqual(securityBefore, [row.securitySettings, row.overrides])) await announceUserKeys(change, row.id);
+  if (!isDeepStrictEqual(securityBefore, [row.securitySettings, row.overrides])) {
+    await announceUserKeys(change, { organisationId: row.id, workspaceId: null, userId: null });
+  }
 }
 
 /** Changes who may sign in, and for how long. */
@@ -73,13 +75,6 @@ export async function announceWorkspaces(change: Change, organisationId: string)
     { orderBy: { createdAt: 'asc', id: 'asc' } },
   );
   for (const { id } of rows) change.emit({ kind: 'workspace', id, op: 'upsert' });
-}
-
-/** One event per key of a user, in one workspace or in all. */
-export async function announceUserKeys(change: Change, organisationId: string, workspaceId?: string): Promise<void> {
-  const where = { organisationId, type: 'workspace-user' as const, ...(workspaceId === undefined ? {} : { workspaceId }) };
-  const rows = await change.tx.find(apiKeys, where, { fields: ['publicId'], orderBy: { id: 'asc' } });
-  for (const { publicId } of rows) change.emit({ kind: 'api-key', id: publicId, op: 'upsert' });
 }
 
 function touch(change: Change, row: Organisation): void {

@@ -6,6 +6,7 @@ import { integrations, integrationWorkspaces } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { providers } from '../providers/entity.ts';
 import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
+import { workspaceMembers } from '../workspace-users/entity.ts';
 import type { Workspace } from './entity.ts';
 
 /** Something that lives in a workspace. */
@@ -72,6 +73,13 @@ export const dependents: readonly Dependent[] = [
     count: async () => 0,
     remove: async ({ tx }, { id, organisationId }) => {
       await tx.nativeDelete(integrationWorkspaces, { organisationId, workspaceId: id });
+    },
+  },
+  {
+    what: 'members',
+    count: async () => 0,
+    remove: async ({ tx }, { id, organisationId }) => {
+      await tx.nativeDelete(workspaceMembers, { organisationId, workspaceId: id });
     },
   },
   {

@@ -6,6 +6,7 @@ import {
   securitySettingsReply,
   sharedSettingReplyEntries,
 } from '../organisations/setting-schemas.ts';
+import { workspaceUserReply } from '../workspace-users/schema.ts';
 
 const row = {
   id: v.string(),
@@ -35,8 +36,6 @@ export const listReply = v.strictObject({
   data: v.array(v.strictObject({ ...row, defaults: v.strictObject(rowDefaults) })),
 });
 
-const member = v.looseObject({ id: v.string(), role: v.string() });
-
 /** One workspace with all that is set on it. */
 export const detailReply = v.strictObject({
   ...row,
@@ -46,7 +45,8 @@ export const detailReply = v.strictObject({
     output_guardrails: v.array(v.string()),
     user_api_key_config: v.nullable(v.string()),
   }),
-  users: v.array(member),
+  /** The first hundred; all of them have a route of their own. */
+  users: v.array(workspaceUserReply),
   settings: v.strictObject({
     ...sharedSettingReplyEntries,
     user_key_metadata: v.picklist([0, 1]),

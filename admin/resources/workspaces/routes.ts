@@ -55,7 +55,9 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     query: readQuery,
     body: createBody,
     async handle(call) {
-      const made = await call.write((change) => createWorkspace(change, call.organisationId, call.body));
+      const { services, actor, body } = call;
+      const making = { apiKeyPepper: services.apiKeyPepper, now: services.clock.now() };
+      const made = await call.write((change) => createWorkspace(change, actor, body, making));
       call.tag(made.revision);
       return toDetail(call.em, made, call.query.name_format);
     },

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, notEnforced, pageEntries, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { idOrSlug, notEnforced, pageEntries, slug, tenantEntries, textMap } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
   dataPlaneSecuritySettingsBody,
@@ -8,6 +8,7 @@ import {
   sharedSettingEntries,
   zeroOrOne,
 } from '../organisations/setting-schemas.ts';
+import { newMembers } from '../workspace-users/schema.ts';
 
 const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'));
 const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
@@ -31,11 +32,6 @@ const defaults = v.strictObject({
   user_api_key_config: v.nullish(idOrSlug),
 });
 
-const member = v.strictObject({
-  id,
-  role: v.optional(v.picklist(['admin', 'manager', 'member'], 'admin, manager or member is expected')),
-});
-
 export const createBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
   name,
@@ -43,13 +39,7 @@ export const createBody = v.strictObject({
   description,
   icon,
   defaults: v.optional(defaults),
-  users: v.optional(
-    v.pipe(
-      v.array(member),
-      v.maxLength(100, 'at most 100 users'),
-      v.check((list) => new Set(list.map((one) => one.id)).size === list.length, 'the same user twice'),
-    ),
-  ),
+  users: v.optional(newMembers),
   usage_limits: usageLimits,
   rate_limits: rateLimits,
 });

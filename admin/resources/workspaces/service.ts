@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { announceUserKeys } from '../../access/announce-user-keys.ts';
 import { isUuid, newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -12,8 +13,9 @@ import { copyDown } from '../organisations/copy-down.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';
 import type { Organisation } from '../organisations/entity.ts';
 import { checkMetadata } from '../organisations/metadata-schema.ts';
-import { announceUserKeys } from '../organisations/service.ts';
 import type { SettingGroup } from '../organisations/setting-sections.ts';
+import type { Making } from '../users/service.ts';
+import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
@@ -21,8 +23,11 @@ import type { createBody, updateBody } from './schema.ts';
 type CreateBody = v.InferOutput<typeof createBody>;
 type UpdateBody = v.InferOutput<typeof updateBody>;
 
-/** Adds a workspace to the organisation. It begins with the organisation's values of what it may override. */
-export async function createWorkspace(change: Change, organisationId: string, body: CreateBody): Promise<Workspace> {
+/**
+ * Adds a workspace to the organisation, with its first members. It begins with the organisation's values of what it may override.
+ */
+export async function createWorkspace(change: Change, actor: Actor, body: CreateBody, making: Making): Promise<Workspace> {
+  const { organisationId } = actor;
   const { organisation } = await readTenancy(change.tx, organisationId, null);
   const now = new Date();
   const row = change.tx.create(workspaces, {
@@ -44,6 +49,7 @@ export async function createWorkspace(change: Change, organisationId: string, bo
   await applyDefaults(change.tx, row, organisation, body.defaults);
   applyLimits(row, body);
   await change.tx.flush();
+  await addWorkspaceUsers(change, actor, row, body.users ?? [], making);
   announce(change, row);
   return row;
 }
@@ -65,7 +71,9 @@ export async function updateWorkspace(change: Change, actor: Actor, row: Workspa
   );
   row.lastUpdatedAt = new Date();
   announce(change, row);
-  if (changed.includes('securitySettings')) await announceUserKeys(change, row.organisationId, row.id);
+  if (changed.includes('securitySettings')) {
+    await announceUserKeys(change, { organisationId: row.organisationId, workspaceId: row.id, userId: null });
+  }
 }
 
 /**
@@ -76,7 +84,9 @@ export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOr
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
   const visible = visibleIds(actor);
   const own = visible === null ? {} : { id: { $in: [...visible] } };
-  const found = await em.findOne(workspaces, { $and: [name, own, { organisationId: actor.organisationId }] });
+  // A deleted one may have had the slug of one that is there.
+  const where = { $and: [name, own, { organisationId: actor.organisationId }] };
+  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
   if (!found) throw notFound('Workspace');
   if (found.status === 'archived') throw forbidden('This workspace has been deleted');
   return found;

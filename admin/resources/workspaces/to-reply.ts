@@ -3,6 +3,7 @@ import { usageLimitsReply } from '../../limits/schema.ts';
 import { configs } from '../configs/entity.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';
 import { toSettingReply } from '../organisations/to-setting-reply.ts';
+import { listWorkspaceUsers } from '../workspace-users/to-reply.ts';
 import type { Workspace } from './entity.ts';
 
 export type NameFormat = 'display' | 'plain' | undefined;
@@ -27,11 +28,14 @@ export function toRow(row: Workspace, format: NameFormat) {
   };
 }
 
+const usersMax = 100;
+
 /** A workspace in full; settings with the values that hold in it. */
 export async function toDetail(em: EntityManager, row: Workspace, format: NameFormat) {
   const { defaults, ...rest } = toRow(row, format);
   const { settings, ...groups } = toSettingReply({ ...(await readTenancy(em, row.organisationId, null)), workspace: row });
   const config = row.userApiKeyConfigId ? await em.findOne(configs, { id: row.userApiKeyConfigId, workspaceId: row.id }) : null;
+  const users = await listWorkspaceUsers(em, row, {}, { limit: usersMax, offset: 0 });
   return {
     ...rest,
     defaults: {
@@ -40,7 +44,7 @@ export async function toDetail(em: EntityManager, row: Workspace, format: NameFo
       output_guardrails: (row.outputGuardrails ?? []).map((one) => one.slug),
       user_api_key_config: config?.slug ?? null,
     },
-    users: [],
+    users: users.data,
     settings: {
       ...settings,
       user_key_metadata: row.settings?.user_key_metadata ?? 0,

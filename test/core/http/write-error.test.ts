@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorCode, errorTable, GatewayError } from '../../../core/contract/errors.ts';
+import { type ErrorCode, errorTable, GatewayError, savedOnlyCodes } from '../../../core/contract/errors.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 
 describe('error replies', () => {
@@ -9,7 +9,8 @@ describe('error replies', () => {
     const row = errorTable[code];
     expect(reply.status).toBe(row.status);
     expect(reply.headers.slice(0, 2)).toEqual(['content-type', 'application/json;charset=UTF-8']);
-    expect(body).toMatchObject({ status: 'failure', error: { type: row.type, param: null, code: row.authCode ?? code } });
+    const error = savedOnlyCodes.has(code) ? { field: null, code } : { type: row.type, param: null, code: row.authCode ?? code };
+    expect(body).toMatchObject({ status: 'failure', error });
     expect(body.message).toContain(row.public);
     expect(body.error.message).toBe(body.message);
     expect(body).not.toHaveProperty('errors');
@@ -42,6 +43,15 @@ describe('error replies', () => {
       },
     });
     expect(reply.body).not.toContain('hidden');
+  });
+
+  it('says which header saved-only mode refused, and nothing else', () => {
+    const error = new GatewayError('inline_config_blocked', { message: 'Inline configs are blocked', param: 'x-svc-config' });
+    expect(JSON.parse(errorReply(error).body)).toEqual({
+      status: 'failure',
+      message: 'Inline configs are blocked',
+      error: { code: 'inline_config_blocked', message: 'Inline configs are blocked', field: 'x-svc-config' },
+    });
   });
 
   it('asks for whole seconds of patience, always with a 503', () => {
