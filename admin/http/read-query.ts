@@ -1,4 +1,4 @@
-import { invalid } from './errors.ts';
+import { invalid, notFound } from './errors.ts';
 
 /** The query as name and value; throws AB01 for names given twice and for control characters. */
 export function readQuery(url: string): Record<string, string> {
@@ -9,6 +9,17 @@ export function readQuery(url: string): Record<string, string> {
     out[name] = value;
   }
   return out;
+}
+
+/** What a path names, decoded; throws AB08 for control characters, which no name holds and the database refuses. */
+export function readParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (Object.values(params).some((value) => /\p{Cc}/u.test(value))) throw notFound('What the path names');
+  return params;
+}
+
+/** The path as it was sent, still encoded and so in plain ASCII, for the audit trail. */
+export function readPath(url: string): string {
+  return new URL(url).pathname.slice(0, 2_048);
 }
 
 /** The query for the audit trail, whatever it holds: bounded, and with nothing that the database could not store. */

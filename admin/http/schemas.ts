@@ -51,7 +51,8 @@ export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_
 
 export const tenantQuery = v.strictObject(tenantEntries);
 
-const wholeNumber = (most: number) =>
+/** A whole number of 0 to `most`, in a query. */
+export const wholeNumber = (most: number) =>
   v.pipe(
     v.string(),
     v.regex(/^\d{1,9}$/, 'a whole number is expected'),

@@ -10,7 +10,7 @@ import { clientAddress } from './client-address.ts';
 import { AdminError } from './errors.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
 import { readJsonBody } from './read-body.ts';
-import { readToldHeaders } from './read-query.ts';
+import { readPath, readToldHeaders } from './read-query.ts';
 import type { AdminServices } from './route.ts';
 import { validate } from './validate.ts';
 import { errorReply, toAdminError } from './write-error.ts';
@@ -67,7 +67,7 @@ async function run(
     organisationId: person.organisationId,
     workspaceId: null,
     method: route.method,
-    uri: c.req.path.slice(0, 2_048),
+    uri: readPath(c.req.url),
     requestId,
     requestBody: maskSecrets(sent ?? null),
     queryParams: {},

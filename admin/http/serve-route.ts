@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { requireRight } from '../access/may-use.ts';
 import { inWorkspace } from '../access/session-actor.ts';
+import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
@@ -14,7 +14,7 @@ import { type KeptReply, type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { TooManyRequests } from './rate-limit.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
-import { readQuery, readQueryLeniently, readToldHeaders } from './read-query.ts';
+import { readParams, readPath, readQuery, readQueryLeniently, readToldHeaders } from './read-query.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
 import { validate } from './validate.ts';
@@ -111,7 +111,7 @@ class Visit {
     if (organisation !== null && organisation !== actor.organisationId) throw notFound('Organisation');
     const selected = actor.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
     const named = pick('workspace_id', query, body) ?? selected ?? null;
-    const params = request.param() as Record<string, string>;
+    const params = readParams(request.param() as Record<string, string>);
     const workspaceId = await resolveWorkspace(em, actor, route, named, params);
     this.#workspaceId = workspaceId;
     // What a person may do depends on the workspace, which is known only now.
@@ -132,6 +132,7 @@ class Visit {
       params,
       query,
       body,
+      accept: request.header('accept') ?? '',
       em,
       services: this.#services,
       tag: (revision) => {
@@ -208,7 +209,7 @@ class Visit {
       organisationId: actor.organisationId,
       workspaceId: this.#workspaceId,
       method: route.method,
-      uri: this.#c.req.path.slice(0, 2_048),
+      uri: readPath(this.#c.req.url),
       requestId: this.id,
       requestBody: this.#body,
       queryParams: readQueryLeniently(this.#c.req.url),

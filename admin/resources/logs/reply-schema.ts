@@ -1,10 +1,20 @@
 import * as v from 'valibot';
-import { attemptRecord, decisionRecord, outcomes } from '../../../core/contract/record.ts';
+import { attemptRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/record.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 
 const nullableNumber = v.nullable(v.number());
 /** Bodies and headers of requests are not stored. */
 const nothing = v.null();
+
+/** What became of a WebSocket session. */
+const session = v.strictObject({
+  messages_from_client: v.number(),
+  messages_from_provider: v.number(),
+  bytes_from_client: v.number(),
+  bytes_from_provider: v.number(),
+  close_code: v.number(),
+  closed_by: sessionRecord.entries.closedBy,
+});
 
 const metrics = v.strictObject({
   id: uuid,
@@ -73,6 +83,7 @@ export const logReply = v.strictObject({
   error: v.nullable(v.strictObject({ code: v.string(), message: nullableText })),
   attempts: v.array(v.strictObject(attemptRecord.entries)),
   decisions: v.array(v.strictObject(decisionRecord.entries)),
+  session: v.nullable(session),
   metrics,
 });
 

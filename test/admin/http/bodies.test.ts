@@ -62,6 +62,14 @@ describe('bodies, queries and headers of admin requests', () => {
     await expectRefusal(plane, () => plane.ask('POST', '/configs?workspace_id=ws-default', { body }), 400, 'AB01', true);
   });
 
+  it('finds nothing under names with control characters, and audits the attempt', async () => {
+    for (const name of ['%00', 'a%00b', '%0a', '%7f']) {
+      await expectRefusal(plane, () => plane.ask('GET', `/configs/${name}?workspace_id=ws-default`), 404, 'AB08', false);
+      await expectRefusal(plane, () => plane.ask('DELETE', `/configs/${name}?workspace_id=ws-default`), 404, 'AB08', true);
+      expect((await plane.lastAudit()).uri).toBe(`/v1/configs/${name}`);
+    }
+  });
+
   it('answers 404 for routes that do not exist and for another organisation', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/nothing'), 404, 'AB08', false);
     await expectRefusal(plane, () => plane.ask('PATCH', '/configs'), 404, 'AB08', false);

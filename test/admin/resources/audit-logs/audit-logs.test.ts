@@ -54,6 +54,32 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(past.body.total).toBe(0);
   });
 
+  it('filters by request, user, uri, type and country', async () => {
+    const one = (await read('&resource_type=configs&action=create')).records[0];
+    for (const filter of [`request_id=${one.request_id}`, `user_id=${one.user_id}&method=POST`, 'uri=/v1/configs']) {
+      expect((await read(`&${filter}`)).records.map((record: { id: string }) => record.id)).toEqual([one.id]);
+    }
+    expect((await read('&user_type=system')).total).toBe(1);
+    expect((await read('&country=AT')).total).toBe(0);
+    expect(one.request_headers).toMatchObject({ 'content-type': 'application/json' });
+    expect(JSON.stringify(one)).not.toContain(plane.adminKey.slice(-20));
+  });
+
+  it('comes as CSV that no spreadsheet runs', async () => {
+    await plane.ask('POST', '/configs', { body: '{"name": 1}', headers: { 'user-agent': '=cmd()' } });
+    await plane.ask('DELETE', '/configs/a%22,b?workspace_id=ws-default');
+    const reply = await fetch(`${plane.url}/v1/audit-logs?${always}&page_size=10000`, {
+      headers: { 'x-svc-api-key': plane.adminKey, accept: 'text/csv' },
+    });
+    expect(reply.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    const total = Number(reply.headers.get('x-total-count'));
+    const lines = (await reply.text()).split('\r\n');
+    expect(lines).toHaveLength(total + 2);
+    expect(lines[0]).toMatch(/^"id","timestamp","method","uri",/);
+    expect(lines[1]).toContain('"DELETE","/v1/configs/a%22,b"');
+    await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}&page_size=101`), 400, 'AB01', false);
+  });
+
   it('is for organisation keys, of their own organisation only', async () => {
     await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}`, { key: plane.workspaceKey }), 403, 'AB03', false);
     await expectRefusal(plane, () => plane.ask('GET', '/audit-logs'), 400, 'AB01', false);

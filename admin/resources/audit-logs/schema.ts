@@ -1,0 +1,63 @@
+import * as v from 'valibot';
+import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
+import { tenantEntries, wholeNumber } from '../../http/schemas.ts';
+
+/** Most entries in one reply: of a page as JSON, and of an export as CSV. */
+export const pageSizeMax = 100;
+export const csvSizeMax = 10_000;
+
+const time = v.pipe(
+  v.string(),
+  v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
+  v.transform((value) => new Date(value)),
+);
+const word = v.pipe(v.string(), v.maxLength(2_048));
+const method = v.picklist(['POST', 'PUT', 'DELETE'], 'POST, PUT or DELETE is expected');
+const userType = v.picklist(['user', 'api_key', 'system'], 'user, api_key or system is expected');
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  current_page: v.optional(wholeNumber(1_000_000), '0'),
+  page_size: v.optional(wholeNumber(csvSizeMax)),
+  start_time: time,
+  end_time: time,
+  method: v.optional(method),
+  uri: v.optional(word),
+  request_id: v.optional(word),
+  user_id: v.optional(v.pipe(v.string(), v.uuid('a UUID is expected'))),
+  user_type: v.optional(userType),
+  response_status_code: v.optional(v.pipe(v.string(), v.regex(/^\d{3}$/, 'a status code is expected'), v.transform(Number))),
+  resource_type: v.optional(word),
+  action: v.optional(word),
+  client_ip: v.optional(word),
+  country: v.optional(word),
+});
+
+export type ListQuery = v.InferOutput<typeof listQuery>;
+
+const record = v.strictObject({
+  id: uuid,
+  timestamp: sentTime,
+  method,
+  uri: v.string(),
+  request_id: v.string(),
+  /** As it was sent, secrets masked. */
+  request_body: v.unknown(),
+  query_params: v.record(v.string(), v.string()),
+  request_headers: v.record(v.string(), v.string()),
+  user_id: nullableUuid,
+  user_type: userType,
+  organisation_id: uuid,
+  workspace_id: nullableUuid,
+  response_status_code: v.number(),
+  error_code: nullableText,
+  resource_type: v.string(),
+  resource_id: nullableText,
+  action: v.string(),
+  client_ip: v.string(),
+  country: nullableText,
+});
+
+export type AuditRecord = v.InferOutput<typeof record>;
+
+export const listReply = v.strictObject({ records: v.array(record), total: v.number(), object: v.literal('analytics-graph') });
