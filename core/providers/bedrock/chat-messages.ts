@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { isOwnThought } from '../shared/anthropic/own-thoughts.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { toolArguments } from '../shared/tool-arguments.ts';
@@ -78,7 +79,7 @@ function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   const maker = makerOf(call.model);
   if (maker === 'anthropic' || maker === '') {
     if (block.type === 'redacted_thinking') return [{ reasoningContent: { redactedContent: block.data } }];
-    if (typeof block.signature === 'string' && block.signature !== '') {
+    if (isOwnThought(block)) {
       return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
     }
   }

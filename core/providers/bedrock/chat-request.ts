@@ -56,7 +56,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   }
   const { system, messages } = toConversation(params.messages, call);
   const asked = [params.max_completion_tokens, params.max_tokens].find((value) => typeof value === 'number');
-  const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, call);
+  const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, messages, call);
   const format = outputFormat(params, call);
   const instructions = [...contentBlocks(params.system, 'system', documentNames()), ...system, ...format.instructions];
   const fields = { ...modelFields(params, call), ...reasoning.fields, ...asObject(params.additionalModelRequestFields) };

@@ -1,6 +1,7 @@
 import type { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
+import { withOwnThoughts } from '../shared/anthropic/own-thoughts.ts';
 import { messagesStreamReader, usageOfReply } from '../shared/anthropic/usage.ts';
 import { eventFault } from './errors.ts';
 import { eventStream } from './event-stream.ts';
@@ -22,7 +23,7 @@ export const claudeMessages: Operation = {
 
 /** The body of InvokeModel: the caller's, without what the path says already, and with the beta features of the settings. */
 export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
-  const { model: _model, stream: _stream, ...body } = params;
+  const { model: _model, stream: _stream, ...body } = withOwnThoughts(params, call);
   const betas = betasOf(call.settings.anthropic_beta);
   return {
     anthropic_version: bedrockVersion,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import type { Conversation } from './chat-messages.ts';
 import { type ClaudeTraits, claudeTraits } from './claude-models.ts';
 import { baseModelId, makerOf } from './model-id.ts';
 
@@ -20,7 +21,30 @@ const budgetMin = 1_024;
 const maxTokensThinking = 16_384;
 
 /** `reasoning_effort` (or a `thinking` of the caller, which wins) in the words of the model's maker. */
-export function reasoningOf(params: JsonObject, maxTokens: number | null, call: OperationCall): Reasoning {
+export function reasoningOf(
+  params: JsonObject,
+  maxTokens: number | null,
+  turns: Conversation['messages'],
+  call: OperationCall,
+): Reasoning {
+  const asked = askedReasoning(params, maxTokens, call);
+  const { thinking } = asked.fields;
+  if (!isObject(thinking) || thinking.type !== 'enabled' || !isUnthoughtLoop(turns)) return asked;
+  noteOnce(call.dropped, isObject(params.thinking) ? 'thinking' : 'reasoning_effort');
+  return { fields: {}, effort: null, maxTokens, thinks: false };
+}
+
+/**
+ * True when the last turn brings results of tools whose calls lost the thoughts before them, as they do with strict clients: with
+ * a budget for thinking, Claude refuses such a turn.
+ */
+function isUnthoughtLoop(turns: Conversation['messages']): boolean {
+  const [calling, results] = turns.slice(-2);
+  if (calling?.role !== 'assistant' || !results?.content.some((block) => block.toolResult !== undefined)) return false;
+  return calling.content[0]?.reasoningContent === undefined;
+}
+
+function askedReasoning(params: JsonObject, maxTokens: number | null, call: OperationCall): Reasoning {
   const { thinking, reasoning_effort: effort } = params;
   const idle: Reasoning = { fields: {}, effort: null, maxTokens, thinks: false };
   const claude = claudeTraits(call.model);

@@ -1,5 +1,7 @@
 import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { withDocuments } from './files.ts';
 import { withContentAsText, withThinkingParts } from './thinking.ts';
+import { withToolIds } from './tool-ids.ts';
 
 /** OpenAI parameters that Mistral answers with 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
 const refused = [
@@ -27,7 +29,7 @@ export const mistralAi = openAiCompatible({
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
-    request: withThinkingParts,
+    request: (params) => withToolIds(withDocuments(withThinkingParts(params))),
     reply: withContentAsText,
   },
   chatExtras: ['reasoning_content'],

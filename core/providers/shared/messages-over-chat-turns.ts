@@ -54,11 +54,11 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   const blocks = turn.content.filter(isObject);
   const thoughts = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
   const toolCalls = blocks.filter((block) => block.type === 'tool_use').map(toolCall);
-  const spoken = blocks.filter((block) => block.type !== 'thinking' && block.type !== 'tool_use');
+  const sealed = understands.includes('content_blocks') ? blocks.filter(isThought) : [];
+  const spoken = blocks.filter((block) => block.type !== 'tool_use' && block.type !== 'thinking' && !sealed.includes(block));
   const parts = partsOfBlocks(spoken, path, call, understands);
   const keepsThoughts = understands.includes('reasoning_content');
-  const sealed = understands.includes('content_blocks') ? blocks.filter((block) => block.type === 'thinking') : [];
-  if (thoughts.length > sealed.length && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
+  if (thoughts.length > 0 && sealed.length === 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
   return {
     role: 'assistant',
     // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
@@ -67,6 +67,10 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
     ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };
+}
+
+function isThought(block: JsonObject): boolean {
+  return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
 function toolCall(block: JsonObject): JsonObject {

@@ -5,15 +5,36 @@ import type { Operation, OperationCall, StreamReader } from '../../contract/prov
 import type { Usage } from '../../contract/usage.ts';
 import { emptyUsage } from '../../contract/usage.ts';
 import { tokenCount } from './chat-usage.ts';
+import { noteOnce } from './note-once.ts';
 import { streamFault } from './provider-fault.ts';
+import { isSealedHere } from './responses-over-chat/sealed-thoughts.ts';
 
-/** The Responses API where the provider has it (https://platform.openai.com/docs/api-reference/responses): bytes pass both ways. */
+/**
+ * The Responses API where the provider has it (https://platform.openai.com/docs/api-reference/responses): bytes pass both ways.
+ * Only thoughts of models that were reached over chat completions are left out.
+ */
 export function responses(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,
+    toProvider: withReadableThoughts,
     usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage) : null),
     streamReader: () => responsesStreamReader(id),
   };
+}
+
+/**
+ * A Responses call without reasoning items that hold what another provider signed: in a conversation that moved between providers
+ * they make the whole call fail. The very same object where there are none.
+ */
+export function withReadableThoughts(params: JsonObject, call: OperationCall): JsonObject {
+  const { input } = params;
+  if (!Array.isArray(input) || !input.some(isSealed)) return params;
+  noteOnce(call.dropped, 'input.reasoning');
+  return { ...params, input: input.filter((item) => !isSealed(item)) };
+}
+
+function isSealed(item: unknown): boolean {
+  return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
 }
 
 /** The `usage` object of a response in our counts. */
@@ -22,10 +43,12 @@ export function responsesUsage(raw: JsonObject): Usage {
   const output = isObject(raw.output_tokens_details) ? raw.output_tokens_details : {};
   const inputTokens = tokenCount(raw.input_tokens);
   const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  const cacheWriteTokens = Math.min(inputTokens - cacheReadTokens, tokenCount(input.cache_write_tokens));
   return {
     ...emptyUsage(),
-    inputTokens: inputTokens - cacheReadTokens,
+    inputTokens: inputTokens - cacheReadTokens - cacheWriteTokens,
     cacheReadTokens,
+    cacheWriteTokens,
     outputTokens: tokenCount(raw.output_tokens),
     reasoningTokens: tokenCount(output.reasoning_tokens),
     raw,

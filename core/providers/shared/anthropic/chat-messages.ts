@@ -4,6 +4,7 @@ import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { toolArguments } from '../tool-arguments.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
+import { isOwnThought } from './own-thoughts.ts';
 
 /** A chat history as the Messages API wants it: instructions apart from the turns. */
 export interface Conversation {
@@ -81,8 +82,10 @@ function toolResult(message: JsonObject, path: string): JsonObject {
  * they left, so that signed thinking survives the round trip; text and tool calls they lack are taken from the OpenAI fields.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
-  const kept = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
-  if (message.reasoning_content && kept.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
+  const given = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const kept = given.filter(isOwnThought);
+  if (kept.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
+  if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));
   const blocks: JsonObject[] = [];
   for (const block of kept) {

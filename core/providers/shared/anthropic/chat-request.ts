@@ -53,7 +53,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
     else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
   }
   const { system, messages } = toConversation(params.messages, call);
-  const thinking = thinkingParams(params, call);
+  const thinking = thinkingParams(params, call, messages);
   const outputConfig = { ...(isObject(params.output_config) ? params.output_config : {}), ...asObject(thinking.output_config) };
   const format = outputFormat(params, call);
   const instructions = [...contentBlocks(params.system, 'system'), ...system, ...format.instructions];

@@ -1,10 +1,12 @@
 import type { Operation, StreamReader } from '../../../contract/provider.ts';
+import { withOwnThoughts } from './own-thoughts.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
-/** Native: the client's bytes go to the provider and its bytes come back. */
+/** Native: the client's bytes go to the provider and its bytes come back. Only thoughts of other models are left out. */
 export function anthropicMessages(provider: string): Operation {
   return {
     path: () => '/messages',
+    toProvider: withOwnThoughts,
     usage: usageOfReply,
     streamReader: () => messagesStreamReader(provider),
   };

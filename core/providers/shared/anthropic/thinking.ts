@@ -17,7 +17,28 @@ const budgetMin = 1_024;
  * `max_tokens`, `thinking` and `output_config.effort` of a chat call. `thinking` sent by the client wins over
  * `reasoning_effort`; thinking tokens count towards `max_tokens`, so the defaults leave room for them.
  */
-export function thinkingParams(params: JsonObject, call: OperationCall): JsonObject {
+export function thinkingParams(params: JsonObject, call: OperationCall, turns: readonly JsonObject[]): JsonObject {
+  const asked = askedParams(params, call);
+  const isBudget = isObject(asked.thinking) && asked.thinking.type === 'enabled';
+  if (!isBudget || !isUnthoughtLoop(turns)) return asked;
+  noteOnce(call.dropped, isObject(params.thinking) ? 'thinking' : 'reasoning_effort');
+  const { thinking: _, ...others } = asked;
+  return others;
+}
+
+/**
+ * True when the last turn brings results of tools whose calls lost the thoughts before them, as they do with strict clients. With a
+ * budget for thinking the provider refuses such a turn; with adaptive thinking it does not
+ * (platform.claude.com extended thinking, "preserving thinking blocks", read 2026-11-21).
+ */
+function isUnthoughtLoop(turns: readonly JsonObject[]): boolean {
+  const [calling, results] = turns.slice(-2);
+  if (calling?.role !== 'assistant' || !Array.isArray(calling.content) || !Array.isArray(results?.content)) return false;
+  const brings = results.content.some((block) => isObject(block) && block.type === 'tool_result');
+  return brings && !['thinking', 'redacted_thinking'].includes(String(calling.content[0]?.type));
+}
+
+function askedParams(params: JsonObject, call: OperationCall): JsonObject {
   const traits = traitsOf(call.model);
   const asked = numberOr(params.max_completion_tokens, numberOr(params.max_tokens, null));
   if (isObject(params.thinking)) {

@@ -50,11 +50,11 @@ function signText(parts: JsonObject[], signature: string): void {
 /** Signatures in thinking blocks. Those of other providers mean nothing here and are left out. */
 function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): string[] {
   const signatures: string[] = [];
-  for (const { type, signature } of blocks) {
+  for (const { type, signature, data } of blocks) {
     if (type !== 'thinking' && type !== 'redacted_thinking') continue;
     const ours = fromBlockSignature(signature);
     if (ours !== null) signatures.push(ours);
-    else if (signature) noteOnce(call.dropped, 'messages.thinking');
+    else if (signature || data) noteOnce(call.dropped, 'messages.thinking');
   }
   return signatures;
 }

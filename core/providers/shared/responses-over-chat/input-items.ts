@@ -103,6 +103,8 @@ function assistantMessages(spoken: Spoken, call: OperationCall, understands: rea
   const keepsBlocks = understands.includes('content_blocks') && blocks.some(isThought);
   const keepsText = understands.includes('reasoning_content') && thoughts.length > 0 && !keepsBlocks;
   if (!keepsBlocks && !keepsText && (thoughts.length > 0 || blocks.some(isThought))) noteOnce(call.dropped, 'input.reasoning');
+  // The words of the thought go on, what the provider that signed it would have known by the signature does not.
+  else if (keepsText && blocks.some(isThought)) noteOnce(call.adapted, 'input.reasoning');
   if (parts.length === 0 && toolCalls.length === 0 && !keepsBlocks) return [];
   const texts = parts.map((part) => part.text ?? part.refusal);
   return [

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { isCut, isFiltered } from '../finish-words.ts';
 
 /** How a reply ended, in the words of the Responses API. */
 export interface Ending {
@@ -57,23 +58,9 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
   };
 }
 
-/** Words of all providers for replies that were cut, in lower case: lenient calls get each provider's own. */
-const cutWords: ReadonlySet<string> = new Set([
-  ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
-  // The provider broke off: `completed` would call the reply whole.
-  ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
-  ...['unexpected_tool_call', 'too_many_tool_calls'],
-]);
-
-const filterWords: ReadonlySet<string> = new Set([
-  ...['content_filter', 'content_filtered', 'guardrail_intervened', 'safety', 'recitation', 'blocklist', 'prohibited_content'],
-  ...['spii', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'],
-]);
-
 /** How a choice with this `finish_reason`, of whichever provider, ended; new words read as `completed`. */
 export function endingOf(finishReason: unknown): Ending {
-  const word = typeof finishReason === 'string' ? finishReason.toLowerCase() : '';
-  if (cutWords.has(word)) return { status: 'incomplete', reason: 'max_output_tokens' };
-  if (filterWords.has(word)) return { status: 'incomplete', reason: 'content_filter' };
+  if (isCut(finishReason)) return { status: 'incomplete', reason: 'max_output_tokens' };
+  if (isFiltered(finishReason)) return { status: 'incomplete', reason: 'content_filter' };
   return { status: 'completed', reason: null };
 }

@@ -130,7 +130,7 @@ describe('the Anthropic client sends the signature of a thought back', () => {
 describe('an agent of the Vercel AI SDK reaches its answer, though it forgets signatures', () => {
   const weather = tool({
     description: 'Weather',
-    inputSchema: jsonSchema<{ city: string }>(parameters),
+    inputSchema: jsonSchema<{ city: string }>(parameters as object),
     execute: async ({ city }) => `rain in ${city}`,
   });
   const options = async () => ({

@@ -67,5 +67,8 @@ it('gives every provider with chat completions a Messages route, and leaves the 
     if (provider.operations.chatComplete)
       expect([provider.id, typeof provider.operations.messages]).toEqual([provider.id, 'object']);
   }
-  expect(providers.get('anthropic')?.operations.messages?.toProvider).toBeUndefined();
+  const native = providers.get('anthropic')?.operations.messages;
+  const params = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+  expect(native?.toProvider?.(params, callOf(params, {}, {}))).toBe(params);
+  expect([native?.fromProvider, native?.translateStream]).toEqual([undefined, undefined]);
 });

@@ -1,0 +1,32 @@
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+
+/**
+ * A request whose `file` parts are spelled as Mistral has them: `document_url` for data and web addresses, `file` with the id
+ * beside the type for what is in its own store (https://docs.mistral.ai/capabilities/document_ai/document_qna, 2026-11-21). The
+ * very same object where there are none.
+ */
+export function withDocuments(params: JsonObject): JsonObject {
+  const { messages } = params;
+  if (!Array.isArray(messages) || !messages.some(holdsFile)) return params;
+  return { ...params, messages: messages.map((message) => (holdsFile(message) ? withParts(message) : message)) };
+}
+
+function holdsFile(message: unknown): message is JsonObject & { content: unknown[] } {
+  return isObject(message) && Array.isArray(message.content) && message.content.some(isFile);
+}
+
+function isFile(part: unknown): part is JsonObject & { file: JsonObject } {
+  return isObject(part) && part.type === 'file' && isObject(part.file);
+}
+
+function withParts(message: JsonObject & { content: unknown[] }): JsonObject {
+  return { ...message, content: message.content.map((part) => (isFile(part) ? documentPart(part.file) : part)) };
+}
+
+function documentPart(file: JsonObject): JsonObject {
+  if (file.file_data === undefined) return { type: 'file', file_id: file.file_id };
+  const text = String(file.file_data);
+  const url = /^[a-z][a-z0-9+.-]*:/i.test(text) ? text : `data:application/pdf;base64,${text}`;
+  return { type: 'document_url', document_url: url, ...(file.filename ? { document_name: file.filename } : {}) };
+}

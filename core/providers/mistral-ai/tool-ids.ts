@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../contract/json.ts';
+import { isObject } from '../../contract/json.ts';
+
+/** What Mistral takes as the id of a tool call: nine letters and digits (https://docs.mistral.ai/api, 2026-11-21). */
+const taken = /^[a-zA-Z0-9]{9}$/;
+
+/**
+ * A request whose tool calls, made by other providers or by the client, have ids that Mistral takes. Call and result change alike,
+ * so they still match. The very same object where nothing has to change.
+ */
+export function withToolIds(params: JsonObject): JsonObject {
+  const { messages } = params;
+  if (!Array.isArray(messages) || !messages.some(hasForeignId)) return params;
+  return { ...params, messages: messages.map((message) => (hasForeignId(message) ? withIds(message) : message)) };
+}
+
+function hasForeignId(message: unknown): message is JsonObject {
+  if (!isObject(message)) return false;
+  if (message.role === 'tool') return isForeign(message.tool_call_id);
+  return Array.isArray(message.tool_calls) && message.tool_calls.some((call) => isObject(call) && isForeign(call.id));
+}
+
+function withIds(message: JsonObject): JsonObject {
+  if (message.role === 'tool') return { ...message, tool_call_id: takenId(message.tool_call_id) };
+  const calls = (message.tool_calls as unknown[]).map((call) => (isObject(call) ? { ...call, id: takenId(call.id) } : call));
+  return { ...message, tool_calls: calls };
+}
+
+function isForeign(id: unknown): boolean {
+  return typeof id === 'string' && !taken.test(id);
+}
+
+function takenId(id: unknown): unknown {
+  return isForeign(id) ? createHash('sha256').update(String(id)).digest('hex').slice(0, 9) : id;
+}

@@ -1,0 +1,25 @@
+/**
+ * The words in which providers say, to callers that do not insist on OpenAI's, how a reply ended before it was whole. In lower
+ * case; the names of a provider's own fields are in its `finish-reason.ts`.
+ */
+const cutWords: ReadonlySet<string> = new Set([
+  ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
+  // The provider broke off: anything else would call the reply whole.
+  ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
+  ...['unexpected_tool_call', 'too_many_tool_calls'],
+]);
+
+const filterWords: ReadonlySet<string> = new Set([
+  ...['content_filter', 'content_filtered', 'guardrail_intervened', 'refusal', 'safety', 'recitation', 'blocklist', 'spii'],
+  ...['prohibited_content', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'],
+]);
+
+/** True when a reply with this `finish_reason` was cut short by a limit or a fault. */
+export function isCut(finishReason: unknown): boolean {
+  return typeof finishReason === 'string' && cutWords.has(finishReason.toLowerCase());
+}
+
+/** True when a filter, or the model's own refusal, ended the reply. */
+export function isFiltered(finishReason: unknown): boolean {
+  return typeof finishReason === 'string' && filterWords.has(finishReason.toLowerCase());
+}
