@@ -9,6 +9,19 @@ export interface Target {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** A header whose value changes from call to call; `wrk` only. */
+  readonly drawn?: DrawnHeader;
+}
+
+/** Values of one header, all of one length, in a file one after the other: each call sends one drawn at random. */
+export interface DrawnHeader {
+  readonly name: string;
+  readonly file: string;
+  readonly width: number;
+  readonly count: number;
+  /** Of this many at the begin of the file `share` (0 to 1) of the calls come from; the others from all. */
+  readonly hot: number;
+  readonly share: number;
 }
 
 export interface LoadResult {
@@ -46,6 +59,7 @@ async function loadWithWrk(target: Target, connections: number, seconds: number)
     `wrk.method = "POST"
 wrk.body = ${luaText(target.body)}
 ${headers.join('\n')}
+${target.drawn ? drawScript(target.drawn) : ''}
 done = function(summary, latency)
   local errors = summary.errors
   io.write(string.format('RESULT {"requests":%d,"micros":%d,"p50":%d,"p99":%d,"errors":%d}\\n', summary.requests, summary.duration,
@@ -66,6 +80,16 @@ end
     p99Micros: result.p99,
     errors: result.errors,
   };
+}
+
+function drawScript({ name, file, width, count, hot, share }: DrawnHeader): string {
+  return `local values = io.open(${luaText(file)}):read("*a")
+math.randomseed(os.time())
+request = function()
+  local index = math.random() < ${share} and math.random(0, ${hot - 1}) or math.random(0, ${count - 1})
+  wrk.headers[${JSON.stringify(name)}] = values:sub(index * ${width} + 1, (index + 1) * ${width})
+  return wrk.format()
+end`;
 }
 
 async function loadWithAutocannon(target: Target, connections: number, seconds: number): Promise<LoadResult> {

@@ -15,14 +15,20 @@ export interface ParsedApiKey {
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const ownKey = /^svc_(admin|ws|user)_/;
+/** Sessions of people too: no key, and none of a provider's business either. */
+const ownKey = /^svc_(admin|ws|user|session)_/;
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */
 export function newApiKey(kind: ApiKeyKind, id = randomBase62(12)): ParsedApiKey & { readonly text: string } {
   const secret = randomBase62(40);
+  return { kind, id, secret, text: formatApiKey({ kind, id, secret }) };
+}
+
+/** The text of a key with these parts. */
+export function formatApiKey({ kind, id, secret }: ParsedApiKey): string {
   const body = `svc_${kind}_${id}_${secret}`;
-  return { kind, id, secret, text: body + checkOf(body) };
+  return body + checkOf(body);
 }
 
 /** The parts of a well-formed key with a right check, else null. Touches no store. */

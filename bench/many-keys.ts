@@ -1,0 +1,191 @@
+/**
+ * What a million API keys cost: see README.md.
+ *
+ *     node bench/many-keys.ts [--keys 1000000] [--distinct 100000] [--rounds 3] [--seconds 4]
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type RunningGateway, startGateway } from '../test/support/start-gateway.ts';
+import { HttpConnection, postBytes } from './load/http-connection.ts';
+import { load, preferredTool } from './load/load.ts';
+import { fillKeys, type KeyFill } from './many-keys/fill.ts';
+import { cores, end, moveToLoadCore, residentMib, startServer } from './processes.ts';
+import { withSpread } from './report/statistics.ts';
+import { chatBody } from './scenarios.ts';
+import { startPostgres } from './services/postgres.ts';
+
+const { values } = parseArgs({
+  options: {
+    keys: { type: 'string', default: '1000000' },
+    distinct: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '4' },
+  },
+});
+/** Keys that get most of the calls in the hot case, and their share. */
+const hotKeys = 10_000;
+const hotShare = 0.95;
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-many-keys-'));
+const encryptionKey = randomBytes(32);
+const clusterKey = randomBytes(32).toString('base64');
+const body = chatBody('bench-r1024', false, 1024);
+if (preferredTool() !== 'wrk') throw new Error('wrk is not installed');
+const postgres = await startPostgres();
+if (!postgres) throw new Error('PostgreSQL is not installed');
+const upstream = await startServer(cores.load, new URL('./fake-upstream.ts', import.meta.url), []);
+let gateway: RunningGateway | null = null;
+try {
+  gateway = await startGateway({
+    prefix: cores.gateway,
+    env: { DATABASE_URL: postgres.url, ENCRYPTION_KEY: encryptionKey.toString('base64'), CLUSTER_KEY: clusterKey },
+  });
+  for (const pid of gateway.pidsOf('control-plane')) moveToLoadCore(pid);
+  const provider = await gateway.admin.createUpstream('bench', `http://127.0.0.1:${upstream.port}/v1`);
+  const config = await gateway.admin.createConfig({ provider });
+  const keys = await fillKeys(postgres.url, encryptionKey, gateway.workspaceId, Number(values.keys));
+  console.log(`${keys.count} keys in ${(keys.tookMs / 1000).toFixed(0)} s, ${keys.sizeMib.toFixed(0)} MiB with indexes\n`);
+  await measureLookUps(gateway, keys);
+  await measureLists(gateway, keys);
+  await measureThroughput(gateway, keys, config);
+  await measureMemory(gateway, keys, config, Number(values.distinct));
+} finally {
+  await gateway?.stop();
+  await end(upstream.child);
+  await postgres.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Keys that nothing has asked for before, through the internal API, as gateways do. */
+async function measureLookUps(gateway: RunningGateway, keys: KeyFill): Promise<void> {
+  console.log('| cold look-up, internal API | look-ups | p50 ms | p99 ms | most ms |\n| --- | --: | --: | --: | --: |');
+  const headers = { authorization: `Bearer ${clusterKey}` };
+  const ask = async (n: number) => {
+    const startedAtMs = performance.now();
+    const reply = await fetch(`${gateway.controlPlaneUrl}/internal/v1/documents/api-key/${keys.idOf(n)}`, { headers });
+    const { document } = (await reply.json()) as { document: { id: string } | null };
+    if (document?.id !== keys.idOf(n)) throw new Error(`no key ${n}: ${reply.status}`);
+    return performance.now() - startedAtMs;
+  };
+  for (let i = 0; i < 500; i++) await ask(random(keys.count));
+  for (const [name, atOnce, rounds] of [
+    ['one at a time', 1, 3000],
+    ['8 at once', 8, 750],
+  ] as const) {
+    const times = (
+      await Promise.all(
+        Array.from({ length: atOnce }, async () => {
+          const own: number[] = [];
+          for (let i = 0; i < rounds; i++) own.push(await ask(random(keys.count)));
+          return own;
+        }),
+      )
+    ).flat();
+    times.sort((a, b) => a - b);
+    const at = (share: number) => (times[Math.floor(times.length * share)] ?? Number.NaN).toFixed(2);
+    console.log(`| ${name} | ${times.length} | ${at(0.5)} | ${at(0.99)} | ${(times.at(-1) ?? 0).toFixed(2)} |`);
+  }
+}
+
+async function measureLists(gateway: RunningGateway, keys: KeyFill): Promise<void> {
+  console.log('\n| list of keys, pages of 100 | median ms |\n| --- | --: |');
+  const last = Math.floor(keys.count / 100) - 1;
+  const { data } = (await gateway.admin.get(`/api-keys?current_page=${last}`)).body as { data: { id: string }[] };
+  for (const [name, query] of [
+    ['first page', ''],
+    [`page ${last}`, `?current_page=${last}`],
+    ['100 keys after one of the last', `?after=${data[0]?.id}`],
+    ['first page of the active ones', '?status=active'],
+  ] as const) {
+    const times: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      const startedAtMs = performance.now();
+      const reply = await gateway.admin.get(`/api-keys${query}`);
+      if (reply.status !== 200) throw new Error(`${name}: ${reply.status} ${JSON.stringify(reply.body)}`);
+      times.push(performance.now() - startedAtMs);
+    }
+    console.log(`| ${name} | ${times.sort((a, b) => a - b)[3]?.toFixed(0)} |`);
+  }
+}
+
+/** Calls with keys drawn from few and from all, in turn, so that whatever else the machine does falls on all alike. */
+async function measureThroughput(gateway: RunningGateway, keys: KeyFill, config: string): Promise<void> {
+  const file = join(folder, 'keys');
+  await keys.writeTexts(file, keys.count);
+  const drawn = (count: number, hot: number, share: number) => ({
+    name: 'x-svc-api-key',
+    file,
+    width: keys.width,
+    count,
+    hot,
+    share,
+  });
+  const cases = {
+    '10 keys': drawn(10, 1, 0),
+    [`${keys.count} keys, ${hotShare * 100} % of the calls with ${hotKeys} of them`]: drawn(keys.count, hotKeys, hotShare),
+    [`${hotKeys} of ${keys.count} keys`]: drawn(hotKeys, 1, 0),
+    [`${keys.count} keys, all alike`]: drawn(keys.count, 1, 0),
+  };
+  const headers = { 'content-type': 'application/json', 'x-svc-config': config };
+  const target = (name: keyof typeof cases) => ({
+    url: `${gateway.baseUrl}/chat/completions`,
+    headers,
+    body,
+    drawn: cases[name] as never,
+  });
+  const rates = new Map<string, number[]>();
+  const ratios = new Map<string, number[]>();
+  let errors = 0;
+  for (const name of Object.keys(cases)) await load('wrk', target(name), 64, Number(values.seconds));
+  for (let round = 0; round < Number(values.rounds); round++) {
+    let first = Number.NaN;
+    for (const name of Object.keys(cases)) {
+      const result = await load('wrk', target(name), 64, Number(values.seconds));
+      errors += result.errors;
+      if (name === '10 keys') first = result.requestsPerSecond;
+      rates.set(name, [...(rates.get(name) ?? []), result.requestsPerSecond]);
+      ratios.set(name, [...(ratios.get(name) ?? []), result.requestsPerSecond / first]);
+    }
+  }
+  console.log('\n| keys of the calls, c=64 | requests/s | ÷ 10 keys |\n| --- | --: | --: |');
+  for (const name of Object.keys(cases)) {
+    console.log(`| ${name} | ${withSpread(rates.get(name) ?? [])} | ${withSpread(ratios.get(name) ?? [])} |`);
+  }
+  console.log(`\nReplies other than 200, and calls that broke: ${errors}`);
+}
+
+/** Memory of the gateway process while keys pass that it has not seen, each once. */
+async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: string, distinct: number): Promise<void> {
+  console.log('\n| distinct keys so far | resident MiB of the gateway |\n| --: | --: |');
+  const pids = gateway.pidsOf('gateway');
+  console.log(`| before | ${residentMib(pids).toFixed(0)} |`);
+  const { port } = gateway;
+  const url = `${gateway.baseUrl}/chat/completions`;
+  let next = 0;
+  let failed = 0;
+  const steps = 5;
+  for (let step = 1; step <= steps; step++) {
+    const until = (distinct * step) / steps;
+    await Promise.all(
+      Array.from({ length: 32 }, async () => {
+        const connection = new HttpConnection('127.0.0.1', port);
+        while (next < until) {
+          const key = keys.textOf(keys.count - 1 - next++);
+          const headers = { 'content-type': 'application/json', 'x-svc-config': config, 'x-svc-api-key': key };
+          const result = await connection.call(postBytes(url, headers, body));
+          if (result.kind !== 'reply' || result.reply.status !== 200) failed++;
+        }
+        connection.close();
+      }),
+    );
+    console.log(`| ${next} | ${residentMib(pids).toFixed(0)} |`);
+  }
+  console.log(`\nCalls that were not answered with 200: ${failed}`);
+}
+
+function random(below: number): number {
+  return Math.floor(Math.random() * below);
+}

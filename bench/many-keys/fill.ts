@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { openDatabase } from '../../admin/db/open-database.ts';
+import { digestSecret, formatApiKey } from '../../core/contract/api-key.ts';
+import { keyPurposes } from '../../core/contract/documents.ts';
+import { deriveKey } from '../../core/contract/secret.ts';
+import { newMemoryLog } from '../../test/support/memory-log.ts';
+
+/** The keys of the bench: so many rows of one workspace, all with one secret, so that they can be made by one statement. */
+export interface KeyFill {
+  readonly count: number;
+  /** Public id of the n-th key, from 0. */
+  idOf(n: number): string;
+  textOf(n: number): string;
+  /** Writes the texts of the first `count` keys one after the other. All have `width` characters. */
+  writeTexts(file: string, count: number): Promise<void>;
+  readonly width: number;
+}
+
+/** Puts `count` keys into the database. Resolves with how to name them, and how long it took in milliseconds. */
+export async function fillKeys(
+  databaseUrl: string,
+  encryptionKey: Uint8Array,
+  workspaceId: string,
+  count: number,
+): Promise<KeyFill & { readonly tookMs: number; readonly sizeMib: number }> {
+  const secret = randomBytes(30).toString('hex').slice(0, 40);
+  const idOf = (n: number) => `K${String(n).padStart(11, '0')}`;
+  const textOf = (n: number) => formatApiKey({ kind: 'ws', id: idOf(n), secret });
+  const startedAtMs = performance.now();
+  // The product is running: it must not be kept waiting by a query that is longer than its own may be.
+  const sizeMib = await insert(
+    databaseUrl,
+    workspaceId,
+    digestSecret(deriveKey(encryptionKey, keyPurposes.apiKeyPepper), secret),
+    count,
+  );
+  return {
+    count,
+    idOf,
+    textOf,
+    width: textOf(0).length,
+    tookMs: performance.now() - startedAtMs,
+    sizeMib,
+    async writeTexts(file, howMany) {
+      const out = createWriteStream(file);
+      for (let n = 0; n < howMany; n += 10_000) {
+        let part = '';
+        for (let i = n; i < Math.min(n + 10_000, howMany); i++) part += textOf(i);
+        out.write(part);
+      }
+      out.end();
+      await finished(out);
+    },
+  };
+}
+
+const batch = 25_000;
+
+async function insert(databaseUrl: string, workspaceId: string, digest: string, count: number): Promise<number> {
+  const database = await openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, newMemoryLog());
+  try {
+    const em = database.em();
+    for (let from = 0; from < count; from += batch) {
+      await em.execute(
+        `insert into api_keys (id, organisation_id, workspace_id, type, name, public_id, digest, last_characters, scopes,
+           default_metadata, allow_config_override, creation_mode, created_at, last_updated_at)
+         select gen_random_uuid(), w.organisation_id, w.id, 'workspace-service', 'Key ' || n, 'K' || lpad(n::text, 11, '0'), ?, 'xxxx',
+           '["completions.write"]', '{"team": "bench"}', true, 'api', now() - n * interval '1 second', now()
+         from workspaces w, generate_series(?::int, ?::int) as n where w.id = ?`,
+        [digest, from, Math.min(from + batch, count) - 1, workspaceId],
+        'run',
+      );
+    }
+    await em.execute('analyze api_keys', [], 'run');
+    const [size] = await em.execute<[{ mib: number }]>("select pg_total_relation_size('api_keys') / 1048576.0 as mib");
+    return Number(size.mib);
+  } finally {
+    await database.close();
+  }
+}
