@@ -92,7 +92,7 @@ export const settingsTable = {
     'BOOTSTRAP_OWNER_EMAIL',
     null,
     'e-mail of the first owner: the first start then also prints a link to set a password',
-    text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address'),
+    lowerCase(text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address')),
   ),
   adminRequestsPerKey: row(
     'ADMIN_REQUESTS_PER_KEY',

@@ -4,8 +4,9 @@ import type { Settings } from '../../config/settings.ts';
 import type { ApiKeyKind } from '../../core/contract/api-key.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
-import { writeChange } from '../db/write-change.ts';
+import { type Change, writeChange } from '../db/write-change.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { insertInvite } from '../resources/user-invites/service.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { createOrganisation, type FirstItems, isKeyOfKind } from './create-organisation.ts';
 
@@ -16,6 +17,8 @@ export interface FirstKeys {
   readonly admin_key: string;
   readonly workspace_key: string;
   readonly workspace_id: string;
+  /** With `BOOTSTRAP_OWNER_EMAIL`: where the first owner sets a password. */
+  readonly owner_link?: string;
 }
 
 /** A setting is wrong: the process should say so and stop. */
@@ -61,7 +64,8 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
       await change.tx.execute('select pg_advisory_xact_lock(?)', [bootstrapLock]);
       if ((await change.tx.count(organisations)) > 0) throw new AlreadyDone();
       const sent = { id: organisationId, name: 'Default organisation', adminKey: given.admin, workspaceKey: given.workspace };
-      keys = toFirstKeys(settings, await createOrganisation(change, stores.vault, stores.apiKeyPepper, sent));
+      const made = await createOrganisation(change, stores.vault, stores.apiKeyPepper, sent);
+      keys = toFirstKeys(settings, made, await inviteOwner(change, settings, organisationId));
       await writeKeys(settings.dataDir, keys);
     });
   } catch (error) {
@@ -76,7 +80,18 @@ const bootstrapLock = 4_715_002;
 
 class AlreadyDone extends Error {}
 
-function toFirstKeys(settings: Settings, made: FirstItems): FirstKeys {
+/** The link by which the first owner becomes one; null when nobody is named. It lives as long as any invite. */
+async function inviteOwner(change: Change, settings: Settings, organisationId: string): Promise<string | null> {
+  if (settings.bootstrapOwnerEmail === null) return null;
+  const inviting = { publicUrl: settings.publicUrl, inviteSeconds: settings.inviteSeconds, now: Date.now() };
+  const email = settings.bootstrapOwnerEmail;
+  const owner = { organisationId, email, role: 'owner' as const, places: [], apiKey: null, invitedBy: null };
+  const { link } = await insertInvite(change, owner, inviting);
+  change.about(organisationId);
+  return link;
+}
+
+function toFirstKeys(settings: Settings, made: FirstItems, ownerLink: string | null): FirstKeys {
   const anyHost = settings.host === '0.0.0.0' || settings.host === '::';
   const host = anyHost ? '127.0.0.1' : settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const scheme = settings.tlsCert ? 'https' : 'http';
@@ -86,6 +101,7 @@ function toFirstKeys(settings: Settings, made: FirstItems): FirstKeys {
     admin_key: made.adminKey,
     workspace_key: made.workspaceKey,
     workspace_id: made.workspaceId,
+    ...(ownerLink === null ? {} : { owner_link: ownerLink }),
   };
 }
 

@@ -25,6 +25,8 @@ export interface FirstStartMessage {
   readonly admin_key: string;
   readonly workspace_key: string;
   readonly workspace_id: string;
+  /** With BOOTSTRAP_OWNER_EMAIL: where the first owner sets a password. */
+  readonly owner_link?: string;
 }
 
 /** Sent by the control plane after a commit, passed on to every gateway process in the same order. */

@@ -172,7 +172,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
 
 /** True when this header of the client carried a key of the gateway: such a header never leaves. */
 function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
-  return name === ctx.keyHeader || holdsApiKey(value);
+  return name === ctx.keyHeader || holdsApiKey(value) || (name === 'cookie' && value.includes('svc_session='));
 }
 
 function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {

@@ -19,6 +19,7 @@ function keysText(settings: Settings, first: FirstStartMessage): string {
     '',
     `  admin key       ${settings.bootstrapAdminKey ? 'as given in BOOTSTRAP_ADMIN_KEY' : first.admin_key}`,
     `  workspace key   ${settings.bootstrapWorkspaceKey ? 'as given in BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key}`,
+    ...(first.owner_link ? [`  first owner     ${first.owner_link}`] : []),
     '',
     `The keys are shown this once; ${join(settings.dataDir, 'first-keys.json')} keeps them, readable by you alone.`,
     '',

@@ -7,6 +7,7 @@ import { startControlPlane } from '../../../admin/main.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
 import { newApiKey } from '../../../core/contract/api-key.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
+import { accept, tokenOf } from '../support/people.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
 import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
@@ -24,6 +25,17 @@ describe('the first start', () => {
     const plane = await startPlaneWith(testSettings(dataDir, given));
     expect(plane).toMatchObject({ adminKey: given.BOOTSTRAP_ADMIN_KEY, workspaceKey: given.BOOTSTRAP_WORKSPACE_KEY });
     expect((await plane.ask('GET', '/providers', { key: given.BOOTSTRAP_WORKSPACE_KEY })).body.total).toBe(1);
+    await plane.close();
+  });
+
+  it('makes a link for the first owner, when one is named, and only then', async () => {
+    await copyEmptyDatabase(dataDir);
+    const plane = await startPlaneWith(testSettings(dataDir, { BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));
+    const link = plane.control.firstKeys?.owner_link ?? '';
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:8787\/v1\/auth\/link#accept-invite=svc_invite_[A-Za-z0-9_-]{43}$/);
+    const reply = await accept(plane, tokenOf(link));
+    expect(reply.body).toMatchObject({ user: { email: 'owner@example.com', role: 'owner' } });
+    expect((await plane.ask('GET', '/admin/users', { key: reply.body.auth_token })).body.total).toBe(1);
     await plane.close();
   });
 
