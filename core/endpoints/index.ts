@@ -12,7 +12,7 @@ import { ocr } from './ocr.ts';
 import { proxyEndpoint } from './proxy.ts';
 import { realtimeEndpoint } from './realtime.ts';
 import { rerank } from './rerank.ts';
-import { responses } from './responses.ts';
+import { responseRoutes, responses } from './responses.ts';
 import { compileRoutes } from './route.ts';
 
 /** The shaped routes. Adding one is adding a line here. */
@@ -23,6 +23,7 @@ const find = compileRoutes([
   messages,
   messagesCountTokens,
   responses,
+  ...responseRoutes,
   speech,
   transcriptions,
   translations,

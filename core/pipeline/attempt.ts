@@ -388,7 +388,9 @@ class Attempt implements UpstreamHandler {
   }
 
   #readUsage(): void {
-    if (this.#reader && !this.settled) this.#ctx.usage = this.#reader.usage();
+    if (this.settled) return;
+    if (this.#reader) this.#ctx.usage = this.#reader.usage();
+    if (this.#events) this.#ctx.streamEvents = this.#events.count;
   }
 
   #settle(answer: Answer): void {

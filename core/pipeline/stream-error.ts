@@ -3,9 +3,9 @@ import { errorTable, type GatewayError } from '../contract/errors.ts';
 
 /**
  * The last event of a stream that could not be completed, in the format of its route; empty for bytes we do not shape, where
- * only a cut connection can say it.
+ * only a cut connection can say it. `sequence` = events before it, which the format of responses numbers.
  */
-export function streamError(error: GatewayError, format: WireFormat): string {
+export function streamError(error: GatewayError, format: WireFormat, sequence = 0): string {
   const type = errorTable[error.code].type;
   switch (format) {
     case 'chat':
@@ -13,7 +13,7 @@ export function streamError(error: GatewayError, format: WireFormat): string {
     case 'messages':
       return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'api_error', message: error.message, code: error.code } })}\n\n`;
     case 'responses':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', code: error.code, message: error.message, param: error.param })}\n\n`;
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: sequence, code: error.code, message: error.message, param: error.param })}\n\n`;
     case 'plain':
       return '';
   }

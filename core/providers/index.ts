@@ -15,6 +15,7 @@ import { ollama } from './ollama/index.ts';
 import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
+import { keptResponses } from './shared/kept-responses.ts';
 import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtras } from './shared/messages-over-chat-request.ts';
 import { withClientCredentials } from './shared/oauth-client-credentials.ts';
@@ -63,6 +64,7 @@ export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
       ...adapter.operations,
       messages: messages ?? messagesOverChat(chatComplete, adapter.chatExtras),
       createModelResponse: createModelResponse ?? responsesOverChat(chatComplete, adapter.chatExtras),
+      ...keptResponses(adapter),
     },
   };
 }

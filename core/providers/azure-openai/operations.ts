@@ -7,7 +7,7 @@ import { completions } from '../shared/completions.ts';
 import { embeddings } from '../shared/embeddings.ts';
 import { editForm } from '../shared/image-content.ts';
 import { imageGenerations, images } from '../shared/images.ts';
-import { responses } from '../shared/responses.ts';
+import { responses, withReadableThoughts } from '../shared/responses.ts';
 import { speech } from '../shared/speech.ts';
 import { transcriptions } from '../shared/transcriptions.ts';
 import { deploymentPath, responsesPath } from './address.ts';
@@ -33,7 +33,7 @@ export const embed: Operation = { ...embeddings(pathOf('/embeddings')), toProvid
 
 export const createModelResponse: Operation = {
   ...responses('azure-openai', (call) => responsesPath(call.settings, placeOfCall(call))),
-  toProvider: (params, call) => withModel(params, placeOfCall(call).deployment),
+  toProvider: (params, call) => withModel(withReadableThoughts(params, call), placeOfCall(call).deployment),
 };
 
 /** Forms name the deployment where the path does not. */
