@@ -89,6 +89,35 @@ describe('retry-and-timeouts.json', () => {
   });
 });
 
+it('circuit-breaker.json leaves out a provider that has failed three times', async () => {
+  gateway.upstream.on(path, openaiError(500, 'down'), 3);
+  for (let i = 0; i < 4; i++) {
+    const response = await call('circuit-breaker.json');
+    expect([response.status, response.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+  }
+  expect(gateway.upstream.requests.filter((request) => request.path === path)).toHaveLength(3);
+});
+
+it('fastest-target.json keeps away from a target that fails', async () => {
+  gateway.upstream.on(path, openaiError(401, 'no'));
+  gateway.upstream.on('/v1/messages', openaiError(502, 'no'), 6);
+  for (let i = 0; i < 12; i++) await call('fastest-target.json');
+  const before = gateway.upstream.requests.length;
+  for (let i = 0; i < 5; i++) await call('fastest-target.json');
+  expect(gateway.upstream.requests.slice(before).map((request) => request.path)).toEqual(Array(5).fill(path));
+});
+
+it('fill-then-spill.json sends to the second target what the first has no room for', async () => {
+  const held = stallBeforeHead();
+  gateway.upstream.once(path, held);
+  const first = call('fill-then-spill.json');
+  await held.reached;
+  const second = await call('fill-then-spill.json');
+  held.release();
+  const used = [await first, second].map((response) => response.headers.get('x-svc-last-used-option-index'));
+  expect(used).toEqual(['config.targets[0]', 'config.targets[1]']);
+});
+
 it('cache.json answers the same request from memory, plain and streamed, until it is asked anew', async () => {
   for (const stream of [false, true]) {
     gateway.upstream.reset();

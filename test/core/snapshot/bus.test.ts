@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { connect } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ChangeBus } from '../../../core/snapshot/bus.ts';
+import type { ChangeBus, NoticeBus } from '../../../core/snapshot/bus.ts';
 import { createIpcBus } from '../../../core/snapshot/ipc-bus.ts';
 import { createNatsBus } from '../../../core/snapshot/nats-bus.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -29,7 +29,7 @@ describe('the bus of one machine', () => {
 if (natsMissing) console.warn(`skipped: the bus of many machines (${natsMissing})`);
 describe.skipIf(natsMissing)('the bus of many machines', () => {
   let server: NatsServer;
-  let bus: ChangeBus;
+  let bus: ChangeBus & NoticeBus;
   let heard: string[];
   let connections: number;
 
@@ -66,6 +66,42 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
     await publish('two');
     await until(() => heard.length === 2);
     expect(heard).toEqual(['one', 'two']);
+  });
+
+  it('carries notices to other gateways, never back to the sender, and loses them while the server is away', async () => {
+    server = await newNatsServer();
+    await server.start();
+    const open = async () => {
+      const made = createNatsBus({ url: server.url, log: newMemoryLog(), random: () => 0.5 });
+      const notices: unknown[] = [];
+      let connected = 0;
+      made.subscribe('svc.health', (message) => notices.push(JSON.parse(Buffer.from(message).toString())));
+      made.start(
+        () => {},
+        () => (connected += 1),
+      );
+      await until(() => connected === 1);
+      return { made, notices, connected: () => connected };
+    };
+    const one = await open();
+    const two = await open();
+    bus = one.made;
+    try {
+      one.made.publish('svc.health', { n: 1 });
+      await until(() => two.notices.length === 1);
+      await server.kill();
+      one.made.publish('svc.health', { n: 2 });
+      await server.start();
+      await until(() => one.connected() === 2 && two.connected() === 2);
+      one.made.publish('svc.health', { n: 3 });
+      await until(() => two.notices.some((notice) => (notice as { n: number }).n === 3));
+      // What is said in the moment in which the connection breaks may still arrive; nothing comes twice or back.
+      expect(two.notices.filter((notice) => (notice as { n: number }).n !== 2)).toEqual([{ n: 1 }, { n: 3 }]);
+      expect(one.notices).toEqual([]);
+    } finally {
+      await two.made.close();
+    }
+    one.made.publish('svc.health', { n: 4 });
   });
 
   it('waits for a server that is down at the start', async () => {

@@ -123,6 +123,15 @@ describe('children', () => {
     expect(run.lines.join('\n')).not.toMatch(/made-up|bbbb/);
   });
 
+  it('passes what a gateway says of circuits on to the other gateways, and to nobody else', async () => {
+    const run = start('0:circuit-on-command', { GATEWAY_PROCESSES: '3' });
+    await run.line(/ready on/);
+    process.kill(await run.pidOf('0'), 'SIGUSR2');
+    await run.line(/^1 told {"revision":0}/);
+    await run.line(/^2 told {"revision":0}/);
+    expect(run.count(/^(0|control-plane) told/)).toBe(0);
+  });
+
   it('passes change notices of the control plane on to every gateway, in order', async () => {
     const run = start();
     await run.line(/ready on/);

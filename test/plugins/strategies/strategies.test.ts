@@ -157,6 +157,60 @@ describe('conditional', () => {
   });
 });
 
+const balance = (strategy: object, changes: readonly object[] = []) => ({
+  strategy: { mode: 'loadbalance', ...strategy },
+  targets: targets.map((target, index) => ({ ...target, ...changes[index] })),
+});
+const opening = { failure_threshold: 1, cooldown_interval: 30_000 };
+const conditions = [{ query: { 'params.a': 1 }, then: 'a' }];
+
+const refusedFields: [object, string][] = [
+  [
+    { strategy: { mode: 'fallback', cb_config: { cooldown_interval: 30_000 } }, targets },
+    'strategy.cb_config: needs failure_threshold',
+  ],
+  [{ strategy: { mode: 'fallback', cb_config: { failure_threshold: 1 } }, targets }, 'strategy.cb_config.cooldown_interval'],
+  [
+    { strategy: { mode: 'fallback', cb_config: { ...opening, failure_threshold: 0 } }, targets },
+    'strategy.cb_config.failure_threshold',
+  ],
+  [
+    { strategy: { mode: 'fallback', cb_config: { ...opening, failure_threshold_percentage: 101 } }, targets },
+    'strategy.cb_config.failure_threshold_percentage',
+  ],
+  [{ strategy: { mode: 'fallback', cb_config: { ...opening, other: 1 } }, targets }, 'strategy.cb_config.other'],
+  [
+    { strategy: { mode: 'conditional', conditions, cb_config: opening }, targets },
+    'strategy.cb_config: only the strategies single, fallback, loadbalance have it',
+  ],
+  [{ strategy: { mode: 'single', outlier: {} }, targets }, 'strategy.outlier: only the strategies fallback, loadbalance have it'],
+  [{ strategy: { mode: 'fallback', outlier: { cooldown: 70_000 } }, targets }, 'strategy.outlier: max_cooldown'],
+  [balance({ algorithm: 'round_robin', sticky: { enabled: true } }), 'strategy.sticky: works with the algorithm weighted only'],
+  [balance({ algorithm: 'least_latency' }, [{ weight: 2 }]), 'targets[0].weight: least_latency does not share out by weight'],
+  [balance({ algorithm: 'least_busy' }, [{ capacity: { rpm: 1 } }]), 'targets[0].capacity: only targets of loadbalance'],
+  [
+    { strategy: { mode: 'fallback' }, targets: [{ ...targets[0], capacity: { rpm: 1 } }] },
+    'targets[0].capacity: only targets of',
+  ],
+  [{ provider: '@one', capacity: { rpm: 1 } }, 'capacity: only targets of loadbalance'],
+  [balance({ algorithm: 'priority_capacity' }), 'targets[0].capacity: required'],
+  [balance({ algorithm: 'priority_capacity' }, [{ capacity: {} }]), 'targets[0].capacity: needs in_flight or rpm'],
+  [balance({ algorithm: 'priority_capacity' }, [{ capacity: { in_flight: 0 } }]), 'targets[0].capacity.in_flight'],
+  [{ provider: '@one', retry: { attempts: 1, max_total_time_ms: 0 } }, 'retry.max_total_time_ms'],
+  [{ provider: '@one', retry: { attempts: 1, max_attempt_time_ms: 1.5 } }, 'retry.max_attempt_time_ms'],
+];
+
+it.each([
+  [{ strategy: { mode: 'fallback', cb_config: { ...opening, cooldown_interval: 1000 } }, targets }],
+  [{ strategy: { mode: 'single', cb_config: opening }, targets }],
+  [balance({ algorithm: 'priority_capacity' }, [{ capacity: { rpm: 10 } }])],
+  [balance({ algorithm: 'priority_capacity' }, [{ capacity: { rpm: 10 } }, { weight: 0 }])],
+  [balance({ algorithm: 'least_busy' }, [{ weight: 2.5 }])],
+  [balance({ algorithm: 'least_latency', outlier: {} }, [{ weight: 0 }])],
+])('accepts %j', (config) => {
+  expect(parseGatewayConfig(config)).toMatchObject({ config });
+});
+
 describe('a strategy that cannot work is refused when it is saved or sent', () => {
   it.each([
     [{ strategy: { mode: 'loadbalance' }, targets: [{ provider: 'a', weight: 0 }] }, 'targets: every weight is 0'],
@@ -175,6 +229,7 @@ describe('a strategy that cannot work is refused when it is saved or sent', () =
       'strategy.algorithm: only the loadbalance strategy has it',
     ],
     [{ strategy: { mode: 'loadbalance', algorithm: 'fastest' }, targets }, 'strategy.algorithm'],
+    ...refusedFields,
     [{ strategy: { mode: 'fallback' } }, 'targets: required when strategy is set'],
     [{ targets }, 'strategy: required when targets is set'],
   ])('%j', (config, message) => {
