@@ -40,7 +40,7 @@ export function costMicroUsd(record: Priced): number | null {
 const unknownModels = new LRUCache<string, true>({ max: 5_000 });
 
 /** Our provider types under the names of the price list, where they differ. */
-const priceIds: Readonly<Record<string, string>> = {
+export const priceIds: Readonly<Record<string, string>> = {
   'azure-openai': 'azure',
   'azure-ai': 'azure',
   bedrock: 'aws',

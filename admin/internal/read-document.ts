@@ -3,6 +3,7 @@ import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { toApiKeyDocument } from '../resources/api-keys/to-document.ts';
 import { toConfigDocument } from '../resources/configs/to-document.ts';
+import { toModelsDocument } from '../resources/integrations/to-models-document.ts';
 import { toProviderDocument } from '../resources/providers/to-document.ts';
 import { toWorkspaceDocument } from '../resources/workspaces/to-document.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -22,6 +23,7 @@ export async function readDocument(
   const { em, vault, clusterKey } = source;
   if (kind === 'api-key') return toApiKeyDocument(em, id);
   if (kind === 'workspace') return isUuid(id) ? toWorkspaceDocument(em, id) : null;
+  if (kind === 'workspace-models') return isUuid(id) ? toModelsDocument(em, id) : null;
   const slash = id.indexOf('/');
   const workspaceId = id.slice(0, Math.max(slash, 0));
   if (!isUuid(workspaceId)) return null;

@@ -10,8 +10,9 @@ import * as v from 'valibot';
  * | `config` | `<workspace id>/<slug>` |
  * | `provider` | `<workspace id>/<slug>` |
  * | `workspace` | workspace id |
+ * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  */
-export const documentKinds = ['api-key', 'config', 'provider', 'workspace'] as const;
+export const documentKinds = ['api-key', 'config', 'provider', 'workspace', 'workspace-models'] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
 /** A budget: `creditLimit` in US dollars or tokens by `type`, null for none. `id` names its counters. */
@@ -133,11 +134,34 @@ export const workspaceDocument = v.object({
   rateLimits: v.optional(v.array(rateLimitDocument)),
 });
 
+/** The catalogue of a workspace: the models of each provider that its keys can use. */
+export const workspaceModelsDocument = v.object({
+  id: v.string(),
+  organisationId: v.string(),
+  providers: v.array(
+    v.object({
+      slug: v.string(),
+      /** Provider type id. */
+      provider: v.string(),
+      models: v.array(
+        v.object({
+          slug: v.string(),
+          /** The maker's name of it, where the slug is another. */
+          canonicalSlug: v.optional(v.nullable(v.string()), null),
+          /** Unix seconds; 0 = not known. */
+          created: v.optional(v.number(), 0),
+        }),
+      ),
+    }),
+  ),
+});
+
 export const documentSchemas = {
   'api-key': apiKeyDocument,
   config: configDocument,
   provider: providerDocument,
   workspace: workspaceDocument,
+  'workspace-models': workspaceModelsDocument,
 } as const;
 
 export type UsageLimitsDocument = v.InferOutput<typeof usageLimitsDocument>;
@@ -145,6 +169,7 @@ export type RateLimitDocument = v.InferOutput<typeof rateLimitDocument>;
 export type ApiKeyDocument = v.InferOutput<typeof apiKeyDocument>;
 export type ConfigDocument = v.InferOutput<typeof configDocument>;
 export type ProviderDocument = v.InferOutput<typeof providerDocument>;
+export type WorkspaceModelsDocument = v.InferOutput<typeof workspaceModelsDocument>;
 export type WorkspaceDocument = v.InferOutput<typeof workspaceDocument>;
 
 export interface DocumentOf {
@@ -152,6 +177,7 @@ export interface DocumentOf {
   config: ConfigDocument;
   provider: ProviderDocument;
   workspace: WorkspaceDocument;
+  'workspace-models': WorkspaceModelsDocument;
 }
 
 /** Says that a document changed, never what it now says. Revisions are gapless and in commit order. */

@@ -60,6 +60,8 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
   /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
   readonly plugins?: Record<string, unknown>;
   /** Root only. */
+  /** Root only: `GET /models` answers from the workspace's catalogue although providers are named. */
+  readonly fetch_integrated_models?: boolean;
   readonly cache?: { readonly mode: 'simple'; readonly max_age?: number };
 }
 
@@ -80,6 +82,7 @@ export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictOb
   strategy: v.optional(strategy),
   targets: v.optional(v.pipe(v.array(target), v.minLength(1), v.maxLength(100))),
   plugins: v.optional(v.record(v.string(), v.unknown())),
+  fetch_integrated_models: v.optional(v.boolean()),
   cache: v.optional(cache),
 });
 

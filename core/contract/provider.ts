@@ -207,7 +207,10 @@ export interface ListedModel {
   readonly id: string;
   /** Unix seconds; 0 where the provider does not say. */
   readonly created: number;
+  /** Empty where the provider does not say. */
   readonly ownedBy: string;
+  /** What else the provider says of it; kept in the list where names do not clash. */
+  readonly more?: JsonObject;
 }
 
 /** What an operation may know of the call at hand. One per attempt. */

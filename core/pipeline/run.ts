@@ -12,6 +12,7 @@ import { endRequest } from './end.ts';
 import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
+import { listModels } from './list-models.ts';
 import type { PlanStore } from './plan-store.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
@@ -81,6 +82,7 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
   if (reply) return sendReply(options, ctx, sink, reply);
+  if (ctx.endpoint?.name === 'listModels') return sendReply(options, ctx, sink, await listModels(ctx, options.dispatcher));
   const answer = isSession(ctx)
     ? await runSession(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
     : await dispatch(ctx, sink, options.dispatcher);

@@ -79,7 +79,8 @@ export class DocumentStore implements DocumentReader {
       'api-key': shelf('api-key', 0.5),
       config: shelf('config', 0.2),
       provider: shelf('provider', 0.2),
-      workspace: shelf('workspace', 0.1),
+      workspace: shelf('workspace', 0.09),
+      'workspace-models': shelf('workspace-models', 0.01),
     };
   }
 
@@ -128,6 +129,14 @@ export class DocumentStore implements DocumentReader {
 
   /** Takes a change notice. Old and repeated ones do nothing. */
   apply(notice: ChangeNotice): void {
+    this.#applyOne(notice);
+    // The catalogue is made of the workspace's providers, so it changes with each of them.
+    if (notice.kind !== 'provider') return;
+    const workspaceId = notice.id.slice(0, Math.max(0, notice.id.indexOf('/')));
+    this.#applyOne({ revision: notice.revision, kind: 'workspace-models', id: workspaceId, op: 'upsert' });
+  }
+
+  #applyOne(notice: ChangeNotice): void {
     const shelf = this.#shelves[notice.kind];
     shelf.absences.delete(notice.id);
     const flight = shelf.flights.get(notice.id);

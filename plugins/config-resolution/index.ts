@@ -91,6 +91,8 @@ function applyConfig(ctx: RequestContext, document: ConfigDocument | null, servi
   ctx.configVersionId = ctx.plan.versionId;
   const modelSlug = stripModelSlug(ctx);
   ctx.requestTarget = readRequestTarget(ctx, modelSlug, services);
+  // Without a provider the list of models is the workspace's own.
+  if (ctx.endpoint?.name === 'listModels') return undefined;
   if (ctx.requestTarget?.provider === undefined || ctx.requestTarget.provider === null) {
     for (const target of ctx.plan.targets) if (target.provider === null) throw missingProvider();
   }

@@ -6,6 +6,7 @@ import { anthropicFault } from '../shared/anthropic/errors.ts';
 import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
+import { modelList } from './model-list.ts';
 import { settings } from './settings.ts';
 
 /** Anthropic's Messages API, and OpenAI-format chat and text completions answered from it. See README.md. */
@@ -18,6 +19,7 @@ export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatEx
   forwards: ['anthropic-beta', 'anthropic-version'],
   // Clients of this provider carry `/v1` in their paths, so a base URL that ends in `/v1` doubles it.
   proxyPath: (path) => path.replace(/^(\/v1)+(?=\/)/, ''),
+  models: modelList,
   operations: {
     chatComplete: anthropicChat('anthropic'),
     complete: anthropicCompletions('anthropic'),

@@ -9,6 +9,7 @@ import { messagesCountTokens } from './count-tokens.ts';
 import { embed } from './embeddings.ts';
 import { faultOf } from './errors.ts';
 import { messages } from './messages.ts';
+import { modelList } from './model-list.ts';
 import { settings } from './settings.ts';
 
 /** Amazon Bedrock. See README.md. */
@@ -20,6 +21,7 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   sign: signCall,
   movedBy: ['aws_region'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
+  models: modelList,
   operations: { chatComplete, complete, embed, messages, messagesCountTokens },
   chatExtras: converseExtras,
   error: faultOf,

@@ -4,6 +4,7 @@ import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { chatComplete } from './chat-completions.ts';
 import { embed } from './embeddings.ts';
+import { modelList } from './model-list.ts';
 import { settings } from './settings.ts';
 
 /** Cohere's API, version 2. See README.md. */
@@ -13,6 +14,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   baseUrl: () => 'https://api.cohere.ai',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: versionedPath,
+  models: modelList,
   operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed },
   chatExtras: ['top_k', 'thinking', 'reasoning_content'],
   error: providerFault('cohere'),

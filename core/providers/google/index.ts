@@ -5,6 +5,7 @@ import { googleFault } from '../shared/gemini/errors.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders } from './auth.ts';
 import { embed } from './embeddings.ts';
+import { modelList } from './model-list.ts';
 import { modelPath, proxyPath } from './paths.ts';
 import { settings } from './settings.ts';
 
@@ -15,6 +16,7 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   baseUrl: () => 'https://generativelanguage.googleapis.com',
   headers: authHeaders,
   proxyPath,
+  models: modelList,
   operations: { chatComplete: geminiChat('google', modelPath, { serviceTier: true }), embed },
   chatExtras: geminiChatExtras,
   error: (status, body, headers) => googleFault('google', status, body, headers),

@@ -4,6 +4,7 @@ import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
 import { embed } from './embeddings.ts';
+import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, messages, messagesCountTokens } from './operations.ts';
 import { pinned, settings } from './settings.ts';
 
@@ -18,6 +19,7 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   sign,
   forwards: ['anthropic-beta'],
   proxyPath,
+  models: modelList,
   operations: { chatComplete, embed, messages, messagesCountTokens },
   chatExtras,
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),

@@ -21,6 +21,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       config: `${plane.workspaceId}/c`,
       provider: `${plane.workspaceId}/mock`,
       workspace: plane.workspaceId,
+      'workspace-models': plane.workspaceId,
     };
     const newest = (await plane.events()).at(-1)?.revision;
     for (const [kind, id] of Object.entries(ids)) {
@@ -34,6 +35,10 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     expect(workspace.body.document).toMatchObject({ slug: 'ws-default', defaultConfigSlug: 'c' });
     const mock = await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2Fmock`);
     expect(mock.body.document).toMatchObject({ provider: 'mock', secrets: null, status: 'active' });
+    const catalogue = await plane.internal('GET', `/documents/workspace-models/${plane.workspaceId}`);
+    expect(catalogue.body.document.providers).toEqual([
+      { slug: 'mock', provider: 'mock', models: [{ slug: 'echo', canonicalSlug: null, created: 0 }] },
+    ]);
   });
 
   it('answers null for ids it does not know, however odd they are', async () => {
@@ -43,6 +48,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'config/%2F',
       `provider/${plane.workspaceId}%2F${encodeURIComponent("' or 1=1")}`,
       'workspace/not-a-uuid',
+      'workspace-models/not-a-uuid',
     ];
     for (const path of odd) {
       const reply = await plane.internal('GET', `/documents/${path}`);

@@ -1,0 +1,20 @@
+import { findProvider } from '@pydantic/genai-prices';
+import type { WorkspaceModelsDocument } from '../../core/contract/documents.ts';
+import { priceIds } from './cost.ts';
+
+type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][number];
+
+/** By provider type; the mock is in no price list. */
+const known = new Map<string, CatalogueModel[]>([['mock', [{ slug: 'echo', canonicalSlug: null, created: 0 }]]]);
+
+/** The models of a provider type that the public price list knows and that are not withdrawn; none for types it does not know. */
+export function knownModels(provider: string): CatalogueModel[] {
+  const found = known.get(provider);
+  if (found) return found;
+  const listed = findProvider({ providerId: priceIds[provider] ?? provider })?.models ?? [];
+  const models = listed
+    .filter((model) => !model.deprecated)
+    .map((model) => ({ slug: model.id, canonicalSlug: null, created: 0 }));
+  known.set(provider, models);
+  return models;
+}

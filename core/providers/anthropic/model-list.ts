@@ -1,0 +1,18 @@
+import { isObject } from '../../contract/json.ts';
+import type { ModelList } from '../../contract/provider.ts';
+
+const path = '/models?limit=1000';
+
+/** https://docs.anthropic.com/en/api/models-list */
+export const modelList: ModelList = {
+  path: () => path,
+  read: ({ data, has_more: hasMore, last_id: lastId }) => ({
+    models: (Array.isArray(data) ? data : []).flatMap((item: unknown) => {
+      if (!isObject(item) || typeof item.id !== 'string') return [];
+      const created = Date.parse(String(item.created_at));
+      const more = typeof item.display_name === 'string' ? { display_name: item.display_name } : {};
+      return [{ id: item.id, created: Number.isNaN(created) ? 0 : Math.floor(created / 1000), ownedBy: 'anthropic', more }];
+    }),
+    nextPath: hasMore === true && typeof lastId === 'string' ? `${path}&after_id=${encodeURIComponent(lastId)}` : null,
+  }),
+};

@@ -1,0 +1,20 @@
+import { isObject } from '../../contract/json.ts';
+import type { ModelList } from '../../contract/provider.ts';
+import { proxyPath } from './paths.ts';
+
+/** https://ai.google.dev/api/models#method:-models.list. Its pages say what follows only as a token, so one page takes all there are. */
+export const modelList: ModelList = {
+  path: (settings) => proxyPath('/models?pageSize=1000', settings),
+  read: ({ models }) => ({
+    models: (Array.isArray(models) ? models : []).flatMap((item: unknown) => {
+      if (!isObject(item) || typeof item.name !== 'string') return [];
+      const more = {
+        display_name: item.displayName,
+        context_window: item.inputTokenLimit,
+        max_output_tokens: item.outputTokenLimit,
+        supported_methods: item.supportedGenerationMethods,
+      };
+      return [{ id: item.name.replace(/^models\//, ''), created: 0, ownedBy: 'google', more }];
+    }),
+  }),
+};
