@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { internalPaths } from '../core/contract/internal-api.ts';
 import { causeOf } from './cause-of.ts';
+import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';
 import type { AdminServices } from './http/route.ts';
 import { servePublicRoute } from './http/serve-public-route.ts';
@@ -8,10 +9,17 @@ import { serveRoute } from './http/serve-route.ts';
 import { errorReply, toAdminError } from './http/write-error.ts';
 import { linkPage } from './identity/link-page.ts';
 import { internalApp } from './internal/routes.ts';
+import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { adminRoutes, publicRoutes } from './resources/index.ts';
 
-/** The whole HTTP surface: the admin API under `/v1` and `/v2` alike, the gateways' API under `/internal/v1`, health. */
+const versions = ['/v1', '/v2'] as const;
+
+/**
+ * The whole HTTP surface: the admin API under `/v1` and `/v2` alike with its description, the gateways' API under `/internal/v1`,
+ * health. Throws when a route is not declared completely.
+ */
 export function createApp(services: AdminServices): Hono {
+  checkRoutes(adminRoutes, publicRoutes);
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'success', message: 'Server is healthy' }));
   app.get('/ready', async (c) => {
@@ -21,13 +29,14 @@ export function createApp(services: AdminServices): Hono {
   app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
   for (const route of adminRoutes) {
     const serve = serveRoute(route, services);
-    for (const version of ['/v1', '/v2']) app.on(route.method, `${version}${route.path}`, serve);
+    for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
   }
   for (const route of publicRoutes) {
     const serve = servePublicRoute(route, services);
-    for (const version of ['/v1', '/v2']) app.on(route.method, `${version}${route.path}`, serve);
+    for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
   }
-  for (const version of ['/v1', '/v2']) app.get(`${version}/auth/link`, linkPage);
+  for (const version of versions) app.get(`${version}/auth/link`, linkPage);
+  serveOpenApi(app, versions, services);
   app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
   app.onError((thrown) => {
     services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');

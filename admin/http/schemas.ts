@@ -56,6 +56,8 @@ export const wholeNumber = (most: number) =>
   v.pipe(
     v.string(),
     v.regex(/^\d{1,9}$/, 'a whole number is expected'),
+    // For the API description: clients send a number.
+    v.metadata({ jsonSchema: { type: 'integer', minimum: 0, maximum: most } }),
     v.transform(Number),
     v.maxValue(most, `at most ${most}`),
   );

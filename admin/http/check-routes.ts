@@ -1,0 +1,40 @@
+import type { PublicRoute } from './public-route.ts';
+import type { AdminRoute } from './route.ts';
+
+/**
+ * Throws with one line per fault when a route does not say who may use it, whose data it works on, how it is audited, what it
+ * is for and what it answers, or when two routes are the same: a control plane with such a route does not start.
+ */
+export function checkRoutes(routes: readonly AdminRoute[], publicRoutes: readonly PublicRoute[]): void {
+  const faults = [
+    ...routes.flatMap((route) =>
+      faultsOf(route, Array.isArray(route.scopes) && (route.scopes.length > 0 || route.signedIn === 'required')),
+    ),
+    ...publicRoutes.flatMap((route) => faultsOf({ ...route, tenant: 'either', query: true }, true)),
+    ...repeated([...routes, ...publicRoutes].map(shapeOf)).map((shape) => `${shape}: declared twice`),
+  ];
+  if (faults.length > 0) throw new Error(`routes of the control plane are not declared completely:\n${faults.join('\n')}`);
+}
+
+type Declared = { readonly method: string; readonly path: string } & { readonly [key: string]: unknown };
+
+function faultsOf(route: object, hasPermission: boolean): string[] {
+  const { method, path, ...rest } = route as Declared;
+  const missing = [
+    ...(hasPermission ? [] : ['scopes']),
+    ...(['organisation', 'workspace', 'either'].includes(String(rest.tenant)) ? [] : ['tenant']),
+    ...['resource', 'action'].filter((field) => typeof rest[field] !== 'string' || rest[field] === ''),
+    ...['query', 'handle'].filter((field) => !rest[field]),
+    ...(rest.body === undefined ? ['body'] : []),
+  ];
+  return missing.map((field) => `${method} ${path}: ${field} is missing`);
+}
+
+/** Two paths that differ only in the names of their parameters are the same one. */
+function shapeOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path.replace(/:[A-Za-z]+/g, ':')}`;
+}
+
+function repeated(names: readonly string[]): string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+}

@@ -1,0 +1,192 @@
+import type * as v from 'valibot';
+import type { Settings } from '../../config/settings.ts';
+import { adminErrors } from '../http/errors.ts';
+import type { PublicRoute } from '../http/public-route.ts';
+import type { AdminRoute } from '../http/route.ts';
+import { apiText } from './api-text.ts';
+import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: JsonSchema;
+  readonly servers: readonly JsonSchema[];
+  readonly tags: readonly { readonly name: string }[];
+  /** By path, then by method in lower case. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: JsonSchema;
+}
+
+/** One route. Schemas are complete where they stand, but for recursive ones. */
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly security: readonly JsonSchema[];
+  /** A key needs one of these. */
+  readonly 'x-svc-scopes': readonly string[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  };
+  readonly responses: Readonly<Record<string, JsonSchema>>;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+  readonly description?: string;
+}
+
+/** The admin API as OpenAPI 3.1, made of the same schemas that check requests and replies. */
+export function openApiDocument(
+  routes: readonly AdminRoute[],
+  publicRoutes: readonly PublicRoute[],
+  settings: Pick<Settings, 'headerPrefix'>,
+): OpenApiDocument {
+  const shared: SharedSchemas = new Map();
+  const paths: Record<string, Record<string, Operation>> = {};
+  for (const route of [...publicRoutes, ...routes]) {
+    const path = templateOf(route.path);
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route, shared);
+  }
+  const tags = [...new Set([...routes, ...publicRoutes].map((route) => route.resource))].sort();
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Control plane', version: '1', description: apiText(settings.headerPrefix) },
+    servers: [{ url: '/v1' }, { url: '/v2', description: 'The same routes' }],
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: `${settings.headerPrefix}api-key` },
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the token of a session' },
+      },
+      schemas: { Error: errorSchema, ...Object.fromEntries(shared) },
+      responses: Object.fromEntries(Object.entries(failures).map(([name, [, text]]) => [name, failureOf(text)])),
+    },
+  };
+}
+
+function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas): Operation {
+  const operationId = operationIdOf(route);
+  const isPublic = !('scopes' in route);
+  const query = isPublic ? [] : queryParameters(route.query, operationId, shared);
+  const reply = route.reply ? describe(route.reply, 'output', `${operationId}Reply`, shared) : {};
+  const also = !isPublic && route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
+  const content = { 'application/json': { schema: reply }, ...also };
+  return {
+    operationId,
+    summary: route.summary ?? '',
+    tags: [route.resource],
+    security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }],
+    'x-svc-scopes': isPublic ? [] : route.scopes,
+    parameters: [...pathParameters(route.path), ...query, ...headerParameters(route.method, isPublic)],
+    ...(route.body ? { requestBody: bodyOf(route.body, operationId, shared) } : {}),
+    responses: { 200: { description: 'Done', headers: replyHeaders, content }, ...failuresOf(route.method, isPublic) },
+  };
+}
+
+/** `GET /configs/:slug/versions` is `getConfigsBySlugVersions`. */
+function operationIdOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  const words = path.split('/').filter((part) => part !== '');
+  const name = words.map((part) => (part.startsWith(':') ? `By${pascal(part.slice(1))}` : pascal(part)));
+  return method.toLowerCase() + name.join('');
+}
+
+function pascal(text: string): string {
+  return text.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+}
+
+function templateOf(path: string): string {
+  return path.replace(/:([A-Za-z]+)/g, '{$1}');
+}
+
+function pathParameters(path: string): Parameter[] {
+  return [...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({
+    name: name ?? '',
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters(query: v.GenericSchema, operationId: string, shared: SharedSchemas): Parameter[] {
+  const described = describe(query, 'input', `${operationId}Query`, shared);
+  const required = new Set((described.required as string[] | undefined) ?? []);
+  return Object.entries((described.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema: schema.type === 'integer' && schema.default !== undefined ? { ...schema, default: Number(schema.default) } : schema,
+  }));
+}
+
+function headerParameters(method: string, isPublic: boolean): Parameter[] {
+  const header = (name: string, description: string): Parameter => ({
+    name,
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description,
+  });
+  if (isPublic) return [];
+  if (method === 'POST') return [header('idempotency-key', 'Carried out once in 24 hours, however often it is sent')];
+  return method === 'GET' ? [] : [header('if-match', 'The `etag` of the version that is meant; another one gives 412')];
+}
+
+function bodyOf(body: v.GenericSchema, operationId: string, shared: SharedSchemas): NonNullable<Operation['requestBody']> {
+  const schema = describe(body, 'input', `${operationId}Body`, shared);
+  const required = ((schema.required as string[] | undefined) ?? []).length > 0;
+  return { required, content: { 'application/json': { schema } } };
+}
+
+const replyHeaders = { etag: { schema: { type: 'string' }, description: 'The version, for `if-match`' } };
+
+const errorSchema = {
+  type: 'object',
+  required: ['success', 'data'],
+  properties: {
+    success: { const: false },
+    data: {
+      type: 'object',
+      required: ['message', 'errorCode'],
+      properties: {
+        message: { type: 'string' },
+        errorCode: { type: 'string', enum: Object.keys(adminErrors) },
+        errors: { type: 'array', items: { type: 'string' }, description: 'One `path: what is wrong` per fault' },
+      },
+    },
+  },
+} as const;
+
+/** Refusals by their names in `components.responses`. */
+const failures = {
+  Invalid: [400, 'The request is not valid (AB01)'],
+  Unauthorised: [401, 'The key is missing or not good (AB05)'],
+  Forbidden: [403, 'The key may not do this (AB03)'],
+  NotFound: [404, 'It does not exist, or belongs to somebody else (AB08); what the body names does not exist (AB02)'],
+  Conflict: [409, 'It exists already, or something stands on it (AB07)'],
+  Changed: [412, 'It has been changed since (AB12)'],
+  TooMany: [429, 'Too many requests; `retry-after` says when to come back (AB06)'],
+  Internal: [500, 'Something went wrong (AB04)'],
+  Unavailable: [503, 'The database cannot be asked right now; nothing was written (AB10)'],
+} as const;
+
+function failureOf(description: string): JsonSchema {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+}
+
+function failuresOf(method: string, isPublic: boolean): Record<string, JsonSchema> {
+  const names = Object.keys(failures) as (keyof typeof failures)[];
+  const changes = method !== 'GET';
+  const possible = names.filter((name) => {
+    if (name === 'Conflict') return changes;
+    if (name === 'Changed') return method === 'PUT' || method === 'DELETE';
+    return name !== 'Forbidden' || !isPublic;
+  });
+  return Object.fromEntries(possible.map((name) => [failures[name][0], { $ref: `#/components/responses/${name}` }]));
+}

@@ -1,0 +1,32 @@
+import type { Hono } from 'hono';
+import { clientAddress } from '../http/client-address.ts';
+import type { AdminServices } from '../http/route.ts';
+import { adminRoutes, publicRoutes } from '../resources/index.ts';
+import { openApiDocument } from './document.ts';
+import { docsPage } from './page.ts';
+
+/** `GET …/openapi.json` and `GET …/docs`, for everybody: they tell what the API is and nothing of what is in it. */
+export function serveOpenApi(app: Hono, versions: readonly string[], services: AdminServices): void {
+  const json = once(() => JSON.stringify(openApiDocument(adminRoutes, publicRoutes, services.settings)));
+  const page = once(() => docsPage(openApiDocument(adminRoutes, publicRoutes, services.settings)));
+  for (const version of versions) {
+    app.get(`${version}/openapi.json`, (c) => {
+      services.limits.perAddress.take(clientAddress(c, services.settings));
+      return c.body(json(), 200, { 'content-type': 'application/json; charset=utf-8' });
+    });
+    app.get(`${version}/docs`, (c) => {
+      services.limits.perAddress.take(clientAddress(c, services.settings));
+      const { html, headers } = page();
+      return c.body(html, 200, headers);
+    });
+  }
+}
+
+/** Made when it is first asked for, and then kept. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,50 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type * as v from 'valibot';
+
+/** JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
+export type JsonSchema = { readonly [key: string]: unknown };
+
+/** Recursive schemas by the name under which they stand in `components.schemas`. */
+export type SharedSchemas = Map<string, JsonSchema>;
+
+/**
+ * A valibot schema as JSON Schema: `input` describes what is accepted before it is changed, `output` what is sent. What JSON
+ * Schema cannot say (checks between fields) is left out. A pipe that holds `v.metadata({ jsonSchema })`, before it changes
+ * anything, is described by that.
+ * Recursive parts are put into `shared` under names that begin with `name`.
+ */
+export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', name: string, shared: SharedSchemas): JsonSchema {
+  const {
+    $schema: _,
+    $defs,
+    ...root
+  } = toJsonSchema(schema, {
+    typeMode,
+    errorMode: 'ignore',
+    target: 'draft-2020-12',
+    overrideAction: ({ valibotAction }) =>
+      valibotAction.type === 'metadata' ? ((valibotAction as { metadata?: Described }).metadata?.jsonSchema as never) : null,
+  }) as JsonSchema;
+  const rename = (key: string) => `${name}${key}`;
+  for (const [key, part] of Object.entries(($defs ?? {}) as Record<string, JsonSchema>)) {
+    shared.set(rename(key), pointElsewhere(part, rename) as JsonSchema);
+  }
+  return pointElsewhere(root, rename) as JsonSchema;
+}
+
+interface Described {
+  readonly jsonSchema?: JsonSchema;
+}
+
+function pointElsewhere(value: unknown, rename: (key: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((inner) => pointElsewhere(inner, rename));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace(/^#\/\$defs\/(.+)$/, (_, at: string) => `#/components/schemas/${rename(at)}`)
+        : pointElsewhere(inner, rename),
+    ]),
+  );
+}
