@@ -25,6 +25,7 @@ import { loadPlugins } from './load-plugins.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
 import { readGatewayHeaders } from './pipeline/gateway-headers.ts';
+import { withHeldProxyBodies } from './pipeline/hold-proxy-body.ts';
 import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
@@ -146,13 +147,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   Object.assign(services, { plans });
 
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
-  const resolve = createResolver({
+  const resolveTarget = createResolver({
     providers,
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
     parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false)),
     now: clock.now,
   });
+  const resolve = withHeldProxyBodies(resolveTarget, settings.jsonBodyBytesMax);
   const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,

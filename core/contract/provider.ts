@@ -229,6 +229,8 @@ export interface OperationCall {
   readonly pathParams?: Readonly<Record<string, string>>;
   /** The client's query, without `?`. */
   readonly query?: string;
+  /** A header of the client by its lower-case name. */
+  header?(name: string): string | undefined;
   readonly settings: ProviderSettings;
   /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
   readonly strict: boolean;

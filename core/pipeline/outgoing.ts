@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
-import type { Operation, OperationCall } from '../contract/provider.ts';
+import type { Operation, OperationCall, OutgoingCall } from '../contract/provider.ts';
 import type { UpstreamCall } from '../contract/upstream.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
 import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
@@ -78,6 +78,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     form: ctx.form && shapedForm(ctx, ctx.form, params),
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
+    header: (name) => ctx.request.header(name),
     settings: resolved.settings,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
     dropped: [],
@@ -154,20 +155,23 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
     if (hasHeader(headers, name, fixed)) continue;
     headers.push(name, value);
   }
-  return {
-    call: {
-      tenant: tenantOf(ctx),
-      origin: resolved.origin,
-      path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
-      method: ctx.request.method,
-      headers,
-      body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body)),
-      timeouts: timeoutsOf(ctx, target, options, null),
-      bodyBytesMax: options.streamedBodyBytesMax,
-    },
-    operation: null,
-    operationCall: null,
+  const call = {
+    tenant: tenantOf(ctx),
+    origin: resolved.origin,
+    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
+    method: ctx.request.method,
+    headers,
+    body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body)),
+    timeouts: timeoutsOf(ctx, target, options, null),
+    bodyBytesMax: options.streamedBodyBytesMax,
   };
+  if (resolved.adapter.adjustProxyCall) {
+    const adjusted: OutgoingCall = { ...call, body: ctx.body };
+    resolved.adapter.adjustProxyCall(adjusted, ctx.request);
+    const { path: adjustedPath, headers: adjustedHeaders } = adjusted;
+    Object.assign(call, { path: adjustedPath, headers: adjustedHeaders, body: adjusted.body ?? call.body });
+  }
+  return { call, operation: null, operationCall: null };
 }
 
 /** True when this header of the client carried a key of the gateway: such a header never leaves. */

@@ -33,6 +33,15 @@ interface Collecting {
   bytes: number;
 }
 
+/** Audio and forms: large, and never sent twice the same (data-plane §5). */
+const uncached: ReadonlySet<string> = new Set([
+  'createSpeech',
+  'createTranscription',
+  'createTranslation',
+  'imageEdit',
+  'imageVariation',
+]);
+
 const defaultMaxAgeSeconds = 604_800;
 const entryBytesMax = 4 * 1024 * 1024;
 const storeBytesMax = 64 * 1024 * 1024;
@@ -58,7 +67,7 @@ function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeSecon
   return {
     onRequest(ctx) {
       // Pass-through is byte for byte: nothing of it is kept.
-      if (!ctx.endpoint?.operation) return undefined;
+      if (!ctx.endpoint?.operation || uncached.has(ctx.endpoint.operation)) return undefined;
       const key = cacheKey(ctx);
       const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
       if (refresh) entries.delete(key);

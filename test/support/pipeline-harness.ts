@@ -12,6 +12,7 @@ import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../cor
 import { matchEndpoint } from '../../core/endpoints/index.ts';
 import { startHealth } from '../../core/health/start-health.ts';
 import { compileChain, mergePlugins } from '../../core/pipeline/compile-plan.ts';
+import { withHeldProxyBodies } from '../../core/pipeline/hold-proxy-body.ts';
 import { PlanStore } from '../../core/pipeline/plan-store.ts';
 import { createResolver } from '../../core/pipeline/resolve-target.ts';
 import { createRetryBudget } from '../../core/pipeline/retry-budget.ts';
@@ -186,16 +187,19 @@ export function createHarness(
       }),
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity: options.machineIdentity ?? false }),
-      resolve: createResolver({
-        providers,
-        documents: services.documents,
-        openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
-        parseBaseUrl: (url) => {
-          const parsed = new URL(url);
-          return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
-        },
-        now: services.clock.now,
-      }),
+      resolve: withHeldProxyBodies(
+        createResolver({
+          providers,
+          documents: services.documents,
+          openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
+          parseBaseUrl: (url) => {
+            const parsed = new URL(url);
+            return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
+          },
+          now: services.clock.now,
+        }),
+        1024 * 1024,
+      ),
       outgoing: {
         prefixes: ['x-svc-', 'x-other-'],
         timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },

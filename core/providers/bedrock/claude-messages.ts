@@ -3,9 +3,9 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
 import { withOwnThoughts } from '../shared/anthropic/own-thoughts.ts';
 import { messagesStreamReader, usageOfReply } from '../shared/anthropic/usage.ts';
+import { betasOf } from './beta-features.ts';
 import { eventFault } from './errors.ts';
 import { eventStream } from './event-stream.ts';
-import { betasOf } from './model-fields.ts';
 import { modelSegment } from './model-id.ts';
 
 /** The one version of the Messages API that InvokeModel speaks. */
@@ -24,7 +24,7 @@ export const claudeMessages: Operation = {
 /** The body of InvokeModel: the caller's, without what the path says already, and with the beta features of the settings. */
 export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
   const { model: _model, stream: _stream, ...body } = withOwnThoughts(params, call);
-  const betas = betasOf(call.settings.anthropic_beta);
+  const betas = betasOf(call);
   return {
     anthropic_version: bedrockVersion,
     ...(betas.length > 0 ? { anthropic_beta: betas } : {}),

@@ -2,6 +2,7 @@ import type { ProviderAdapter } from '../../contract/provider.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, signCall } from './auth.ts';
+import { withBetasInBody } from './beta-features.ts';
 import { chatComplete } from './chat-completions.ts';
 import { converseExtras } from './chat-extras.ts';
 import { complete } from './completions.ts';
@@ -19,6 +20,9 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   baseUrl: (given) => awsOrigin('bedrock-runtime', regionOf(given)),
   headers: authHeaders,
   sign: signCall,
+  adjustProxyCall: withBetasInBody,
+  // Signatures cover bodies, and beta features are part of them.
+  buffersProxyBodies: () => true,
   movedBy: ['aws_region'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
   models: modelList,

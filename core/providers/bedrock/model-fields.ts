@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { betasOf } from './beta-features.ts';
 import { makerOf } from './model-id.ts';
 
 /** Parameters that the makers' own formats have and Converse takes in `additionalModelRequestFields`. */
@@ -27,15 +28,6 @@ export function modelFields(params: JsonObject, call: OperationCall): JsonObject
     else if (maker === 'amazon') fields.inferenceConfig = { topK: value };
     else fields[topKOf[maker] ?? 'top_k'] = value;
   }
-  const betas = maker === 'anthropic' ? betasOf(call.settings.anthropic_beta) : [];
+  const betas = maker === 'anthropic' ? betasOf(call) : [];
   return betas.length > 0 && fields.anthropic_beta === undefined ? { ...fields, anthropic_beta: betas } : fields;
-}
-
-/** A comma list of beta features as the list that goes into a body. */
-export function betasOf(text: unknown): string[] {
-  if (typeof text !== 'string') return [];
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 }

@@ -159,11 +159,41 @@ describe('a pass-through call to Bedrock', () => {
   });
 });
 
-it('refuses to sign a pass-through body it cannot see, before anything leaves', async () => {
-  const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
-  const reply = await send(harness, { inputText: 'x' }, { path: '/v1/model/amazon.titan-embed-text-v2:0/invoke' });
-  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('need a Bedrock API key')]);
-  expect(harness.calls).toEqual([]);
+describe('a pass-through call', () => {
+  const path = '/v1/model/amazon.titan-embed-text-v2:0/invoke';
+
+  it.each([
+    ['small', 10],
+    ['too large to be kept otherwise', 300_000],
+  ])('is signed with its %s body', async (_, length) => {
+    const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
+    const text = 'x'.repeat(length);
+    const reply = await send(harness, { inputText: text }, { path });
+    expect(reply.status).toBe(200);
+    const [call] = harness.calls as [UpstreamCall];
+    expect(JSON.parse(Buffer.from(call.body as Uint8Array).toString())).toEqual({ inputText: text });
+    expect(findHeader(call.headers, 'authorization')).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\//);
+  });
+
+  it('has the beta features of the client in its body, without those that the service refuses', async () => {
+    const harness = createHarness();
+    const headers = { 'x-svc-config': 'aws', 'anthropic-beta': 'context-1m-2025-08-07, claude-code-20250219' };
+    const body = { anthropic_beta: ['effort-2025-11-24'], max_tokens: 1, messages: [] };
+    await send(harness, body, { path: '/v1/model/us.anthropic.claude-sonnet-4-5/invoke', headers });
+    const sent = JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
+    expect(sent).toEqual({ ...body, anthropic_beta: ['effort-2025-11-24', 'context-1m-2025-08-07'] });
+  });
+});
+
+it('puts the beta features of the client into the body of a messages call, and says what it left out', async () => {
+  const harness = createHarness();
+  const headers = { 'x-svc-config': 'aws', 'anthropic-beta': 'context-1m-2025-08-07,oauth-2025-04-20' };
+  const native = JSON.parse(readFileSync(join(fixtures, 'messages-native.json'), 'utf8'));
+  harness.script(answer(200, native.providerReply));
+  const reply = await send(harness, native.request, { path: '/v1/messages', headers });
+  expect(reply.header('x-svc-dropped-params')).toBe('anthropic-beta:oauth-2025-04-20');
+  const sent = JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
+  expect(sent.anthropic_beta).toEqual(['context-1m-2025-08-07']);
 });
 
 describe('a streamed reply of Bedrock', () => {

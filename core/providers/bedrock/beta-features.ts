@@ -1,0 +1,42 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall, OutgoingCall } from '../../contract/provider.ts';
+
+/**
+ * Features of Anthropic's own platform and its clients, by the beginning of their names: InvokeModel answers them with 400, and no
+ * client that sends them by itself would ever get through.
+ */
+const ofTheirPlatform =
+  /^(claude-code|oauth|files-api|mcp-client|mcp-servers|code-execution|skills|message-batches|prompt-caching-scope)-/;
+
+/** The beta features of a call to Claude: those of the settings, then those of the client's `anthropic-beta` header. */
+export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropped'>): string[] {
+  const sent = listOf(call.header?.('anthropic-beta'));
+  for (const name of sent) if (ofTheirPlatform.test(name)) call.dropped.push(`anthropic-beta:${name}`);
+  return [...new Set([...listOf(call.settings.anthropic_beta), ...sent.filter((name) => !ofTheirPlatform.test(name))])];
+}
+
+/** On this platform beta features are a field of the body: the client's header becomes one on pass-through calls of Claude too. */
+export function withBetasInBody(call: OutgoingCall, client: { header(name: string): string | undefined }): void {
+  const betas = listOf(client.header('anthropic-beta')).filter((name) => !ofTheirPlatform.test(name));
+  if (betas.length === 0 || call.body === null || !/^\/model\/[^/]*anthropic[^/]*\/invoke/.test(call.path)) return;
+  const body = parse(call.body);
+  if (body === null) return;
+  const known = Array.isArray(body.anthropic_beta) ? body.anthropic_beta : [];
+  body.anthropic_beta = [...new Set([...known, ...betas])];
+  call.body = Buffer.from(JSON.stringify(body));
+}
+
+function listOf(...values: readonly unknown[]): string[] {
+  const names = values.flatMap((value) => (typeof value === 'string' ? value.split(',') : []));
+  return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
+}
+
+/** Bodies that are no JSON object are the service's to refuse. */
+function parse(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
