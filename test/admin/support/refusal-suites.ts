@@ -80,11 +80,12 @@ export function refusesMissingScopes(resource: string, probes: readonly Probe[])
   });
 }
 
-/** Items of another organisation, or of none, are not found: by id and by slug, with any key. */
+/** Items of another organisation, or of none, are not found: by id and by slug, with any key that has business with them. */
 export function hidesForeignItems(
   resource: string,
   prepare: (plane: Plane, owner: Tenant) => Promise<readonly string[]>,
   probesFor: (idOrSlug: string) => readonly Probe[],
+  keys: readonly ('adminKey' | 'workspaceKey')[] = ['adminKey', 'workspaceKey'],
 ): void {
   describe.each(databases)(`${resource} of others, on %s`, (database) => {
     let plane: Plane;
@@ -100,7 +101,7 @@ export function hidesForeignItems(
     it('are not found by the keys of another organisation', async () => {
       for (const name of names) {
         for (const probe of probesFor(name)) {
-          for (const key of [other.adminKey, other.workspaceKey]) {
+          for (const key of keys.map((one) => other[one])) {
             const request = () => plane.ask(probe.method, probe.path, { key, body: probe.body });
             await expectRefusal(plane, request, 404, 'AB08', probe.method !== 'GET');
           }

@@ -61,11 +61,11 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     const publicId = parseApiKey(key.body.key)?.id;
     const body = { first_name: 'Ada', last_name: 'Lovelace', workspaces: [{ id: second.slug, role: 'manager' }] };
     const etag = (await plane.ask('GET', `/admin/users/${member.id}`)).headers.get('etag') ?? '';
-    await expectChange(
-      plane,
-      () => plane.ask('PUT', `/admin/users/${member.id}`, { body, headers: { 'if-match': etag } }),
-      { resource: 'users', action: 'update', events: [`api-key ${publicId} upsert`] },
-    );
+    await expectChange(plane, () => plane.ask('PUT', `/admin/users/${member.id}`, { body, headers: { 'if-match': etag } }), {
+      resource: 'users',
+      action: 'update',
+      events: [`api-key ${publicId} upsert`],
+    });
     expect((await plane.ask('GET', `/admin/users/${member.id}`)).body).toMatchObject({
       first_name: 'Ada',
       last_name: 'Lovelace',

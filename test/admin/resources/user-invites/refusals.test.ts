@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../../support/outcomes.ts';
+import { accept, newPerson, tokenOf } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
+import { databases } from '../../support/test-database.ts';
+
+const body = { email: 'a@example.com', role: 'member', workspaces: [] };
+const itemProbes = (id: string) =>
+  [
+    { method: 'GET', path: `/admin/users/invites/${id}` },
+    { method: 'DELETE', path: `/admin/users/invites/${id}` },
+    { method: 'POST', path: `/admin/users/invites/${id}/resend`, body: {} },
+  ] as const;
+const probes = [
+  { method: 'GET', path: '/admin/users/invites' },
+  { method: 'POST', path: '/admin/users/invites', body },
+  ...itemProbes('7f9c2d1e-0000-4000-8000-000000000001'),
+] as const;
+
+refusesUnknownKeys('user invites', probes);
+refusesMissingScopes('user invites', probes);
+hidesForeignItems(
+  'user invites',
+  async (plane) => [(await plane.ask('POST', '/admin/users/invites', { body })).body.id],
+  itemProbes,
+  ['adminKey'],
+);
+
+describe.each(databases)('invites that are refused, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const refused = (sent: unknown, status: number, code: string) =>
+    expectRefusal(plane, () => plane.ask('POST', '/admin/users/invites', { body: sent }), status, code, true);
+
+  it('say what is wrong: owner, unknown role, unknown workspace, scopes of no user', async () => {
+    await refused({ ...body, role: 'owner' }, 400, 'AB01');
+    await refused({ ...body, workspaces: [{ id: plane.workspaceId, role: 'owner' }] }, 400, 'AB01');
+    await refused({ ...body, workspaces: [{ id: 'nowhere', role: 'member' }] }, 404, 'AB02');
+    await refused({ ...body, workspace_api_key_details: { scopes: ['audit_logs.list'] } }, 400, 'AB01');
+    await refused({ ...body, workspace_api_key_details: { scopes: [] } }, 400, 'AB01');
+  });
+
+  it('are not made for somebody who is a member', async () => {
+    const person = await newPerson(plane);
+    await refused({ ...body, email: person.email }, 409, 'AB07');
+  });
+
+  it('do not name a workspace of another organisation', async () => {
+    const other = await plane.newTenant();
+    await refused({ ...body, workspaces: [{ id: other.workspaceId, role: 'member' }] }, 404, 'AB02');
+  });
+
+  it('cannot be accepted with a short password, or the e-mail as one, and are still good afterwards', async () => {
+    const made = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: 'careful@example.com' } })).body;
+    const token = tokenOf(made.invite_link);
+    for (const password of ['short', 'careful@example.com', 'x'.repeat(257)]) {
+      const reply = await accept(plane, token, password);
+      expect({ status: reply.status, code: reply.body.data.errorCode }).toEqual({ status: 400, code: 'AB01' });
+      expect(JSON.stringify(reply.body)).not.toContain('xxx');
+    }
+    expect((await accept(plane, token)).status).toBe(200);
+  });
+
+  it('cannot be cancelled once they are accepted', async () => {
+    const made = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: 'done@example.com' } })).body;
+    await accept(plane, tokenOf(made.invite_link));
+    const path = `/admin/users/invites/${made.id}`;
+    await expectRefusal(plane, () => plane.ask('DELETE', path), 409, 'AB07', true);
+    await expectRefusal(plane, () => plane.ask('POST', `${path}/resend`, { body: {} }), 409, 'AB07', true);
+  });
+});
