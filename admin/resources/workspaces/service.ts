@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
 import { isUuid, newId, newSlug } from '../../db/new-id.ts';
@@ -61,9 +62,9 @@ export async function updateWorkspace(change: Change, actor: Actor, row: Workspa
   if (body.description !== undefined) row.description = body.description;
   if (body.icon !== undefined) row.icon = body.icon;
   await applyDefaults(change.tx, row, organisation, body.defaults);
-  const limitsBefore = JSON.stringify([row.usageLimits ?? [], row.rateLimits ?? []]);
+  const limitsBefore = limitsOf(row);
   applyLimits(row, body);
-  if (actor.type !== 'organisation-service' && JSON.stringify([row.usageLimits ?? [], row.rateLimits ?? []]) !== limitsBefore) {
+  if (actor.type !== 'organisation-service' && !isDeepStrictEqual(limitsOf(row), limitsBefore)) {
     throw forbidden('usage_limits, rate_limits: only the organisation changes the limits of its workspaces');
   }
   const changed = (Object.keys(settingGroups) as SettingGroup[]).filter((group) =>
@@ -140,6 +141,10 @@ function applyLimits(row: Workspace, body: Pick<CreateBody, 'usage_limits' | 'ra
     row.usageLimits = sent ? [mergeUsageLimits(row.usageLimits?.[0] ?? null, sent, 'usage_limits[0]')] : [];
   }
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
+}
+
+function limitsOf(row: Workspace): readonly unknown[] {
+  return [row.usageLimits ?? [], row.rateLimits ?? []];
 }
 
 /** Who reads the name with its icon and sends it back means the same name. */
