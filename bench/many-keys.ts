@@ -12,7 +12,7 @@ import { type RunningGateway, startGateway } from '../test/support/start-gateway
 import { HttpConnection, postBytes } from './load/http-connection.ts';
 import { load, preferredTool } from './load/load.ts';
 import { fillKeys, type KeyFill } from './many-keys/fill.ts';
-import { cores, end, moveToLoadCore, residentMib, startServer } from './processes.ts';
+import { cores, cpuMicros, end, moveToLoadCore, residentMib, startServer } from './processes.ts';
 import { withSpread } from './report/statistics.ts';
 import { chatBody } from './scenarios.ts';
 import { startPostgres } from './services/postgres.ts';
@@ -137,22 +137,27 @@ async function measureThroughput(gateway: RunningGateway, keys: KeyFill, config:
     drawn: cases[name] as never,
   });
   const rates = new Map<string, number[]>();
+  const costs = new Map<string, number[]>();
+  const pids = gateway.pidsOf('gateway');
   const ratios = new Map<string, number[]>();
   let errors = 0;
-  for (const name of Object.keys(cases)) await load('wrk', target(name), 64, Number(values.seconds));
+  await askOnce(gateway, keys, config, 0, hotKeys);
   for (let round = 0; round < Number(values.rounds); round++) {
     let first = Number.NaN;
     for (const name of Object.keys(cases)) {
+      const before = cpuMicros(pids);
       const result = await load('wrk', target(name), 64, Number(values.seconds));
+      costs.set(name, [...(costs.get(name) ?? []), (cpuMicros(pids) - before) / result.requests]);
       errors += result.errors;
       if (name === '10 keys') first = result.requestsPerSecond;
       rates.set(name, [...(rates.get(name) ?? []), result.requestsPerSecond]);
       ratios.set(name, [...(ratios.get(name) ?? []), result.requestsPerSecond / first]);
     }
   }
-  console.log('\n| keys of the calls, c=64 | requests/s | ÷ 10 keys |\n| --- | --: | --: |');
+  console.log('\n| keys of the calls, c=64 | requests/s | ÷ 10 keys | gateway CPU µs/request |\n| --- | --: | --: | --: |');
   for (const name of Object.keys(cases)) {
-    console.log(`| ${name} | ${withSpread(rates.get(name) ?? [])} | ${withSpread(ratios.get(name) ?? [])} |`);
+    const cells = [rates, ratios, costs].map((series) => withSpread(series.get(name) ?? []));
+    console.log(`| ${[name, ...cells].join(' | ')} |`);
   }
   console.log(`\nReplies other than 200, and calls that broke: ${errors}`);
 }
@@ -162,28 +167,44 @@ async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: str
   console.log('\n| distinct keys so far | resident MiB of the gateway |\n| --: | --: |');
   const pids = gateway.pidsOf('gateway');
   console.log(`| before | ${residentMib(pids).toFixed(0)} |`);
-  const { port } = gateway;
-  const url = `${gateway.baseUrl}/chat/completions`;
-  let next = 0;
-  let failed = 0;
-  const steps = 5;
-  for (let step = 1; step <= steps; step++) {
-    const until = (distinct * step) / steps;
-    await Promise.all(
-      Array.from({ length: 32 }, async () => {
-        const connection = new HttpConnection('127.0.0.1', port);
-        while (next < until) {
-          const key = keys.textOf(keys.count - 1 - next++);
-          const headers = { 'content-type': 'application/json', 'x-svc-config': config, 'x-svc-api-key': key };
-          const result = await connection.call(postBytes(url, headers, body));
-          if (result.kind !== 'reply' || result.reply.status !== 200) failed++;
-        }
-        connection.close();
-      }),
-    );
-    console.log(`| ${next} | ${residentMib(pids).toFixed(0)} |`);
+  const failures = new Map<string, number>();
+  const step = distinct / 5;
+  for (let asked = 0; asked < distinct; asked += step) {
+    const found = await askOnce(gateway, keys, config, keys.count - asked - step, keys.count - asked);
+    for (const [outcome, count] of found) failures.set(outcome, (failures.get(outcome) ?? 0) + count);
+    console.log(`| ${asked + step} | ${residentMib(pids).toFixed(0)} |`);
   }
-  console.log(`\nCalls that were not answered with 200: ${failed}`);
+  const told = [...failures].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
+  console.log(`\nCalls that were not answered with 200: ${told || 'none'}`);
+}
+
+/** One call with each of these keys. Gives how many ended in anything but 200, by how. */
+async function askOnce(
+  gateway: RunningGateway,
+  keys: KeyFill,
+  config: string,
+  from: number,
+  to: number,
+): Promise<Map<string, number>> {
+  const url = `${gateway.baseUrl}/chat/completions`;
+  const failures = new Map<string, number>();
+  let next = from;
+  await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      const connection = new HttpConnection('127.0.0.1', gateway.port);
+      while (next < to) {
+        const headers = { 'content-type': 'application/json', 'x-svc-config': config, 'x-svc-api-key': keys.textOf(next++) };
+        const result = await connection.call(postBytes(url, headers, body));
+        const outcome = result.kind === 'reply' ? result.reply.text.slice(9, 400) : `${result.kind}: ${result.reason}`;
+        if (outcome.startsWith('200')) continue;
+        const told = /^\d+/.exec(outcome)?.[0] ?? outcome;
+        if (!failures.has(told)) console.error(outcome);
+        failures.set(told, (failures.get(told) ?? 0) + 1);
+      }
+      connection.close();
+    }),
+  );
+  return failures;
 }
 
 function random(below: number): number {
