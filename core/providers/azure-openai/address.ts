@@ -42,7 +42,8 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
   const ofDeployment = ofDeployments.test(path);
   // Responses are younger than the older dated versions.
   const isYounger = path.startsWith('/responses') && !isSince(place, '2025-03-01');
-  if (isYounger || isVersionFree(place) || (ofDeployment && place.deployment === '')) return `${root(settings)}${v1(settings)}${path}`;
+  if (isYounger || isVersionFree(place) || (ofDeployment && place.deployment === ''))
+    return `${root(settings)}${v1(settings)}${path}`;
   const deployment = ofDeployment ? `/deployments/${encodeURIComponent(place.deployment)}` : '';
   return `${root(settings)}${deployment}${path}`;
 }

@@ -1,0 +1,133 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { isStepCount, jsonSchema, type LanguageModel, ToolLoopAgent, tool } from 'ai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { encodeEvent } from '../../core/pipeline/event-stream.ts';
+import { type ProviderCase, providerCases } from '../core/providers/matrix/provider-cases.ts';
+import type { Format, ModelAnswer } from '../core/providers/matrix/scenarios.ts';
+import type { Exchange } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { sendJson } from '../support/send-events.ts';
+
+/**
+ * An agent of the Vercel AI SDK, in each of the three formats, through the whole product, answered by fakes that speak the true
+ * wire formats of five providers: two parallel tool calls, then a second round, then the answer.
+ */
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream();
+  const { admin, upstream } = gateway;
+  for (const { id } of looping) {
+    const host = `${upstream.origin}/${id}${id === 'google' || id === 'bedrock' ? '' : '/v1'}`;
+    const aws = id === 'bedrock' ? bedrock : {};
+    await admin.createUpstream(`loop-${id}`, host, { ai_provider_id: id, configurations: { custom_host: host, ...aws } });
+    keys.set(id, await gateway.keyFor({ provider: `@loop-${id}` }));
+  }
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const looping = providerCases.filter(({ id }) => ['openai', 'anthropic', 'google', 'bedrock', 'mistral-ai'].includes(id));
+/** Calls are signed, as they are with an access key. */
+const bedrock = {
+  aws_auth_type: 'accessKey',
+  aws_access_key_id: 'AKIDEXAMPLE',
+  aws_secret_access_key: 'secret-of-the-loop',
+  aws_region: 'eu-central-1',
+};
+const keys = new Map<string, string>();
+const signature = 'c2lnbmVkLWJ5LW1vZGVs';
+const tokens = { input: 20, cached: 8, output: 12, thought: 0 };
+const weatherIn = (id: string, city: string) => ({ id, name: 'get_weather', arguments: { city } });
+const rounds: readonly ModelAnswer[] = [
+  {
+    thoughts: [{ text: 'Two cities.', signature }],
+    text: 'I will look.',
+    calls: [weatherIn('callaaaa1', 'Bern'), weatherIn('callbbbb2', 'Rome')],
+    end: 'calls',
+    tokens,
+  },
+  { calls: [weatherIn('callcccc3', 'Zug')], end: 'calls', tokens },
+  { text: 'Rain everywhere.', end: 'end', tokens },
+];
+
+/** Answers as this provider would: which round it is shows in how many rounds of tool results the request holds. */
+function answerAs(provider: ProviderCase) {
+  return async ({ request, response }: Exchange): Promise<void> => {
+    const format: Format = request.path.endsWith('/responses')
+      ? 'responses'
+      : /\/(messages|invoke)/.test(request.path)
+        ? 'messages'
+        : 'chat';
+    const wire = provider.wires[format];
+    const text = JSON.stringify(request.json());
+    const answer = (
+      text.includes('rain in Zug') ? rounds[2] : text.includes('rain in Rome') ? rounds[1] : rounds[0]
+    ) as ModelAnswer;
+    const stream = request.json().stream === true || /[Ss]tream/.test(request.path);
+    if (!stream) return sendJson(response, 200, wire.plain(answer));
+    const events = wire.stream(answer);
+    response.writeHead(200, { 'content-type': wire.streamType ?? 'text/event-stream' });
+    // Cut at odd places, as networks do.
+    const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
+    for (let at = 0; at < bytes.length; at += 97) response.write(bytes.subarray(at, at + 97));
+    response.end();
+  };
+}
+
+const models: Readonly<Record<Format, (id: string, model: string) => LanguageModel>> = {
+  chat: (id, model) => createOpenAI({ baseURL: gateway.baseUrl, apiKey: keys.get(id) as string }).chat(model),
+  responses: (id, model) => createOpenAI({ baseURL: gateway.baseUrl, apiKey: keys.get(id) as string }).responses(model),
+  messages: (id, model) => createAnthropic({ baseURL: gateway.baseUrl, apiKey: keys.get(id) as string })(model),
+};
+
+/** In which formats the thoughts of these providers come with a signature, which this client then sends back. */
+const signed: Readonly<Record<string, readonly Format[]>> = {
+  openai: ['responses'],
+  anthropic: ['messages', 'responses'],
+  bedrock: ['messages', 'responses'],
+  google: ['messages', 'responses'],
+  'mistral-ai': [],
+};
+
+describe.each(looping.map((provider) => [provider.id, provider] as const))('an agent through %s', (id, provider) => {
+  describe.each(['chat', 'messages', 'responses'] as const)('that speaks %s', (format) => {
+    it.each(['plain', 'streamed'] as const)('%s, reaches its answer', async (kind) => {
+      const cities: string[] = [];
+      const schema = {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+        additionalProperties: false,
+      };
+      const weather = tool({
+        description: 'Weather of a city',
+        inputSchema: jsonSchema<{ city: string }>(schema as object),
+        execute: async ({ city }) => {
+          cities.push(city);
+          return `rain in ${city}`;
+        },
+      });
+      gateway.upstream.on((request) => request.path.startsWith(`/${id}/`), answerAs(provider));
+      const agent = new ToolLoopAgent({
+        model: models[format](id, provider.model),
+        tools: { get_weather: weather },
+        stopWhen: isStepCount(6),
+        maxRetries: 0,
+        maxOutputTokens: 2000,
+        // Items are sent whole, not by reference to a store that only OpenAI has.
+        providerOptions: { openai: { store: false } },
+      });
+      const prompt = 'How is the weather?';
+      const result = kind === 'plain' ? await agent.generate({ prompt }) : await agent.stream({ prompt });
+      if ('fullStream' in result) for await (const part of result.fullStream) expect(part.type).not.toBe('error');
+      const steps = await result.steps;
+      expect([await result.text, steps.length]).toEqual(['Rain everywhere.', 3]);
+      expect(cities).toEqual(['Bern', 'Rome', 'Zug']);
+      expect(steps.map((step) => step.finishReason)).toEqual(['tool-calls', 'tool-calls', 'stop']);
+      expect(steps.map((step) => step.usage.outputTokens)).toEqual([12, 12, 12]);
+      const last = JSON.stringify(gateway.upstream.last.json());
+      expect(last.includes(signature)).toBe(signed[id]?.includes(format));
+    });
+  });
+});
