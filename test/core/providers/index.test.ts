@@ -23,11 +23,12 @@ describe('the list of providers', () => {
     for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
   });
 
-  it('answers Messages calls wherever there are chat completions', () => {
-    const [withChat, withMessages] = (['chatComplete', 'messages'] as const).map((name) =>
+  it('answers Messages and Responses calls wherever there are chat completions', () => {
+    const [withChat, withMessages, withResponses] = (['chatComplete', 'messages', 'createModelResponse'] as const).map((name) =>
       [...providers.values()].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
     );
     expect(withMessages).toEqual(withChat);
+    expect(withResponses).toEqual(withChat);
   });
 });
 

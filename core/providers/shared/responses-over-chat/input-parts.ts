@@ -42,10 +42,7 @@ function chatPart(part: JsonObject, path: string): JsonObject {
 
 function imagePart(part: JsonObject, path: string): JsonObject {
   if (typeof part.image_url !== 'string' || part.image_url === '') {
-    throw badParam(
-      `${path}.image_url`,
-      'a URL or data URL is expected: stored images need a provider with its own Responses API',
-    );
+    throw badParam(`${path}.image_url`, 'a URL is expected; a stored image needs a provider with its own Responses API');
   }
   return { type: 'image_url', image_url: { url: part.image_url, ...(part.detail ? { detail: part.detail } : {}) } };
 }
