@@ -1,0 +1,74 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
+import { adminRoutes, publicRoutes } from '../../../admin/resources/index.ts';
+import { isControlPlanePath } from '../../../core/endpoints/control-plane.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+describe('the API description', () => {
+  let plane: Plane;
+  let document: OpenApiDocument;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+    const reply = await fetch(`${plane.url}/v1/openapi.json`);
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    document = (await reply.json()) as OpenApiDocument;
+  });
+  afterAll(() => plane?.close());
+
+  const operations = (): Operation[] => Object.values(document.paths).flatMap((methods) => Object.values(methods));
+
+  it('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(structuredClone(document) as never);
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+  });
+
+  it('has every route once, with words, scopes and what it answers', () => {
+    expect(operations()).toHaveLength(adminRoutes.length + publicRoutes.length);
+    expect(new Set(operations().map((operation) => operation.operationId)).size).toBe(operations().length);
+    const routes = new Map(adminRoutes.map((route) => [`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`, route]));
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const name = `${method.toUpperCase()} ${path}`;
+        expect(operation.summary, name).not.toBe('');
+        const reply = operation.responses['200'] as { content: Record<string, { schema: object }> };
+        expect(Object.keys(reply.content['application/json']?.schema ?? {}), name).not.toEqual([]);
+        expect(operation['x-svc-scopes'], name).toEqual(routes.get(name)?.scopes ?? []);
+      }
+    }
+  });
+
+  it('says how pages, versions, repeated creates and refusals work', () => {
+    const list = document.paths['/configs']?.get;
+    expect(list?.parameters.find((one) => one.name === 'page_size')).toMatchObject({
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 0, maximum: 100, default: 100 },
+    });
+    const names = (method: string, path: string) => document.paths[path]?.[method]?.parameters.map((one) => one.name);
+    expect(names('post', '/configs')).toContain('idempotency-key');
+    expect(names('put', '/configs/{slug}')).toEqual(expect.arrayContaining(['slug', 'if-match']));
+    expect(Object.keys(document.paths['/configs/{slug}']?.put?.responses ?? {})).toEqual(
+      expect.arrayContaining(['200', '400', '401', '403', '404', '409', '412', '429', '500', '503']),
+    );
+    expect(document.paths['/auth/login']?.post?.security).toEqual([]);
+    expect(list?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+  });
+
+  it('is reached through a gateway', () => {
+    for (const path of ['/v1/openapi.json', '/v1/docs', '/v2/openapi.json', '/v2/docs'])
+      expect(isControlPlanePath(path)).toBe(true);
+    for (const route of [...adminRoutes, ...publicRoutes]) expect(isControlPlanePath(`/v1${route.path}`), route.path).toBe(true);
+  });
+
+  it('is a page without scripts, and nothing on it comes from elsewhere', async () => {
+    const reply = await fetch(`${plane.url}/v1/docs`);
+    const html = await reply.text();
+    expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(reply.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(html).not.toMatch(/<script|<img|<link|https?:\/\/|javascript:/i);
+    for (const path of Object.keys(document.paths)) expect(html).toContain(`<code>${path}</code>`);
+    expect(html).toContain('configs.create');
+  });
+});
