@@ -26,7 +26,9 @@ export class Load {
       this.inFlight--;
       const status = judgedStatus(last);
       if (status === null || last === null) return;
-      const isFailure = status >= 500 || status === 408 || status === 429;
+      const isFailure = status >= 500 || targetFaults.has(status);
+      // What the caller did wrong is refused quickly by a slow target too.
+      if (!isFailure && !last.ok) return;
       this.#latencies[ctx.stream ? 1 : 0].observe(this.#clock.elapsed(), last.firstByteMs, isFailure);
     };
   };
@@ -53,6 +55,8 @@ export class Load {
 }
 
 const minuteMs = 60_000;
+/** Credential refused, out of time, too many requests: below 500, and yet not the caller's doing. */
+const targetFaults: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
 /** Weight of the newest call in the average. */
 const share = 0.3;
 /** What was measured longer ago says nothing about now. */

@@ -153,14 +153,22 @@ describe('least_latency', () => {
     expect(await ask(gateway, config)).toBe(1);
   });
 
-  it('does not take a target that fails at once for a fast one', async () => {
+  it.each([500, 401, 403, 429])('does not take a target that fails at once with %d for a fast one', async (status) => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
-    gateway.script(answer(500, {}));
+    gateway.script(answer(status, {}));
     expect(await ask(gateway, config)).toBe(0);
     gateway.script(taking(200));
     expect(await ask(gateway, config)).toBe(1);
+  });
+
+  it('learns nothing from what a caller did wrong', async () => {
+    const gateway = newHarness();
+    const config = configOf('least_latency');
+    await warmUp(gateway, config);
+    gateway.script(taking(5000, answer(400, {})));
+    expect([await ask(gateway, config), await ask(gateway, config)]).toEqual([0, 0]);
   });
 
   it('measures streams by their first byte, apart from whole replies', async () => {

@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { AttemptResult } from '../../../core/contract/context.ts';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import { definePlugin, type Hooks } from '../../../core/contract/plugin.ts';
+import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
+
+/** `onVisit` and what it returned run in pairs, whatever happens between them. */
+const body = { model: 'gpt-5', messages: [] };
+const config = {
+  strategy: { mode: 'fallback' },
+  targets: [{ provider: '@one', retry: { attempts: 1 } }, { provider: '@two' }],
+};
+
+function newWatched(hooks: Hooks = {}, random = 0) {
+  const seen: string[] = [];
+  const watcher = definePlugin({
+    name: 'watcher',
+    stage: 'output-guardrails',
+    config: v.optional(v.strictObject({})),
+    onConfig: () => ({
+      onVisit(_ctx, target) {
+        seen.push(`to ${target.path}`);
+        return (last: AttemptResult | null) => void seen.push(`from ${target.path} ${last?.status ?? 'unasked'}`);
+      },
+      ...hooks,
+    }),
+  });
+  const gateway = createHarness({ plugins: [watcher], random: () => random });
+  gateway.addConfig('pc-main', config);
+  return { gateway, seen };
+}
+const request = { headers: { 'x-svc-config': 'pc-main' }, body };
+
+describe('a visit of a target', () => {
+  it('takes in all tries, and gives the result of the last', async () => {
+    const { gateway, seen } = newWatched();
+    gateway.script(answer(503, {}), answer(500, {}), answer(200, chatReply('ok')));
+    expect((await gateway.send(request)).status).toBe(200);
+    expect(seen).toEqual([
+      'to config.targets[0]',
+      'from config.targets[0] 500',
+      'to config.targets[1]',
+      'from config.targets[1] 200',
+    ]);
+  });
+
+  it('ends as unasked when a plugin answered in the place of the provider', async () => {
+    const { gateway, seen } = newWatched({ onUpstream: () => ({ status: 200, headers: [], body: 'mine' }) });
+    expect((await gateway.send(request)).text).toBe('mine');
+    expect(seen).toEqual(['to config.targets[0]', 'from config.targets[0] unasked']);
+  });
+
+  it('is none where the target could not be looked up', async () => {
+    const { gateway, seen } = newWatched();
+    const key = [...gateway.documents.keys()].find((each) => each.endsWith('/one')) as string;
+    const away = Promise.reject(new GatewayError('unavailable'));
+    away.catch(() => undefined);
+    gateway.documents.set(key, away);
+    expect((await gateway.send(request)).status).toBe(200);
+    expect(seen).toEqual(['to config.targets[1]', 'from config.targets[1] 200']);
+  });
+
+  it('ends when the client leaves, during a try and between two', async () => {
+    for (const script of ['during', 'between']) {
+      // The wait between the tries takes a second, unless the client leaves.
+      const { gateway, seen } = newWatched({}, 0.999);
+      let sink: FakeSink | null = null;
+      gateway.script((call, handler) => {
+        if (script === 'between') failWith(new GatewayError('upstream_reset', { status: 503 }))(call, handler);
+        setImmediate(() => sink?.leave());
+      });
+      const prepare = (given: FakeSink): void => {
+        sink = given;
+      };
+      await gateway.send({ ...request, prepare });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(seen).toEqual(['to config.targets[0]', `from config.targets[0] ${script === 'during' ? 499 : 503}`]);
+      expect(gateway.calls).toHaveLength(1);
+    }
+  });
+
+  it('harms nobody when what was returned throws', async () => {
+    const { gateway } = newWatched({
+      onVisit: () => () => {
+        throw new Error('my fault');
+      },
+    });
+    expect((await gateway.send(request)).status).toBe(200);
+    expect(gateway.logs.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+});
