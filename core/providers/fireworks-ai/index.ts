@@ -4,7 +4,7 @@ import { openAiCompatible } from '../shared/openai-compatible.ts';
 export const fireworksAi = openAiCompatible({
   id: 'fireworks-ai',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
-  operations: ['chatComplete', 'complete', 'embed'],
+  operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
   chatExtras: ['top_k'],
 });

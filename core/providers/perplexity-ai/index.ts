@@ -4,7 +4,7 @@ import { openAiCompatible } from '../shared/openai-compatible.ts';
 export const perplexityAi = openAiCompatible({
   id: 'perplexity-ai',
   baseUrl: 'https://api.perplexity.ai',
-  operations: ['chatComplete'],
+  operations: ['chatComplete', 'createModelResponse'],
   chat: {
     renames: { max_completion_tokens: 'max_tokens' },
     developerAsSystem: true,
@@ -12,4 +12,6 @@ export const perplexityAi = openAiCompatible({
     ownFinishReasons: true,
   },
   chatExtras: ['top_k'],
+  // Chat completions have no version in their path, responses have.
+  proxyPath: (path) => (/^\/responses([/?]|$)/.test(path) ? `/v1${path}` : path),
 });

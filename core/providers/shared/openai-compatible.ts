@@ -31,7 +31,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly chatExtras?: readonly ChatExtra[];
   /** True where it has realtime sessions. */
   readonly realtime?: boolean;
-  /** Path of a pass-through call where it is not prefix + path. */
+  /** Path of a pass-through call, and of responses, where it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
 }
 
@@ -76,7 +76,8 @@ const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefi
   chatComplete: (row, prefix) => chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`),
   complete: (row, prefix) => completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
   embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
-  createModelResponse: (row, prefix) => responses(row.id, (call) => `${prefix(call.settings)}/responses`),
+  createModelResponse: (row, prefix) =>
+    responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),
   ...mediaOperations,
 };
 
