@@ -1,12 +1,14 @@
 import { type DocumentKind, type DocumentOf, documentKinds } from '../../core/contract/documents.ts';
+import type { DocumentReply } from '../../core/contract/internal-api.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { toApiKeyDocument } from '../resources/api-keys/to-document.ts';
+import { readApiKeyDocument } from '../resources/api-keys/to-document.ts';
 import { toConfigDocument } from '../resources/configs/to-document.ts';
 import { toModelsDocument } from '../resources/integrations/to-models-document.ts';
 import { toProviderDocument } from '../resources/providers/to-document.ts';
 import { toWorkspaceDocument } from '../resources/workspaces/to-document.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { readRevision } from './read-changes.ts';
 
 export interface DocumentSource {
   readonly em: EntityManager;
@@ -14,14 +16,19 @@ export interface DocumentSource {
   readonly clusterKey: Uint8Array;
 }
 
-/** The document of this kind and id as it is now, null when there is none. */
-export async function readDocument(
-  source: DocumentSource,
-  kind: DocumentKind,
+/** The document of this kind and id as it is now, null when there is none, with a revision it is at least as new as. */
+export async function readDocument(source: DocumentSource, kind: DocumentKind, id: string): Promise<DocumentReply> {
+  if (kind === 'api-key') return readApiKeyDocument(source.em, id);
+  // The revision first: what is read after it is at least that new.
+  const revision = await readRevision(source.em);
+  return { revision, document: await documentOf(source, kind, id) };
+}
+
+async function documentOf(
+  { em, vault, clusterKey }: DocumentSource,
+  kind: Exclude<DocumentKind, 'api-key'>,
   id: string,
 ): Promise<DocumentOf[DocumentKind] | null> {
-  const { em, vault, clusterKey } = source;
-  if (kind === 'api-key') return toApiKeyDocument(em, id);
   if (kind === 'workspace') return isUuid(id) ? toWorkspaceDocument(em, id) : null;
   if (kind === 'workspace-models') return isUuid(id) ? toModelsDocument(em, id) : null;
   const slash = id.indexOf('/');

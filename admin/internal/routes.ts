@@ -1,12 +1,12 @@
 import { type Context, Hono } from 'hono';
-import type { DocumentReply, RecordsReply } from '../../core/contract/internal-api.ts';
+import type { RecordsReply } from '../../core/contract/internal-api.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
 import { readBytes } from '../http/read-body.ts';
 import type { AdminServices } from '../http/route.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
-import { readChanges, readRevision } from './read-changes.ts';
+import { readChanges } from './read-changes.ts';
 import { isDocumentKind, readDocument } from './read-document.ts';
 import { storeRecords } from './store-records.ts';
 
@@ -32,12 +32,8 @@ export function internalApp(services: AdminServices): Hono {
   app.get('/documents/:kind/:id', async (c) => {
     const { kind, id } = c.req.param();
     if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
-    const em = services.database.em();
-    // The revision first: the document read after it is at least that new.
-    const revision = await readRevision(em);
-    const source = { em, vault: services.vault, clusterKey: services.settings.clusterKey };
-    const reply: DocumentReply = { revision, document: await readDocument(source, kind, id) };
-    return c.json(reply);
+    const { database, vault, settings } = services;
+    return c.json(await readDocument({ em: database.em(), vault, clusterKey: settings.clusterKey }, kind, id));
   });
 
   app.get('/changes', async (c) => {

@@ -1,4 +1,5 @@
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
+import type { DocumentReply } from '../../../core/contract/internal-api.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
@@ -6,22 +7,25 @@ import type { ApiKeyType } from './entity.ts';
 import { keyState } from './key-state.ts';
 
 /**
- * What gateways see of the key with this public id; null when there is none. One statement, but for what the role of a user
- * takes away: gateways ask it for every key that is new to them, among a million.
+ * What gateways see of the key with this public id, null when there is none, and a revision it is at least as new as. One
+ * statement, but for what the role of a user takes away: gateways ask it for every key that is new to them, among a million.
  */
-export async function toApiKeyDocument(em: EntityManager, publicId: string): Promise<ApiKeyDocument | null> {
-  const [row] = await em.execute<Row[]>(
-    `select k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest, k.previous_digest,
+export async function readApiKeyDocument(em: EntityManager, publicId: string): Promise<DocumentReply> {
+  const [row] = await em.execute<[Row | NoRow]>(
+    `select r.revision, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest, k.previous_digest,
        k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits, k.rate_limits,
        k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
        coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
-     from api_keys k
+     from change_counter r
+       left join api_keys k on k.public_id = ?
        left join configs c on c.id = k.default_config_id and c.status = 'active'
-       left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id
-     where k.public_id = ?`,
+       left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id`,
     [publicId],
   );
-  if (!row) return null;
+  return { revision: Number(row.revision), document: row.id === null ? null : await toDocument(em, publicId, row) };
+}
+
+async function toDocument(em: EntityManager, publicId: string, row: Row): Promise<ApiKeyDocument> {
   const tenant = { type: row.type, organisationId: row.organisation_id, workspaceId: row.workspace_id, userId: row.user_id };
   const state = {
     expiresAt: date(row.expires_at),
@@ -55,7 +59,13 @@ export async function toApiKeyDocument(em: EntityManager, publicId: string): Pro
 /** Drivers hand out times as text or as dates. */
 type Time = string | Date | null;
 
+interface NoRow {
+  readonly revision: number | string;
+  readonly id: null;
+}
+
 interface Row {
+  readonly revision: number | string;
   readonly id: string;
   readonly organisation_id: string;
   readonly workspace_id: string | null;
