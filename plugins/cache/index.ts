@@ -56,6 +56,7 @@ function storeOf(services: Services): { entries: LRUCache<string, Entry>; slot: 
       maxSize: storeBytesMax,
       sizeCalculation: (entry) => entry.bytes + 512,
       maxEntrySize: entryBytesMax,
+      perf: services.clock,
     });
     store = { entries, slot: services.newSlot() };
     stores.set(services, store);

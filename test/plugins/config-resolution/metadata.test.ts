@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import type { WorkspaceDocument } from '../../../core/contract/documents.ts';
+import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: '@one/gpt-5', messages: [] };
 /** As it arrives: each byte of the header one character. */
@@ -50,4 +51,52 @@ it('reads an inline config in UTF-8', async () => {
   const config = asBytes('{"provider":"@one","override_params":{"user":"Zoë"}}');
   await gateway.send({ body: { ...body, model: 'gpt-5' }, headers: { 'x-svc-config': config } });
   expect(JSON.parse(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString('utf8'))).toMatchObject({ user: 'Zoë' });
+});
+
+describe('metadata of several sources', () => {
+  const settings = { blockInlineConfig: false, debugLog: true, cacheTtlSeconds: null };
+
+  function inWorkspace(changes: Partial<WorkspaceDocument>, options: Parameters<typeof createHarness>[0] = {}): Harness {
+    const gateway = createHarness(options);
+    const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
+    gateway.documents.set(`workspace ${workspaceId}`, { ...document, ...changes });
+    return gateway;
+  }
+
+  it('takes the workspace’s word over the key’s, and the key’s over the request’s', async () => {
+    const defaults = { configSlug: null, metadata: { a: 'key', b: 'key' }, allowConfigOverride: true };
+    const gateway = inWorkspace({ metadata: { a: 'workspace' } }, { key: { defaults } });
+    await gateway.send({ body });
+    await gateway.send({ body, headers: { 'x-svc-metadata': '{"a":"request","b":"request","c":"request"}' } });
+    expect(gateway.records.map((record) => record.metadata)).toEqual([
+      { a: 'workspace', b: 'key' },
+      { a: 'workspace', b: 'key', c: 'request' },
+    ]);
+  });
+
+  it('follows a change of the workspace', async () => {
+    const gateway = inWorkspace({ metadata: { stage: 'test' } });
+    await gateway.send({ body });
+    const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
+    gateway.documents.set(`workspace ${workspaceId}`, { ...document, metadata: { stage: 'live' } });
+    await gateway.send({ body });
+    expect(gateway.records.map((record) => record.metadata)).toEqual([{ stage: 'test' }, { stage: 'live' }]);
+  });
+
+  const key = { userId: 'u-1', userName: 'Ann Lee' };
+  const sent = { 'x-svc-metadata': '{"_user":"bob"}' };
+
+  it.each([
+    [false, false, {}, {}],
+    [false, false, sent, { _user: 'bob' }],
+    [true, false, {}, { _user: 'Ann Lee' }],
+    [true, false, sent, { _user: 'Ann Lee' }],
+    [true, true, {}, { _user: 'Ann Lee' }],
+    [true, true, sent, { _user: 'bob' }],
+  ])('names the owner of a user key: asked for %s, others stand %s, sent %j', async (on, override, headers, metadata) => {
+    const both = { ...settings, userKeyMetadata: on, userKeyMetadataOverride: override };
+    const gateway = inWorkspace({ settings: both }, { key });
+    await gateway.send({ body, headers });
+    expect(gateway.records[0]?.metadata).toEqual(metadata);
+  });
 });
