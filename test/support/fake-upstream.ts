@@ -77,7 +77,7 @@ interface Rule {
 
 /**
  * A provider on a real port: records every request exactly and answers by script. Without a rule it answers like OpenAI
- * (`/chat/completions`, `/completions`, `/embeddings`, `/responses`, `/models`) and Anthropic (`/messages`), plain or streamed as
+ * (`/chat/completions`, `/completions`, `/embeddings`, `/responses`, `/models`, audio, images, moderations) and Anthropic (`/messages`), plain or streamed as
  * asked, with a tool call when tools are offered and no tool result is there yet; `/echo…` returns the body's bytes; any other path
  * is 404.
  */

@@ -1,5 +1,6 @@
 import { answerMessages } from './anthropic-replies.ts';
 import type { Behaviour, Exchange } from './fake-upstream.ts';
+import { answerMedia } from './openai-media-replies.ts';
 import { answerChatCompletion, answerCompletion, answerEmbeddings } from './openai-replies.ts';
 import { answerResponse } from './openai-responses-reply.ts';
 import { sendJson } from './send-events.ts';
@@ -19,7 +20,7 @@ const answers: readonly (readonly [path: string, answer: Answer])[] = [
 /** The usual answer: true wire shapes of OpenAI and Anthropic, by path. */
 export const answerLikeAProvider: Behaviour = {
   when: 'body',
-  run(exchange) {
+  async run(exchange) {
     const { request, response } = exchange;
     if (request.path.startsWith('/echo')) {
       response.writeHead(200, {
@@ -39,6 +40,7 @@ export const answerLikeAProvider: Behaviour = {
       sendJson(response, 200, { object: 'list', data });
       return;
     }
+    if (await answerMedia(exchange)) return;
     const answer = request.method === 'POST' ? answers.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
     if (!answer) {
       const message = `Invalid URL (${request.method} ${request.path})`;

@@ -29,7 +29,7 @@ export function dataEvent(value: unknown): string {
 }
 
 /** `event: <type>` and its data, the type taken from the value. */
-export function namedEvent(value: { readonly type: string }): string {
+export function namedEvent(value: { readonly type: string; readonly [field: string]: unknown }): string {
   return `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 }
 
