@@ -71,6 +71,7 @@ const ofWorkspaceKeys = [...scopesByType['workspace-service']].filter(notOfWorks
 const membersOfWorkspace = ['create', 'read', 'update', 'delete', 'list'].map((action) => `workspace_users.${action}`);
 
 const managing = [...ofWorkspaceKeys, ...membersOfWorkspace];
+const possibleInWorkspaces: ReadonlySet<string> = new Set(managing);
 const viewing = [...scopesByType['workspace-user']].filter((scope) => notOfWorkspaces(scope) && isView(scope));
 
 /** Before settings have their say. Two settings give members more than this: see `securityRules`. */
@@ -92,7 +93,7 @@ const ruledAs: Readonly<Record<WorkspaceRole, LimitedRole>> = {
 
 /** What somebody with this role may do in a workspace with these settings (semantics §1.2). */
 export function workspaceRoleScopes(role: WorkspaceRole, settings: SecuritySettings): Set<string> {
-  const scopes = applyRules(new Set(workspaceBase[role]), ruledAs[role], settings);
+  const scopes = applyRules(new Set(workspaceBase[role]), possibleInWorkspaces, ruledAs[role], settings);
   if (role !== 'viewer') return scopes;
   return new Set([...scopes].filter(isView));
 }
@@ -103,21 +104,27 @@ export function workspaceRoleScopes(role: WorkspaceRole, settings: SecuritySetti
  */
 export function organisationRoleScopes(role: OrganisationRole, settings: SecuritySettings): Set<string> {
   if (role === 'member') return new Set();
-  return role === 'owner' ? new Set(all) : applyRules(new Set(all), 'admin', settings);
+  return role === 'owner' ? new Set(all) : applyRules(new Set(all), all, 'admin', settings);
 }
 
 /** What an owner's or admin's own key may do in a workspace, where they are admins without being members. */
 export function implicitAdminScopes(role: 'owner' | 'admin', settings: SecuritySettings): Set<string> {
   const scopes = new Set(managing);
-  return role === 'owner' ? scopes : applyRules(scopes, 'admin', settings);
+  return role === 'owner' ? scopes : applyRules(scopes, possibleInWorkspaces, 'admin', settings);
 }
 
-function applyRules(scopes: Set<string>, role: LimitedRole, settings: SecuritySettings): Set<string> {
+/** Nothing beyond `possible` is added, whatever a rule is about. */
+function applyRules(
+  scopes: Set<string>,
+  possible: ReadonlySet<string>,
+  role: LimitedRole,
+  settings: SecuritySettings,
+): Set<string> {
   for (const rule of securityRules) {
     if (rule.role !== role) continue;
     for (const scope of rule.scopes) {
-      if (settings[rule.setting]) scopes.add(scope);
-      else scopes.delete(scope);
+      if (!settings[rule.setting]) scopes.delete(scope);
+      else if (possible.has(scope)) scopes.add(scope);
     }
   }
   return scopes;

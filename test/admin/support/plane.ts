@@ -8,7 +8,7 @@ import { createOrganisation } from '../../../admin/bootstrap/create-organisation
 import type { FirstKeys } from '../../../admin/bootstrap/first-start.ts';
 import { newId } from '../../../admin/db/new-id.ts';
 import { writeChange } from '../../../admin/db/write-change.ts';
-import { type ControlPlane, startControlPlane } from '../../../admin/main.ts';
+import { type ControlPlane, type ControlPlaneDeps, startControlPlane } from '../../../admin/main.ts';
 import { type OutboxEvent, outbox } from '../../../admin/publish/entity.ts';
 import { loadSettings } from '../../../config/load-settings.ts';
 import type { Settings } from '../../../config/settings.ts';
@@ -60,12 +60,16 @@ export interface Plane extends Tenant {
 }
 
 /** Starts a control plane on a database of its own, on a free port. */
-export async function startPlane(name: DatabaseName, env: Readonly<Record<string, string>> = {}): Promise<Plane> {
+export async function startPlane(
+  name: DatabaseName,
+  env: Readonly<Record<string, string>> = {},
+  deps: Pick<ControlPlaneDeps, 'clock'> = {},
+): Promise<Plane> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
   const database = name === 'PostgreSQL' ? await newTestDatabase() : null;
   if (!database) await copyEmptyDatabase(dataDir);
   const settings = testSettings(dataDir, { ...(database ? { DATABASE_URL: database.url } : {}), ...env });
-  const plane = await startPlaneWith(settings);
+  const plane = await startPlaneWith(settings, deps);
   return {
     ...plane,
     async close() {
@@ -84,13 +88,14 @@ export function testSettings(dataDir: string, env: Readonly<Record<string, strin
 }
 
 /** Starts on whatever the settings say; `close` leaves the data. */
-export async function startPlaneWith(settings: Settings): Promise<Plane> {
+export async function startPlaneWith(settings: Settings, deps: Pick<ControlPlaneDeps, 'clock'> = {}): Promise<Plane> {
   const log = newMemoryLog();
   const notices: ChangeNotice[] = [];
   const control = await startControlPlane(settings, {
     log,
     publish: (notice) => void notices.push(notice),
     strictReplies: true,
+    ...deps,
   });
   const url = `http://127.0.0.1:${control.port}`;
   const first = JSON.parse(await readFile(join(settings.dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;

@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { until } from '../../support/until.ts';
+import { login, newPerson } from '../support/people.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('signing in, on %s', (database) => {
+  let plane: Plane;
+  afterEach(() => plane?.close());
+
+  it('refuses strangers and wrong passwords with one text, and writes down the failures of those it knows', async () => {
+    plane = await startPlane(database);
+    const person = await newPerson(plane);
+    const audits = await plane.auditCount();
+    const wrong = await login(plane, person.email, 'not this one');
+    const unknown = await login(plane, 'nobody@example.com', 'not this one');
+    const invited = await plane.ask('POST', '/users', { body: { email: 'no-password@example.com' } });
+    const without = await login(plane, 'no-password@example.com', '');
+    expect(invited.status).toBe(200);
+    expect(wrong.status).toBe(401);
+    expect([unknown, without].map((reply) => ({ status: reply.status, body: reply.body }))).toEqual([
+      { status: 401, body: wrong.body },
+      { status: 401, body: wrong.body },
+    ]);
+    const failures = () =>
+      plane.control.services.database
+        .em()
+        .find(auditEntries, { action: 'login', responseStatusCode: 401 }, { orderBy: { seq: 'asc' } });
+    await until(async () => (await failures()).length === 2);
+    expect((await failures())[0]).toMatchObject({
+      userId: person.id,
+      userType: 'user',
+      errorCode: 'AB05',
+      clientIp: '127.0.0.1',
+    });
+    expect(await plane.auditCount()).toBe(audits + 3);
+    expect(JSON.stringify(await failures())).not.toContain('not this one');
+  });
+
+  it('stops after five failures a minute, known or not, also with the right password; a minute later it goes on', async () => {
+    const time = newFakeTime();
+    plane = await startPlane(database, {}, { clock: time.clock });
+    const person = await newPerson(plane);
+    for (const email of [person.email, 'nobody@example.com']) {
+      for (let i = 0; i < 5; i++) expect((await login(plane, email, 'not this one')).status).toBe(401);
+    }
+    const held = await login(plane, person.email, person.password);
+    expect({ status: held.status, code: held.body.data.errorCode }).toEqual({ status: 429, code: 'AB06' });
+    expect(held.headers.get('retry-after')).toBe('60');
+    expect((await login(plane, 'nobody@example.com', 'x')).body).toEqual(held.body);
+    time.advance(60_001);
+    expect((await login(plane, person.email, person.password)).status).toBe(200);
+    // Those that succeed do not count.
+    for (let i = 0; i < 6; i++) expect((await login(plane, person.email, person.password)).status).toBe(200);
+  });
+
+  it('needs the organisation for an e-mail that two of them know', async () => {
+    plane = await startPlane(database);
+    const person = await newPerson(plane);
+    const other = await plane.newTenant();
+    const twin = await plane.ask('POST', '/users', { key: other.adminKey, body: { email: person.email } });
+    expect(twin.status).toBe(200);
+    expect((await login(plane, person.email, person.password)).status).toBe(401);
+    const body = { email: person.email, password: person.password, organisation_id: plane.organisationId };
+    const reply = await plane.ask('POST', '/auth/login', { key: null, body });
+    expect(reply.body.user.id).toBe(person.id);
+  });
+
+  it('ends after the time the organisation allows, and after silence', async () => {
+    const time = newFakeTime(Date.now());
+    plane = await startPlane(database, { SESSION_IDLE_TIMEOUT: '600' }, { clock: time.clock });
+    const person = await newPerson(plane);
+    const self = () => plane.ask('GET', '/auth/self', { key: person.token });
+    for (let minutes = 0; minutes < 14; minutes += 7) {
+      time.advance(7 * 60_000);
+      expect((await self()).status).toBe(200);
+    }
+    const path = `/organisations/${plane.organisationId}/auth-settings`;
+    const body = { session_settings: { max_session_ttl: 900 } };
+    expect((await plane.ask('PUT', path, { body })).status).toBe(200);
+    expect((await self()).status).toBe(200);
+    time.advance(61_000);
+    expect((await self()).status).toBe(401);
+
+    const again = (await login(plane, person.email, person.password)).body;
+    expect(Date.parse(again.expires_at) - time.clock.now()).toBe(900_000);
+    time.advance(601_000);
+    expect((await plane.ask('GET', '/auth/self', { key: again.auth_token })).status).toBe(401);
+  });
+
+  it('changes passwords only for who knows the old one, and signs out everywhere else', async () => {
+    plane = await startPlane(database);
+    const person = await newPerson(plane);
+    const here = (await login(plane, person.email, person.password)).body.auth_token;
+    const change = (current_password: string, new_password: string) =>
+      plane.ask('POST', '/auth/password', { key: here, body: { current_password, new_password } });
+    expect((await change('wrong', 'a whole new password')).status).toBe(403);
+    expect((await change(person.password, 'short')).status).toBe(400);
+    expect((await change(person.password, person.email)).status).toBe(400);
+    expect((await change(person.password, 'a whole new password')).status).toBe(200);
+    expect((await plane.ask('GET', '/auth/self', { key: here })).status).toBe(200);
+    expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(401);
+    expect((await login(plane, person.email, person.password)).status).toBe(401);
+    expect((await login(plane, person.email, 'a whole new password')).status).toBe(200);
+    for (let i = 0; i < 5; i++) await change('wrong', 'a whole new password');
+    expect((await change('a whole new password', 'yet another password')).status).toBe(429);
+  });
+
+  it('is possible again by a link that an admin makes, which ends all sessions', async () => {
+    plane = await startPlane(database);
+    const person = await newPerson(plane);
+    const { reset_link } = (await plane.ask('POST', `/admin/users/${person.id}/password-reset`, { body: {} })).body;
+    const newer = (await plane.ask('POST', `/admin/users/${person.id}/password-reset`, { body: {} })).body.reset_link;
+    const reset = (link: string) =>
+      plane.ask('POST', '/auth/password/reset', {
+        key: null,
+        body: { token: link.split('=')[1], password: 'a whole new password' },
+      });
+    expect((await reset(reset_link)).status).toBe(404);
+    const both = await Promise.all([reset(newer), reset(newer)]);
+    expect(both.map((reply) => reply.status).sort()).toEqual([200, 404]);
+    expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(401);
+    expect((await login(plane, person.email, 'a whole new password')).status).toBe(200);
+  });
+});
