@@ -8,9 +8,9 @@ import { integrations, integrationWorkspaces } from '../resources/integrations/e
 import { requestRecords } from '../resources/logs/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { providers } from '../resources/providers/entity.ts';
-import { workspaceExclusions } from '../resources/workspace-exclusions/entity.ts';
 import { userInvites } from '../resources/user-invites/entity.ts';
 import { users } from '../resources/users/entity.ts';
+import { workspaceExclusions } from '../resources/workspace-exclusions/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { dataKeys } from '../secrets/entity.ts';

@@ -30,6 +30,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     method: 'GET',
     path: '/organisations/self',
     scopes: readScopes,
+    signedIn: 'suffices',
     action: 'read',
     summary: 'Read the organisation and its settings',
     reply: organisationReply,

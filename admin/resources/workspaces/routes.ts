@@ -18,6 +18,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     path,
     scopes: ['workspaces.list'],
     tenant: 'either',
+    allMemberships: true,
     resource: 'workspaces',
     action: 'list',
     summary: 'List workspaces',
