@@ -15,6 +15,9 @@ export async function resolveWorkspace(
   named: string | null,
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
+  const isOfOrganisation = route.tenant === 'organisation' || (actor.session !== undefined && route.signedIn !== undefined);
+  // Such a route needs no workspace; but one that is not theirs is not found there either.
+  if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
   if (actor.session && route.signedIn) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {

@@ -1,0 +1,176 @@
+import type { AdminRoute } from '../../../admin/http/route.ts';
+import { adminRoutes } from '../../../admin/resources/index.ts';
+import type { Tenant } from '../support/plane.ts';
+import { type Made, type Sample, samples } from '../support/samples.ts';
+
+/** One request that names something of another tenant. */
+export interface Step {
+  readonly route: AdminRoute;
+  /** What is foreign in it. */
+  readonly what: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Everything a tenant has, as far as requests can name it. */
+export interface Belongings extends Tenant {
+  readonly made: Made;
+  /** By the name of the path parameter, for things that no sample makes. */
+  readonly others: Readonly<Record<string, string>>;
+}
+
+/** Every request that must not reach anything of the victim, built from the routes there are. */
+export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
+  return adminRoutes.flatMap((route) => [
+    ...itemSteps(route, attacker, victim),
+    ...querySteps(route, victim, attacker),
+    ...bodySteps(route, attacker, victim),
+  ]);
+}
+
+/** Path parameters that name things of the victim, with a body that would pass. */
+function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
+  const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+  if (params.length === 0) return;
+  for (const name of new Set(namesFor(route, params.at(-1) ?? '', victim))) {
+    const path = withQuery(route, fill(route, victim, name), attacker);
+    yield { route, what: `names ${name} in the path`, path, ...bodyOf(route, attacker) };
+  }
+}
+
+/** What the last parameter may stand for: ids of the resource, else everything there is. */
+function namesFor(route: AdminRoute, param: string, victim: Belongings): readonly string[] {
+  const known = idOfParam(param, victim);
+  if (known !== null) return [known];
+  const [, first] = route.path.split('/');
+  const related = samples.filter((sample) => sample.list.split('/')[1] === first);
+  const made = (related.length > 0 ? related : samples).flatMap((sample) => victim.made[sample.create] ?? []);
+  return made.length > 0 ? made : Object.values(victim.made);
+}
+
+function idOfParam(param: string, tenant: Belongings): string | null {
+  if (param === 'workspaceId' || param === 'workspace') return tenant.workspaceId;
+  if (param === 'organisationId') return tenant.organisationId;
+  if (param === 'userId') return tenant.made['/admin/users'] ?? null;
+  if (param === 'inviteId') return tenant.made['/admin/users/invites'] ?? null;
+  return tenant.others[param] ?? null;
+}
+
+/** All parameters are the victim's, the last one is `name`. */
+function fill(route: AdminRoute, victim: Belongings, name: string): string {
+  const last = route.path.lastIndexOf('/:');
+  const isLast = (at: number) => at === last + 1;
+  const own = samples.find((sample) => route.path.startsWith(`${sample.list}/:`));
+  return route.path.replace(/:(\w+)/g, (_, param: string, at: number) => {
+    if (isLast(at)) return name;
+    return idOfParam(param, victim) ?? (own ? (victim.made[own.create] ?? name) : name);
+  });
+}
+
+/** Routes of a workspace are told the attacker's, so that only the item is foreign. */
+function withQuery(route: AdminRoute, path: string, attacker: Belongings): string {
+  const knows = 'workspace_id' in entriesOf(route.query);
+  return knows && route.tenant === 'workspace' && route.method !== 'POST' ? `${path}?workspace_id=${attacker.workspaceId}` : path;
+}
+
+/** The tenant of the victim, named in the query; on routes without parameters, so that nothing else refuses first. */
+function* querySteps(route: AdminRoute, victim: Belongings, attacker: Belongings): Generator<Step> {
+  if (route.path.includes(':')) return;
+  const entries = entriesOf(route.query);
+  const required = route.path === '/audit-logs' ? 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&' : '';
+  const body = route.body ? bodyOf(route, attacker, false) : {};
+  for (const name of ['workspace_id', 'organisation_id'] as const) {
+    if (!(name in entries)) continue;
+    const value = name === 'workspace_id' ? victim.workspaceId : victim.organisationId;
+    yield { route, what: `names ${name} in the query`, path: `${route.path}?${required}${name}=${value}`, ...body };
+  }
+}
+
+/** Each reference in a body that would pass, replaced by the victim's. */
+function* bodySteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
+  const sample = samples.find((one) => one.create === route.path.replace(/:(\w+)/g, '{$1}'));
+  if (!sample || route.method !== 'POST') return;
+  const own = sample.body(attacker, attacker.made, 7, 'attacker');
+  const foreign = sample.body(victim, victim.made, 7, 'attacker');
+  for (const change of differences(own, foreign)) {
+    yield { route, what: `names ${change.at} in the body`, path: route.path, body: change.body };
+  }
+  for (const name of ['workspace_id', 'organisation_id'] as const) {
+    if (name in own || !(name in entriesOf(route.body))) continue;
+    const value = name === 'workspace_id' ? victim.workspaceId : victim.organisationId;
+    yield { route, what: `names ${name} in the body`, path: route.path, body: { ...own, [name]: value } };
+  }
+}
+
+/** Copies of `own` in which one leaf each is what it is in `foreign`. */
+function differences(own: unknown, foreign: unknown, at = ''): { at: string; body: unknown }[] {
+  if (typeof own !== 'object' || own === null || typeof foreign !== 'object' || foreign === null) {
+    return own === foreign ? [] : [{ at, body: foreign }];
+  }
+  const entries = Object.entries(own);
+  return entries.flatMap(([key, value]) =>
+    differences(value, (foreign as Record<string, unknown>)[key], at === '' ? key : `${at}.${key}`).map((inner) => {
+      const copy = Array.isArray(own) ? [...own] : { ...own };
+      (copy as Record<string, unknown>)[key] = inner.body;
+      return { at: inner.at, body: copy };
+    }),
+  );
+}
+
+/** A body that passes the route's schema: of its sample, else of the table below. Throws when there is none. */
+function bodyOf(route: AdminRoute, attacker: Belongings, tell = true): { body?: unknown } {
+  const path = route.path.replace(/:(\w+)/g, '{$1}');
+  const name = `${route.method} ${path}`;
+  if (!route.body) return route.method === 'DELETE' || route.method === 'GET' ? {} : { body: {} };
+  const body = bodies[name]?.(attacker) ?? sampleBody(route.method, path, attacker);
+  if (!body) throw new Error(`the walk needs a body for ${name}: add it to test/admin/isolation/walk.ts or to the samples`);
+  if (tell) return { body };
+  // The tenant is named in the query, and may not be named twice.
+  const { workspace_id: _, organisation_id: __, ...rest } = body;
+  return { body: rest };
+}
+
+function sampleBody(method: string, path: string, attacker: Belongings): Record<string, unknown> | null {
+  const creates = (sample: Sample) => method === 'POST' && sample.create === path;
+  const updates = (sample: Sample) => method === 'PUT' && sample.item === path;
+  const sample = samples.find((one) => creates(one) || updates(one));
+  if (!sample) return null;
+  return method === 'POST'
+    ? sample.body(attacker, attacker.made, 9, 'attacker')
+    : sample.update(attacker, attacker.made, 'attacker');
+}
+
+/** Bodies of routes that are no plain create or update. */
+const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
+  'POST /auth/logout': () => ({}),
+  'POST /auth/password': () => ({ current_password: 'does not matter', new_password: 'neither does this one' }),
+  'PUT /organisations/self': () => ({ name: 'attacker' }),
+  'PUT /organisations/{organisationId}/auth-settings': () => ({ disable_auto_provision_user: true }),
+  'PUT /admin/organisation/defaults': () => ({ input_guardrails: [] }),
+  'POST /users': ({ workspaceId }) => ({
+    email: 'attacker-9@example.com',
+    role: 'member',
+    workspaces: [{ id: workspaceId, role: 'member' }],
+  }),
+  'POST /users/send-verification-email': () => ({ email: 'nobody@example.com' }),
+  'POST /admin/users/invites/{inviteId}/resend': () => ({}),
+  'POST /admin/users/{userId}/password-reset': () => ({}),
+  'DELETE /admin/workspaces/{workspaceId}': () => ({ name: 'victim' }),
+  'DELETE /workspaces/{workspaceId}': () => ({ name: 'victim' }),
+  'POST /admin/workspaces/{workspaceId}/users': ({ made }) => ({ users: [{ id: made['/admin/users'], role: 'member' }] }),
+  'PUT /admin/workspaces/{workspaceId}/users/{userId}': () => ({ role: 'manager' }),
+  'POST /workspaces/{workspaceId}/users': ({ made }) => ({ users: [{ id: made['/admin/users'], role: 'member' }] }),
+  'PUT /workspaces/{workspaceId}/users/{userId}': () => ({ role: 'manager' }),
+  'PUT /workspace-exclusions/input-guardrails': ({ workspaceId }) => ({
+    workspaces: [{ workspace_id: workspaceId, excluded: true }],
+  }),
+  'PUT /workspace-exclusions/output-guardrails': ({ workspaceId }) => ({
+    workspaces: [{ workspace_id: workspaceId, excluded: true }],
+  }),
+  'PUT /integrations/{slug}/workspaces': ({ workspaceId }) => ({ workspaces: [{ id: workspaceId, enabled: true }] }),
+  'POST /api-keys/{id}/rotate': () => ({}),
+};
+
+function entriesOf(schema: unknown): Record<string, unknown> {
+  return (schema as { readonly entries?: Record<string, unknown> } | null)?.entries ?? {};
+}
