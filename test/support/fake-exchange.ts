@@ -118,7 +118,10 @@ export function fakeRequest(request: Partial<FakeRequest>, key: string): Inbound
     remoteAddress: request.remoteAddress ?? '127.0.0.1',
     body: {
       length: bytes.length,
-      bytes: async () => bytes,
+      bytes: async (_maxBytes, onGrow) => {
+        onGrow?.(bytes.length);
+        return bytes;
+      },
       pipe(to) {
         setImmediate(() => {
           to.onData(bytes);
