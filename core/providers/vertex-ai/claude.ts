@@ -26,7 +26,10 @@ export function overCountTokens(operation: Operation): Operation {
   return {
     ...operation,
     path: (call) => locationPath(call.settings, '/publishers/anthropic/models/count-tokens:rawPredict'),
-    toProvider: (params, call): JsonObject => ({ anthropic_version: version, ...params, model: vertexModel(call.model).name }),
+    toProvider: (params, call): JsonObject => {
+      const body = operation.toProvider?.(params, call) ?? params;
+      return { anthropic_version: version, ...body, model: vertexModel(call.model).name };
+    },
   };
 }
 

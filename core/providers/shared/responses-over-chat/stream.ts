@@ -35,10 +35,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     id = typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : call.newId('resp_');
     if (typeof chunk.model === 'string' && chunk.model !== '') model = chunk.model;
     const opening = response({ status: 'in_progress', reason: null });
-    return [
-      send({ type: 'response.created', response: opening }),
-      send({ type: 'response.in_progress', response: structuredClone(opening) }),
-    ];
+    return [send({ type: 'response.created', response: opening }), send({ type: 'response.in_progress', response: opening })];
   };
   const finish = (): StreamEvent[] => {
     if (over) return [];

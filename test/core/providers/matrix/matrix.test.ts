@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/json.ts';
 import { expectGolden } from './golden.ts';
@@ -22,11 +23,14 @@ describe.each(providerCases.map((provider) => [provider.id, provider] as const))
       const reply = await readByClient(format, made, params, false).catch((error) => ({ refused: error.message }));
       const { path = null, body = null, dropped = [], adapted = [] } = made.sent[0] ?? {};
       const whole: unknown = made.replies[0] === undefined ? reply : JSON.parse(made.replies[0]);
-      expectGolden(`${name}/${format}-${id}`, { path, request: body, dropped, adapted, reply: whole });
-      if ('refused' in reply) return;
+      const golden = { path, request: body, dropped, adapted, reply: whole };
+      if ('refused' in reply) return expectGolden(`${name}/${format}-${id}`, golden);
       const streamed = await readByClient(format, made, params, true);
       expect(streamed).toEqual(reply);
       expect(made.sent[1]).toMatchObject({ dropped, adapted });
+      const fields = Object.entries(made.sent[1]?.body ?? {}).filter(([key, value]) => !isDeepStrictEqual(value, body?.[key]));
+      const stream = { path: made.sent[1]?.path, fields: Object.fromEntries(fields) };
+      expectGolden(`${name}/${format}-${id}`, { ...golden, stream });
     });
   });
 });
