@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { type LogSight, logSight } from '../../access/log-sight.ts';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
@@ -36,13 +37,14 @@ export const logRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const { em, query } = call;
-      const where = { ...tenantOf(call), ...(query.trace_id === undefined ? {} : { traceId: query.trace_id }) };
+      const sight = await logSight(em, call.actor, call.workspaceId);
+      const where = { ...whereSeen(call, sight), ...(query.trace_id === undefined ? {} : { traceId: query.trace_id }) };
       const [rows, total] = await em.findAndCount(requestRecords, where, {
         ...pageOf(query),
         orderBy: { createdAt: 'desc', id: 'asc' },
       });
       const data: unknown[] = [];
-      for (const row of rows) data.push(toLog(row, await namesOf(em, row), call.services.settings));
+      for (const row of rows) data.push(toLog(row, await namesOf(em, row), call.services.settings, sight.metadata));
       return { object: 'list', total, data };
     },
   }),
@@ -60,27 +62,31 @@ export const logRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const id = call.params.id ?? '';
       if (id.length > 255) throw invalid('id: at most 255 characters');
-      const row = await findRecord(call.em, tenantOf(call), id);
+      const sight = await logSight(call.em, call.actor, call.workspaceId);
+      const row = await findRecord(call.em, whereSeen(call, sight), id);
       if (!row) throw notFound('Log');
-      return toLog(row, await namesOf(call.em, row), call.services.settings);
+      return toLog(row, await namesOf(call.em, row), call.services.settings, sight.metadata);
     },
   }),
 ];
 
-interface Tenant {
-  readonly organisationId: string;
-  readonly workspaceId?: string;
-}
+type Seen = ReturnType<typeof whereSeen>;
 
-function tenantOf(call: { readonly organisationId: string; readonly workspaceId: string | null }): Tenant {
-  return { organisationId: call.organisationId, ...(call.workspaceId === null ? {} : { workspaceId: call.workspaceId }) };
+/** Records of the tenant, as far as the caller sees them. */
+function whereSeen(call: { readonly organisationId: string; readonly workspaceId: string | null }, sight: LogSight) {
+  return {
+    organisationId: call.organisationId,
+    ...(call.workspaceId === null ? {} : { workspaceId: call.workspaceId }),
+    ...(sight.hiddenWorkspaces.length === 0 ? {} : { $not: { workspaceId: { $in: [...sight.hiddenWorkspaces] } } }),
+    ...(sight.ofUser === null ? {} : { record: { userId: sight.ofUser } }),
+  };
 }
 
 /** The record of this id, else the newest one of the trace of this id. */
-async function findRecord(em: EntityManager, tenant: Tenant, id: string): Promise<StoredRecord | null> {
-  const byId = isUuid(id) ? await em.findOne(requestRecords, { ...tenant, id }) : null;
+async function findRecord(em: EntityManager, seen: Seen, id: string): Promise<StoredRecord | null> {
+  const byId = isUuid(id) ? await em.findOne(requestRecords, { ...seen, id }) : null;
   if (byId) return byId;
-  return em.findOne(requestRecords, { ...tenant, traceId: id }, { orderBy: { createdAt: 'desc' } });
+  return em.findOne(requestRecords, { ...seen, traceId: id }, { orderBy: { createdAt: 'desc' } });
 }
 
 /** Rows the unit of work has already read are not read again. */

@@ -12,8 +12,14 @@ export interface LogNames {
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
  * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions` and `session` are ours.
  */
-export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Settings, 'headerPrefix' | 'host' | 'port'>) {
+export function toLog(
+  row: StoredRecord,
+  names: LogNames,
+  settings: Pick<Settings, 'headerPrefix' | 'host' | 'port'>,
+  showsMetadata: boolean,
+) {
   const { record } = row;
+  const metadata = showsMetadata ? record.metadata : {};
   const url = `http://${settings.host}:${settings.port}${record.path}`;
   const inputTokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens;
   const createdAt = row.createdAt.toISOString();
@@ -78,8 +84,8 @@ export function toLog(row: StoredRecord, names: LogNames, settings: Pick<Setting
       api_key_id: record.apiKeyId,
       user_id: record.userId,
       source: null,
-      'metadata.key': Object.keys(record.metadata),
-      'metadata.value': Object.values(record.metadata),
+      'metadata.key': Object.keys(metadata),
+      'metadata.value': Object.values(metadata),
     },
   };
 }

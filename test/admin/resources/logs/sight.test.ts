@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampleRecord } from '../../../support/sample-record.ts';
+import { newPerson, type Person } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('who sees which logs, on %s', (database) => {
+  let plane: Plane;
+  let owner: Person;
+  let admin: Person;
+  let manager: Person;
+  let member: Person;
+  let memberKey: string;
+  let own: string;
+  let ofService: string;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    owner = await newPerson(plane, 'owner');
+    admin = await newPerson(plane, 'admin');
+    manager = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+    member = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const key = await plane.ask('POST', '/api-keys/workspace/user', {
+      body: { name: 'K', scopes: ['completions.write', 'logs.list'], user_id: member.id, workspace_id: plane.workspaceId },
+    });
+    memberKey = key.body.key;
+    const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, metadata: { team: 'a' } };
+    const records = [sampleRecord({ ...tenant, apiKeyId: key.body.id, userId: member.id }), sampleRecord(tenant)];
+    [own = '', ofService = ''] = records.map((record) => record.id);
+    expect((await plane.internal('POST', '/records', records)).body).toMatchObject({ inserted: 2 });
+  });
+  afterAll(() => plane?.close());
+
+  const set = async (security_settings: Record<string, boolean>) =>
+    expect((await plane.ask('PUT', '/organisations/self', { body: { security_settings } })).status).toBe(200);
+
+  /** Ids that somebody sees in the list, in any order; the status where they see none. */
+  async function seen(key: string): Promise<string[] | number> {
+    const reply = await plane.ask('GET', '/logs', { key });
+    return reply.status === 200 ? reply.body.data.map((one: { _id: string }) => one._id).sort() : reply.status;
+  }
+
+  it('is everybody, before anybody says otherwise', async () => {
+    for (const key of [plane.adminKey, plane.workspaceKey, owner.token, admin.token, manager.token, member.token, memberKey]) {
+      expect(await seen(key)).toEqual([own, ofService].sort());
+    }
+  });
+
+  it('can be only what one’s own keys did', async () => {
+    await set({ membersViewAllData: false });
+    for (const key of [member.token, memberKey]) {
+      expect(await seen(key)).toEqual([own]);
+      expect((await plane.ask('GET', `/logs/${own}`, { key })).status).toBe(200);
+      expect((await plane.ask('GET', `/logs/${ofService}`, { key })).status).toBe(404);
+    }
+    for (const key of [manager.token, plane.workspaceKey]) expect(await seen(key)).toHaveLength(2);
+    await set({ membersViewAllData: true, managersViewAllData: false });
+    expect(await seen(manager.token)).toEqual([]);
+    await set({ managersViewAllData: true });
+  });
+
+  it('can be nobody but owners and service keys, even with scopes that would do', async () => {
+    await set({ membersViewLogs: false, managersViewLogs: false, organisationAdminsViewLogs: false });
+    for (const key of [admin.token, manager.token, member.token, memberKey]) {
+      expect(await seen(key)).toBe(403);
+      expect((await plane.ask('GET', `/logs/${own}`, { key })).status).toBe(403);
+    }
+    for (const key of [owner.token, plane.adminKey, plane.workspaceKey]) expect(await seen(key)).toHaveLength(2);
+    await set({ membersViewLogs: true, managersViewLogs: true, organisationAdminsViewLogs: true });
+  });
+
+  it('can leave out the metadata', async () => {
+    await set({ membersViewLogMetadata: false });
+    const metadataFor = async (key: string) => (await plane.ask('GET', `/logs/${own}`, { key })).body.metrics['metadata.value'];
+    expect(await metadataFor(member.token)).toEqual([]);
+    expect(await metadataFor(manager.token)).toEqual(['a']);
+  });
+
+  it('can differ in one workspace, also in a list of all', async () => {
+    const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body;
+    const there = sampleRecord({ organisationId: plane.organisationId, workspaceId: second.id });
+    await plane.internal('POST', '/records', [there]);
+    expect(await seen(admin.token)).toHaveLength(3);
+    await plane.ask('PUT', '/organisations/self', { body: { override_settings: { logs: true } } });
+    const body = { security_settings: { organisationAdminsViewLogs: false } };
+    expect((await plane.ask('PUT', `/workspaces/${second.id}`, { body })).status).toBe(200);
+    expect(await seen(admin.token)).toEqual([own, ofService].sort());
+    expect((await plane.ask('GET', `/logs?workspace_id=${second.id}`, { key: admin.token })).status).toBe(403);
+    expect(await seen(owner.token)).toHaveLength(3);
+  });
+});
