@@ -4,6 +4,6 @@ import { openAiCompatible } from '../shared/openai-compatible.ts';
 export const groq = openAiCompatible({
   id: 'groq',
   baseUrl: 'https://api.groq.com/openai/v1',
-  operations: ['chatComplete', 'createModelResponse'],
+  operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });

@@ -22,7 +22,7 @@ const refused = [
 export const mistralAi = openAiCompatible({
   id: 'mistral-ai',
   baseUrl: 'https://api.mistral.ai/v1',
-  operations: ['chatComplete', 'embed'],
+  operations: ['chatComplete', 'embed', 'ocr', 'moderate'],
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,

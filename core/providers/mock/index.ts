@@ -8,5 +8,15 @@ export const mock = openAiCompatible({
   id: 'mock',
   baseUrl: mockOrigin,
   pathPrefix: '/v1',
-  operations: ['chatComplete', 'complete', 'embed'],
+  operations: [
+    'chatComplete',
+    'complete',
+    'embed',
+    'createSpeech',
+    'createTranscription',
+    'createTranslation',
+    'imageGenerate',
+    'moderate',
+    'rerank',
+  ],
 });

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
 import { answerTo } from './answer.ts';
 import { embeddingReply } from './embedding.ts';
+import { heard, type MockMedia, mediaReply, modelsReply, silence } from './media.ts';
 import type { MockBehaviour } from './model-name.ts';
 import { parseModelName } from './model-name.ts';
 import { plainReply, streamedReply } from './reply-format.ts';
@@ -14,7 +15,7 @@ export interface MockReply {
   readonly headers: HeaderList;
   /** Wait before the head. */
   readonly delayMs: number;
-  readonly chunks: readonly string[];
+  readonly chunks: readonly (string | Uint8Array)[];
   /** Wait between two chunks. */
   readonly cadenceMs: number;
   /** After the chunks: the orderly end, a broken connection, or silence. */
@@ -23,7 +24,7 @@ export interface MockReply {
   readonly head: boolean;
 }
 
-export type MockOperation = 'chat' | 'text' | 'embeddings';
+export type MockOperation = 'chat' | 'text' | 'embeddings' | MockMedia;
 
 /** Which operation a request path is, else null: anything else is answered by `passThroughReply`. */
 export function mockOperation(method: string, path: string): MockOperation | null {
@@ -31,7 +32,23 @@ export function mockOperation(method: string, path: string): MockOperation | nul
   const bare = path.split('?', 1)[0];
   if (bare === '/v1/chat/completions') return 'chat';
   if (bare === '/v1/completions') return 'text';
-  return bare === '/v1/embeddings' ? 'embeddings' : null;
+  if (bare === '/v1/embeddings') return 'embeddings';
+  return mediaPaths[bare ?? ''] ?? null;
+}
+
+const mediaPaths: Readonly<Record<string, MockMedia>> = {
+  '/v1/audio/speech': 'speech',
+  '/v1/images/generations': 'images',
+  '/v1/moderations': 'moderations',
+  '/v1/rerank': 'rerank',
+};
+
+/** Replies that need no body: the list of models, and what is said to a form. Null for every other path. */
+export function respondUnread(method: string, path: string, bytes: number): MockReply | null {
+  const bare = path.split('?', 1)[0];
+  if (method === 'GET' && bare === '/v1/models') return orderly(200, jsonHeaders, JSON.stringify(modelsReply()));
+  if (method !== 'POST' || !/^\/v1\/audio\/(transcriptions|translations)$/.test(bare ?? '')) return null;
+  return orderly(200, jsonHeaders, JSON.stringify(heard(bytes)));
 }
 
 /** The reply to a request body of one of the operations. */
@@ -44,6 +61,13 @@ export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: numb
   if (behaviour.status >= 300) return injected(behaviour);
   if (operation === 'embeddings') {
     return timed(behaviour, [JSON.stringify(embeddingReply(body, body.model, behaviour.usage))], false);
+  }
+  if (operation === 'speech') {
+    const { status, delayMs } = behaviour;
+    return { ...orderly(status, ['content-type', 'audio/wav'], silence()), delayMs };
+  }
+  if (operation !== 'chat' && operation !== 'text') {
+    return timed(behaviour, [JSON.stringify(mediaReply(operation, body, nowMs))], false);
   }
   const answer = answerTo(body, behaviour);
   const id = `${operation === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID()}`;
@@ -92,8 +116,8 @@ function refusal(status: number, message: string, param: string | null): MockRep
   return orderly(status, jsonHeaders, JSON.stringify(errorBody(status, message, param)));
 }
 
-function orderly(status: number, headers: HeaderList, text: string): MockReply {
-  return { status, headers, delayMs: 0, cadenceMs: 0, chunks: [text], ending: 'end', head: true };
+function orderly(status: number, headers: HeaderList, content: string | Uint8Array): MockReply {
+  return { status, headers, delayMs: 0, cadenceMs: 0, chunks: [content], ending: 'end', head: true };
 }
 
 function errorBody(status: number, message: string, param: string | null): JsonObject {

@@ -6,7 +6,7 @@ import { wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';
 import { mockOrigin } from './index.ts';
 import type { MockReply } from './respond.ts';
-import { mockOperation, passThroughReply, respond } from './respond.ts';
+import { mockOperation, passThroughReply, respond, respondUnread } from './respond.ts';
 
 /** Largest body of a mock completion or embedding, in bytes; pass-through bodies are hashed as they stream and have no limit. */
 const bodyBytesMax = 32 * 1024 * 1024;
@@ -43,7 +43,10 @@ function receive(
   };
   const finish = (): void => {
     if (operation) reply(respond(operation, Buffer.concat(parts), clock.now()));
-    else reply(passThroughReply(call.method, call.path, call.headers, { bytes, sha256: hash.digest('hex') }));
+    else {
+      const seen = { bytes, sha256: hash.digest('hex') };
+      reply(respondUnread(call.method, call.path, bytes) ?? passThroughReply(call.method, call.path, call.headers, seen));
+    }
   };
   const { body } = call;
   if (body === null || body instanceof Uint8Array) {
