@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
 
-/** What Mistral takes as the id of a tool call: nine letters and digits (https://docs.mistral.ai/api, 2026-11-21). */
+/** What Mistral takes as the id of a tool call: nine letters and digits (its API answers 422 to others). */
 const taken = /^[a-zA-Z0-9]{9}$/;
 
 /**

@@ -29,7 +29,7 @@ export function thinkingParams(params: JsonObject, call: OperationCall, turns: r
 /**
  * True when the last turn brings results of tools whose calls lost the thoughts before them, as they do with strict clients. With a
  * budget for thinking the provider refuses such a turn; with adaptive thinking it does not
- * (platform.claude.com extended thinking, "preserving thinking blocks", read 2026-11-21).
+ * (Anthropic's extended thinking, "preserving thinking blocks").
  */
 function isUnthoughtLoop(turns: readonly JsonObject[]): boolean {
   const [calling, results] = turns.slice(-2);
