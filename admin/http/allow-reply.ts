@@ -12,7 +12,6 @@ export function allowReply(
   strict: boolean,
   log: Log,
 ): unknown {
-  if (!route.reply) return reply;
   // As it will be sent: dates as text, nothing that is undefined.
   const sent: unknown = JSON.parse(JSON.stringify(reply ?? null));
   const result = v.safeParse(route.reply, sent);

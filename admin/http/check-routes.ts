@@ -23,8 +23,8 @@ function faultsOf(route: object, hasPermission: boolean): string[] {
   const missing = [
     ...(hasPermission ? [] : ['scopes']),
     ...(['organisation', 'workspace', 'either'].includes(String(rest.tenant)) ? [] : ['tenant']),
-    ...['resource', 'action'].filter((field) => typeof rest[field] !== 'string' || rest[field] === ''),
-    ...['query', 'handle'].filter((field) => !rest[field]),
+    ...['resource', 'action', 'summary'].filter((field) => typeof rest[field] !== 'string' || rest[field] === ''),
+    ...['query', 'reply', 'handle'].filter((field) => !rest[field]),
     ...(rest.body === undefined ? ['body'] : []),
   ];
   return missing.map((field) => `${method} ${path}: ${field} is missing`);

@@ -14,8 +14,8 @@ import type { RateLimit } from './rate-limit.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * One route as data: what it needs is declared, never decided in its handler. A route without scope or tenant does not
- * compile, so that deny is the default.
+ * One route as data: what it needs is declared, never decided in its handler. A route without scope, tenant, audit action or
+ * reply does not compile and ends the start (`checkRoutes`), so that deny is the default.
  */
 export interface AdminRoute {
   readonly method: Method;
@@ -37,9 +37,9 @@ export interface AdminRoute {
   readonly tenant: 'organisation' | 'workspace' | 'either';
   readonly resource: string;
   /** One line for the API description. */
-  readonly summary?: string;
+  readonly summary: string;
   /** What a 200 carries; strict, so that nothing else leaves. */
-  readonly reply?: v.GenericSchema;
+  readonly reply: v.GenericSchema;
   /** Media type it answers with instead of JSON, where the caller asks for that (`RawReply`). */
   readonly alsoProduces?: string;
   /** Action of the audit entry: `create`, `update`, … */

@@ -75,12 +75,12 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas): Op
   const operationId = operationIdOf(route);
   const isPublic = !('scopes' in route);
   const query = isPublic ? [] : queryParameters(route.query, operationId, shared);
-  const reply = route.reply ? describe(route.reply, 'output', `${operationId}Reply`, shared) : {};
+  const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = !isPublic && route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
   const content = { 'application/json': { schema: reply }, ...also };
   return {
     operationId,
-    summary: route.summary ?? '',
+    summary: route.summary,
     tags: [route.resource],
     security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }],
     'x-svc-scopes': isPublic ? [] : route.scopes,

@@ -1,7 +1,9 @@
+import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { createProvider } from '../providers/service.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { masked } from './secrets.ts';
 import {
@@ -20,6 +22,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/integrations',
+    summary: 'List stored accounts at providers',
+    reply: listReply,
     scopes: scopesFor('list'),
     tenant: 'either',
     resource: 'integrations',
@@ -46,6 +50,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/integrations',
+    summary: 'Store an account at a provider',
+    reply: createReply,
     scopes: scopesFor('create'),
     tenant: 'either',
     resource: 'integrations',
@@ -80,6 +86,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/integrations/:slug',
+    summary: 'Read an integration, its secrets masked',
+    reply: readReply,
     scopes: scopesFor('read'),
     tenant: 'either',
     resource: 'integrations',
@@ -88,6 +96,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const row = await findOwnIntegration(call.em, call, call.params.slug ?? '');
+      call.tag(row.revision);
       const workspaceCount = row.workspaceId
         ? 1
         : await call.em.count(integrationWorkspaces, { integrationId: row.id, enabled: true });
@@ -110,6 +119,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/integrations/:slug',
+    summary: 'Change an integration',
+    reply: emptyReply,
     scopes: scopesFor('update'),
     tenant: 'either',
     resource: 'integrations',
@@ -120,6 +131,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, row.workspaceId ?? null, 'update');
+        call.match(row.revision);
         await updateIntegration(change, call.services.vault, row, call.body);
       });
       return {};
@@ -128,6 +140,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/integrations/:slug',
+    summary: 'Archive an integration that nothing stands on',
+    reply: emptyReply,
     scopes: scopesFor('delete'),
     tenant: 'either',
     resource: 'integrations',
@@ -138,6 +152,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, row.workspaceId ?? null, 'delete');
+        call.match(row.revision);
         await archiveIntegration(change, row);
       });
       return {};

@@ -1,6 +1,8 @@
+import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { integrationWorkspaces } from './entity.ts';
+import { workspacesReply } from './reply-schema.ts';
 import { workspacesBody } from './schema.ts';
 import { findOwnIntegration } from './service.ts';
 import { shareIntegration } from './share.ts';
@@ -10,6 +12,8 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/integrations/:slug/workspaces',
+    summary: 'List the workspaces that may use an integration',
+    reply: workspacesReply,
     scopes: ['organisation_integrations.read'],
     tenant: 'organisation',
     resource: 'integrations',
@@ -43,6 +47,8 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/integrations/:slug/workspaces',
+    summary: 'Change which workspaces may use an integration',
+    reply: emptyReply,
     scopes: ['organisation_integrations.update'],
     tenant: 'organisation',
     resource: 'integrations',

@@ -1,9 +1,11 @@
 import { invalid } from '../../http/errors.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { type Provider, providers } from './entity.ts';
+import { createReply, listReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { deleteProvider, findProvider, updateProvider } from './service.ts';
 
@@ -12,6 +14,8 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/providers',
+    summary: 'List the providers of a workspace, or of all',
+    reply: listReply,
     scopes: ['providers.list'],
     tenant: 'either',
     resource: 'providers',
@@ -33,6 +37,8 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/providers',
+    summary: 'Add a provider on an integration',
+    reply: createReply,
     scopes: ['providers.create'],
     tenant: 'workspace',
     resource: 'providers',
@@ -51,6 +57,8 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/providers/:slug',
+    summary: 'Read a provider',
+    reply: readReply,
     scopes: ['providers.read'],
     tenant: 'workspace',
     resource: 'providers',
@@ -59,12 +67,15 @@ export const providerRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const row = await findProvider(call.em, call, call.params.slug ?? '');
+      call.tag(row.revision);
       return toReply(row, await call.em.findOne(integrations, { id: row.integrationId, organisationId: row.organisationId }));
     },
   }),
   defineRoute({
     method: 'PUT',
     path: '/providers/:slug',
+    summary: 'Change a provider',
+    reply: updateReply,
     scopes: ['providers.update'],
     tenant: 'workspace',
     resource: 'providers',
@@ -74,6 +85,7 @@ export const providerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       return call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
+        call.match(row.revision);
         updateProvider(change, row, call.body);
         return { id: row.id, slug: row.slug };
       });
@@ -82,6 +94,8 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/providers/:slug',
+    summary: 'Delete a provider',
+    reply: emptyReply,
     scopes: ['providers.delete'],
     tenant: 'workspace',
     resource: 'providers',
@@ -89,7 +103,11 @@ export const providerRoutes: readonly AdminRoute[] = [
     query: tenantQuery,
     body: null,
     async handle(call) {
-      await call.write(async (change) => deleteProvider(change, await findProvider(change.tx, call, call.params.slug ?? '')));
+      await call.write(async (change) => {
+        const row = await findProvider(change.tx, call, call.params.slug ?? '');
+        call.match(row.revision);
+        await deleteProvider(change, row);
+      });
       return {};
     },
   }),

@@ -1,0 +1,52 @@
+import * as v from 'valibot';
+import { listOf, nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+
+const rowEntries = {
+  id: uuid,
+  organisation_id: uuid,
+  workspace_id: nullableUuid,
+  ai_provider_id: v.string(),
+  name: v.string(),
+  status: v.picklist(['active', 'archived']),
+  created_at: time,
+  last_updated_at: time,
+  slug: v.string(),
+  description: nullableText,
+  object: v.literal('integration'),
+};
+
+const access = v.strictObject({ enabled: v.boolean(), usage_limits: v.null(), rate_limits: v.null() });
+
+export const listReply = listOf(v.strictObject(rowEntries));
+
+export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('integration') });
+
+export const readReply = v.strictObject({
+  ...rowEntries,
+  masked_key: nullableText,
+  /** Fields by type of provider; secret ones masked by the handler. */
+  configurations: v.record(v.string(), v.unknown()),
+  global_workspace_access_settings: access,
+  allow_all_models: v.boolean(),
+  workspace_count: v.number(),
+  secret_mappings: v.tuple([]),
+  pricing_adjustments: v.null(),
+});
+
+export const workspacesReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  workspaces: v.array(
+    v.strictObject({
+      id: uuid,
+      enabled: v.boolean(),
+      usage_limits: v.null(),
+      rate_limits: v.null(),
+      status: v.picklist(['active', 'archived']),
+      created_at: time,
+      last_updated_at: time,
+      last_reset_at: nullableTime,
+    }),
+  ),
+  global_workspace_access: access,
+});
