@@ -151,7 +151,7 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
         if (passed === null) break;
         body = passed;
       }
-      if (answer.error === null) await completeUsage(options, ctx, ctx.stream ? null : answer.body);
+      if (answer.error === null && isUncounted(ctx)) await completeUsage(options, ctx, ctx.stream ? null : answer.body);
       if (ctx.aborted) return;
       addGatewayHeaders(ctx, answer.headers, answer.call);
       complete(
@@ -166,6 +166,11 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
   }
 }
 
+/** True when there is something to count that the provider did not: nearly never. */
+function isUncounted(ctx: RequestContext): boolean {
+  return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
+}
+
 /** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
 async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
   if (ctx.usage === null && isEstimated(ctx)) ctx.usage = await estimateUsage(ctx, options.services, reply);
@@ -175,7 +180,7 @@ async function completeUsage(options: PipelineOptions, ctx: RequestContext, repl
 
 async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
   if (!answer.error) {
-    await completeUsage(options, ctx, null);
+    if (isUncounted(ctx)) await completeUsage(options, ctx, null);
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }
