@@ -1,7 +1,7 @@
 /**
  * What a million API keys cost: see README.md.
  *
- *     node bench/many-keys.ts [--keys 1000000] [--distinct 100000] [--rounds 3] [--seconds 4]
+ *     node bench/many-keys.ts [--keys 1000000] [--distinct 100000] [--rounds 3] [--seconds 4] [--cache 50000]
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     distinct: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
+    cache: { type: 'string', default: '50000' },
   },
 });
 /** Keys that get most of the calls in the hot case, and their share. */
@@ -41,7 +42,12 @@ let gateway: RunningGateway | null = null;
 try {
   gateway = await startGateway({
     prefix: cores.gateway,
-    env: { DATABASE_URL: postgres.url, ENCRYPTION_KEY: encryptionKey.toString('base64'), CLUSTER_KEY: clusterKey },
+    env: {
+      DATABASE_URL: postgres.url,
+      ENCRYPTION_KEY: encryptionKey.toString('base64'),
+      CLUSTER_KEY: clusterKey,
+      DOCUMENT_CACHE_ENTRIES: values.cache,
+    },
   });
   for (const pid of gateway.pidsOf('control-plane')) moveToLoadCore(pid);
   const provider = await gateway.admin.createUpstream('bench', `http://127.0.0.1:${upstream.port}/v1`);
