@@ -13,7 +13,7 @@ export interface Relay {
 }
 
 /** Starts by publishing what an earlier run left unpublished. `publish` must not throw. */
-export function startRelay(database: Database, publish: (notice: ChangeNotice) => void, log: Log): Relay {
+export function startRelay(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void, log: Log): Relay {
   let asked = true;
   let closed = false;
   let running: Promise<void> = Promise.resolve();
@@ -58,7 +58,7 @@ const batchSize = 1_000;
 const keptChanges = 100_000;
 const pruneEvery = 1_000;
 
-async function publishSome(database: Database, publish: (notice: ChangeNotice) => void): Promise<number> {
+async function publishSome(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void): Promise<number> {
   const em = database.em();
   const rows = await em.find(outbox, { publishedAt: null }, { orderBy: { revision: 'asc' }, limit: batchSize });
   for (const { revision, kind, documentId, op } of rows) publish({ revision, kind, id: documentId, op });

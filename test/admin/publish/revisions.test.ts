@@ -52,7 +52,6 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
         em: () => {
           throw new Error('away');
         },
-        close: async () => {},
       },
       () => {},
       log,
