@@ -17,7 +17,7 @@ const guardrails = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at mos
 
 /** `[]` and null clear. */
 const usageLimits = v.nullish(v.pipe(v.array(usageLimitsBody), v.maxLength(1, 'at most one')));
-const rateLimits = v.nullish(v.pipe(rateLimitsBody, v.maxLength(1, 'at most one')));
+const rateLimits = v.nullish(rateLimitsBody);
 
 /** What callers may send back as they read it, without effect. */
 const readBack = { is_default: v.optional(v.unknown()), object: v.optional(v.unknown()) };

@@ -75,13 +75,16 @@ describe.each(databases)('settings of a workspace, on %s', (database) => {
 
   it('hold limits, in the document too', async () => {
     const usage = { type: 'tokens', credit_limit: 1_000, alert_threshold: 900, periodic_reset: 'weekly' };
-    const rate = { type: 'requests', unit: 'rpm', value: 60 };
-    expect((await put({ usage_limits: [usage], rate_limits: [rate] })).status).toBe(200);
+    const rates = [
+      { type: 'requests', unit: 'rpm', value: 60 },
+      { type: 'tokens', unit: 'rpd', value: 1_000_000 },
+    ];
+    expect((await put({ usage_limits: [usage], rate_limits: rates })).status).toBe(200);
     const first = (await read()).usage_limits[0];
     expect(first).toMatchObject({ ...usage, periodic_reset_days: null });
     expect(await document()).toMatchObject({
       usageLimits: [{ id: first.id, type: 'tokens', creditLimit: 1_000, periodicReset: 'weekly' }],
-      rateLimits: [rate],
+      rateLimits: rates,
     });
     // The same budget goes on: its counters keep their name.
     await put({ usage_limits: [{ periodic_reset_days: 5, alert_threshold: null }] });
