@@ -4,6 +4,7 @@ import { anchorChains } from './audit/anchors.ts';
 import { causeOf } from './cause-of.ts';
 import type { Database } from './db/open-database.ts';
 import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
+import { forgetEnded } from './identity/forget-ended.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { forgetOldSecrets, tellOfRotations } from './resources/api-keys/rotation-notices.ts';
 
@@ -21,6 +22,7 @@ export function startHousekeeping(settings: Settings, database: Database, mailer
     () => anchorChains(settings, database, log),
     () => forgetExpiredKeys(database.em()),
     () => forgetOldSecrets(database.em(), new Date()),
+    () => forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date()),
     () => tellOfRotations(database.em(), mailer, new Date()),
   ];
   let closed = false;

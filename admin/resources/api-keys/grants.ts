@@ -1,3 +1,4 @@
+import { holdRole } from '../../access/hold-role.ts';
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -24,10 +25,13 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
 
 /**
  * Holds the key that asks as it is until the transaction ends, so that nobody narrows it between the check and the commit of what
- * it grants. Throws AB05 when it is gone, AB03 when it has lost scopes since the request began. People have no such row.
+ * it grants; a person is held in their role. Throws AB05 when it is gone, AB03 when it has lost scopes since the request began.
  */
 export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Grantor> {
-  if (actor.session) return { grantedByKeyId: null, grantedByUserId: actor.session.userId };
+  if (actor.session) {
+    await holdRole(tx, actor.organisationId, actor.session);
+    return { grantedByKeyId: null, grantedByUserId: actor.session.userId };
+  }
   const rows = await tx.execute<{ scopes: string[] }[]>('select scopes from api_keys where id = ? for share', [actor.keyId]);
   const held = rows[0];
   if (!held) throw new AdminError('AB05', 'Invalid API key');

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
+import { oneTimeTokens, sessions } from '../../../admin/identity/entity.ts';
+import { forgetEnded } from '../../../admin/identity/forget-ended.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 import { until } from '../../support/until.ts';
 import { login, newPerson } from '../support/people.ts';
@@ -88,6 +90,20 @@ describe.each(databases)('signing in, on %s', (database) => {
     expect(Date.parse(again.expires_at) - time.clock.now()).toBe(900_000);
     time.advance(601_000);
     expect((await plane.ask('GET', '/auth/self', { key: again.auth_token })).status).toBe(401);
+  });
+
+  it('leaves nothing behind of sessions and links that have ended', async () => {
+    plane = await startPlane(database);
+    const person = await newPerson(plane);
+    const gone = await newPerson(plane);
+    const em = plane.control.services.database.em();
+    const past = new Date(Date.now() - 1_000);
+    await em.nativeUpdate(sessions, { userId: gone.id }, { expiresAt: past });
+    await em.nativeUpdate(oneTimeTokens, { userId: gone.id }, { expiresAt: past });
+    expect(await forgetEnded(em, { idleTtlSeconds: 600 }, new Date())).toBe(2);
+    expect(await em.count(sessions, { userId: gone.id })).toBe(0);
+    expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(200);
+    expect(await forgetEnded(em, { idleTtlSeconds: 600 }, new Date(Date.now() + 601_000))).toBe(1);
   });
 
   it('changes passwords only for who knows the old one, and signs out everywhere else', async () => {

@@ -1,0 +1,10 @@
+import type { EntityManager } from '../db/open-database.ts';
+import { oneTimeTokens, sessions } from './entity.ts';
+import type { SessionRules } from './sessions.ts';
+
+/** Housekeeping: deletes sessions and links that let nobody in any more. Says how many. */
+export async function forgetEnded(em: EntityManager, rules: SessionRules, now: Date): Promise<number> {
+  const lastSeen = new Date(now.getTime() - rules.idleTtlSeconds * 1_000);
+  const ended = { $or: [{ expiresAt: { $lte: now } }, { lastSeenAt: { $lte: lastSeen } }] };
+  return (await em.nativeDelete(sessions, ended)) + (await em.nativeDelete(oneTimeTokens, { expiresAt: { $lte: now } }));
+}
