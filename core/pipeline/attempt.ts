@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/http.ts';
-import { isObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../contract/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
@@ -10,13 +10,14 @@ import type { FrameSocket } from '../contract/web-socket.ts';
 import { EventStream } from './event-stream.ts';
 import { holdBytes } from './hold-bytes.ts';
 import type { Outgoing } from './outgoing.ts';
+import { contentLength, excerpt, isJson, isStream, parseJson } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 
 /** Largest plain reply that is read before it is sent on. */
 const bufferedReplyBytesMax = 64 * 1024 * 1024;
-/** How much of an error reply is kept when another target may be asked instead. */
+/** How much of an error reply is kept when another target may be asked. */
 const keptErrorBytesMax = 1024 * 1024;
 
 /** What one try came to. */
@@ -205,8 +206,7 @@ class Attempt implements UpstreamHandler {
 
   /** The provider's bytes as they come, framed as it framed them. */
   #openBytes(headers: HeaderList): void {
-    const length = findHeader(headers, 'content-length');
-    this.#open(passedHeaders(headers, null), length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined);
+    this.#open(passedHeaders(headers, null), contentLength(headers));
   }
 
   /** An `onResponse` hook that took its time has spoken. */
@@ -398,30 +398,4 @@ class Attempt implements UpstreamHandler {
     this.settled = true;
     this.#resolve(answer);
   }
-}
-
-/** A reply without a type is taken for JSON: that is what shaped routes are asked for. */
-function isJson(headers: HeaderList): boolean {
-  const type = findHeader(headers, 'content-type');
-  return type === undefined || /^application\/([\w.+-]+\+)?json\b/i.test(type);
-}
-
-function isStream(headers: HeaderList, operation: Operation): boolean {
-  return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
-}
-
-function parseJson(body: Uint8Array): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The beginning of an unreadable reply, so that a caller sees what the provider really said. */
-function excerpt(body: Uint8Array): string {
-  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 2000))
-    .toString('utf8')
-    .replace(/\p{Cc}+/gu, ' ');
 }
