@@ -80,10 +80,13 @@ describe('saved-only mode', () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('holds on pass-through routes too', async () => {
+  it.each([
+    ['pass-through', '/v1/proxy/models'],
+    ['realtime', '/v1/realtime'],
+  ])('holds on %s routes too', async (_what, path) => {
     const gateway = savedOnly();
     const headers = { 'x-svc-provider': 'openai', authorization: 'Bearer sk-mine' };
-    const reply = await gateway.send({ method: 'GET', path: '/v1/proxy/models', headers });
+    const reply = await gateway.send({ method: 'GET', path, headers });
     expect([reply.status, reply.json]).toMatchObject([400, { error: { code: 'inline_provider_blocked' } }]);
     expect(gateway.calls).toHaveLength(0);
   });
