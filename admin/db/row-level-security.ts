@@ -27,15 +27,20 @@ export async function applyRowLevelSecurity(
 ): Promise<TenantSession> {
   const asRole = await canTakeRole(em);
   try {
-    await em.transactional(async (tx) => {
-      const state = await readState(tx);
-      for (const table of tables) {
-        for (const statement of statementsFor(table, asRole, state)) await tx.execute(statement);
-      }
-      // Everybody who changes something takes the next revision from here; it tells nothing about anybody.
-      if (asRole) await tx.execute(`grant select, update on change_counter to ${tenantRole}`);
-    });
+    const state = await readState(em);
+    // Table by table: changes of policies lock a table, and running requests lock several in orders of their own.
+    for (const table of tables) {
+      const statements = [...statementsFor(table, asRole, state)];
+      if (statements.length === 0) continue;
+      await em.transactional(async (tx) => {
+        for (const statement of statements) await tx.execute(statement);
+      });
+    }
+    // Everybody who changes something takes the next revision from here; it tells nothing about anybody.
+    if (asRole) await em.execute(`grant select, update on change_counter to ${tenantRole}`);
   } catch (error) {
+    // Anything else may pass: then the start fails, and is tried again.
+    if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
     log.warn(
       { cause: causeOf(error) },
       'row-level security could not be applied: the database login neither owns the tables nor may take a role',
@@ -44,6 +49,8 @@ export async function applyRowLevelSecurity(
   }
   return (organisationId) => ({ variables: { [variable]: organisationId, ...(asRole ? { role: tenantRole } : {}) } });
 }
+
+const insufficientPrivilege = '42501';
 
 /** Makes the role, and makes the login a member of it, where that is allowed. */
 async function canTakeRole(em: EntityManager): Promise<boolean> {
@@ -60,7 +67,8 @@ async function canTakeRole(em: EntityManager): Promise<boolean> {
       await tx.execute(`set local role ${tenantRole}`);
     });
     return true;
-  } catch {
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
     return false;
   }
 }
@@ -74,15 +82,15 @@ interface State {
   readonly granted: ReadonlySet<string>;
 }
 
-async function readState(tx: EntityManager): Promise<State> {
-  const policies = await tx.execute<{ name: string }[]>(
+async function readState(em: EntityManager): Promise<State> {
+  const policies = await em.execute<{ name: string }[]>(
     "select tablename || ' ' || policyname as name from pg_policies where schemaname = 'public'",
   );
-  const tables = await tx.execute<{ name: string; enabled: boolean; forced: boolean }[]>(
+  const tables = await em.execute<{ name: string; enabled: boolean; forced: boolean }[]>(
     `select relname as name, relrowsecurity as enabled, relforcerowsecurity as forced
      from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
   );
-  const granted = await tx.execute<{ name: string }[]>(
+  const granted = await em.execute<{ name: string }[]>(
     `select table_name || ' ' || lower(privilege_type) as name from information_schema.role_table_grants
      where table_schema = 'public' and grantee = '${tenantRole}'`,
   );

@@ -142,7 +142,7 @@ export async function startPlaneWith(settings: Settings, deps: Pick<ControlPlane
       return { organisationId: id, ...made };
     },
     lastAudit: () =>
-      database.em().findOneOrFail(auditEntries, { id: { $ne: null } }, { orderBy: { createdAt: 'desc', id: 'desc' } }),
+      database.em().findOneOrFail(auditEntries, { id: { $ne: null } }, { orderBy: { createdAt: 'desc', seq: 'desc' } }),
     auditCount: () => database.em().count(auditEntries),
     events: () => database.em().find(outbox, {}, { orderBy: { revision: 'asc' } }),
     close: () => control.close(),
