@@ -282,8 +282,7 @@ class Attempt implements UpstreamHandler {
     const ok = this.#status >= 200 && this.#status < 300;
     if (!operation || !operationCall) {
       const error = ok ? null : this.#fault(parseJson(body)).error;
-      this.#plain(passedHeaders(this.#headers, null), body, error);
-      return;
+      return this.#plain(passedHeaders(this.#headers, null), body, error);
     }
     if (!ok) return this.#endFault(body);
     if (operationCall.stream && isStream(this.#headers, operation)) return this.#endBufferedStream(body);
