@@ -75,7 +75,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
         perAddress: createRateLimit(settings.adminRequestsPerAddress),
       },
       strictReplies: deps.strictReplies ?? false,
-      wakeRelay: () => relay.wake(),
+      wakeRelay: (notices) => relay.wake(notices),
     };
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlockException, OptimisticLockError } from '@mikro-orm/core';
+import type { ChangeNotice } from '../../core/contract/documents.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { appendEvents, type ChangeEvent } from '../publish/append-events.ts';
 import type { EntityManager } from './open-database.ts';
@@ -18,7 +19,8 @@ const attemptsMax = 12;
 
 /**
  * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all.
- * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile.
+ * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile. `committed` is told what there is
+ * to publish.
  *
  * When somebody else changed the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
  * through `change.tx`, and do nothing that cannot be repeated.
@@ -29,10 +31,13 @@ export async function writeChange<T>(
   audit: AuditDraft,
   signal: AbortSignal | null,
   work: (change: Change) => Promise<T>,
+  committed: (notices: readonly ChangeNotice[]) => void = () => {},
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await writeOnce(em.fork(), auditKey, audit, signal, work);
+      const { result, notices } = await writeOnce(em.fork(), auditKey, audit, signal, work);
+      committed(notices);
+      return result;
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
       await sleep(Math.random() * 5 * attempt);
@@ -50,7 +55,7 @@ async function writeOnce<T>(
   audit: AuditDraft,
   signal: AbortSignal | null,
   work: (change: Change) => Promise<T>,
-): Promise<T> {
+): Promise<{ result: T; notices: readonly ChangeNotice[] }> {
   return em.transactional(async (tx) => {
     const events = new Map<string, ChangeEvent>();
     let resourceId: string | null = null;
@@ -65,7 +70,7 @@ async function writeOnce<T>(
     await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, resourceId });
     signal?.throwIfAborted();
     // Last, because it takes the one lock that all changes share: held from here to the commit only.
-    await appendEvents(tx, audit.organisationId, [...events.values()]);
-    return result;
+    const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);
+    return { result, notices };
   });
 }

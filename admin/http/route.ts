@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
+import type { ChangeNotice } from '../../core/contract/documents.ts';
 import type { Clock, Log } from '../../core/contract/plugin.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { BackgroundWork } from '../background-work.ts';
@@ -94,8 +95,8 @@ export interface AdminServices {
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** Whether a reply that is not what its route declares is an error (tests) or is cut to it. */
   readonly strictReplies: boolean;
-  /** After a commit: changes are waiting to be published. */
-  wakeRelay(): void;
+  /** After a commit: these changes are to be published, or whatever waits in the outbox when they are not at hand. */
+  readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
 }
 
 /** One request after authentication, authorisation and validation. */

@@ -96,9 +96,7 @@ async function run(
     afterwards: (work) => services.background.run(work),
     async write(person, work) {
       const em = database.emOf(person.organisationId);
-      const result = await writeChange(em, auditKey, draftOf(person), signal, work);
-      services.wakeRelay();
-      return result;
+      return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
     },
     auditRefusal(person, status, errorCode) {
       const outcome = { status, errorCode, resourceId: person.userId };

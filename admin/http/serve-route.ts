@@ -148,9 +148,9 @@ class Visit {
           await repeat?.claim(change.tx);
           return work(change);
         };
-        const result = await writeChange(em, this.#services.auditKey, this.#auditDraft(actor), signal, claimAndWork);
+        const { auditKey, wakeRelay } = this.#services;
+        const result = await writeChange(em, auditKey, this.#auditDraft(actor), signal, claimAndWork, wakeRelay);
         this.#wrote = true;
-        this.#services.wakeRelay();
         return result;
       },
     };

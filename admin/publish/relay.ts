@@ -6,14 +6,16 @@ import { outbox } from './entity.ts';
 
 /** Sends committed changes on their way. A notice that is lost on the way does no harm: gateways ask for what they miss. */
 export interface Relay {
-  /** Call after a commit; returns at once. */
-  wake(): void;
+  /** Call after a commit; returns at once. Notices given are on their way when it returns, others as soon as they were read. */
+  wake(notices?: readonly ChangeNotice[]): void;
   /** Publishes what is left, then stops. */
   close(): Promise<void>;
 }
 
 /** Starts by publishing what an earlier run left unpublished. `publish` must not throw. */
 export function startRelay(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void, log: Log): Relay {
+  /** Published as they were committed, not yet marked so in the outbox. */
+  const sent = new Set<number>();
   let asked = true;
   let closed = false;
   let running: Promise<void> = Promise.resolve();
@@ -23,7 +25,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
     while (asked) {
       asked = false;
       try {
-        while ((await publishSome(database, publish)) === batchSize);
+        while ((await publishSome(database, publish, sent)) === batchSize);
       } catch (error) {
         // The next wake, or the next start, publishes them; until then gateways poll.
         log.warn({ cause: causeOf(error) }, 'changes could not be published');
@@ -40,8 +42,12 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
 
   start();
   return {
-    wake() {
+    wake(notices = []) {
       if (closed) return;
+      for (const notice of notices) {
+        publish(notice);
+        sent.add(notice.revision);
+      }
       asked = true;
       start();
     },
@@ -58,14 +64,21 @@ const batchSize = 1_000;
 const keptChanges = 100_000;
 const pruneEvery = 1_000;
 
-async function publishSome(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void): Promise<number> {
+async function publishSome(
+  database: Pick<Database, 'em'>,
+  publish: (notice: ChangeNotice) => void,
+  sent: Set<number>,
+): Promise<number> {
   const em = database.em();
   const rows = await em.find(outbox, { publishedAt: null }, { orderBy: { revision: 'asc' }, limit: batchSize });
-  for (const { revision, kind, documentId, op } of rows) publish({ revision, kind, id: documentId, op });
+  for (const { revision, kind, documentId, op } of rows) {
+    if (!sent.has(revision)) publish({ revision, kind, id: documentId, op });
+  }
   const first = rows[0];
   const last = rows.at(-1);
   if (!first || !last) return 0;
   await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
+  for (const { revision } of rows) sent.delete(revision);
   // Now and then old rows go: a gateway that was away for longer reads everything again.
   if (Math.floor(last.revision / pruneEvery) > Math.floor((first.revision - 1) / pruneEvery)) {
     await em.nativeDelete(outbox, { revision: { $lte: last.revision - keptChanges } });
