@@ -1,5 +1,9 @@
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation } from '../../contract/provider.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './files.ts';
+import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
+import { mistralSettings } from './settings.ts';
 import { withContentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 
@@ -18,11 +22,13 @@ const refused = [
   'web_search_options',
 ];
 
-/** Mistral. See README.md for where it differs from OpenAI. */
-export const mistralAi = openAiCompatible({
-  id: 'mistral-ai',
+const id = 'mistral-ai';
+
+const compatible = openAiCompatible({
+  id,
   baseUrl: 'https://api.mistral.ai/v1',
   operations: ['chatComplete', 'embed', 'ocr', 'moderate'],
+  settings: mistralSettings,
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
@@ -34,3 +40,15 @@ export const mistralAi = openAiCompatible({
   },
   chatExtras: ['reasoning_content'],
 });
+
+/** Mistral. See README.md for where it differs from OpenAI. */
+export const mistralAi: CompatibleAdapter = {
+  ...compatible,
+  operations: {
+    ...compatible.operations,
+    chatComplete: chatOrFillInTheMiddle(id, compatible.operations.chatComplete as Operation),
+    complete: fillInTheMiddle(id),
+    createSpeech: mistralSpeech(id),
+    createTranscription: mistralTranscription(id),
+  },
+};

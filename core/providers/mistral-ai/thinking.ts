@@ -3,7 +3,7 @@ import { isObject } from '../../contract/json.ts';
 
 /**
  * Mistral's reasoning models answer with a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and
- * `{type: 'text', text}`, where OpenAI clients expect text (https://docs.mistral.ai/capabilities/reasoning, 2026-11-21).
+ * `{type: 'text', text}`, where OpenAI clients expect text (https://docs.mistral.ai/capabilities/reasoning).
  */
 
 /** A reply or chunk with the text in `content` and the thoughts in `reasoning_content`; lists with other parts stay as they are. */

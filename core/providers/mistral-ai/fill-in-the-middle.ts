@@ -1,0 +1,78 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StreamEvent } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import type { ChatQuirks } from '../shared/chat-quirks.ts';
+
+const path = '/fim/completions';
+
+/** OpenAI's text completion parameters that the FIM endpoint has no counterpart for (it answers 422 to what it does not know). */
+const refuses = ['best_of', 'echo', 'frequency_penalty', 'logit_bias', 'logprobs', 'n', 'presence_penalty', 'user'];
+
+const quirks: ChatQuirks = {
+  renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
+  refuses,
+  streamUsage: 'always',
+  ownFinishReasons: true,
+};
+
+/**
+ * Text completions are fill-in-the-middle there (https://docs.mistral.ai/api, POST /v1/fim/completions): `prompt` and `suffix` go as
+ * they are, the reply is a chat completion and comes back as a text completion. Throws `bad_request` for prompts that are no text.
+ */
+export function fillInTheMiddle(id: string): Operation {
+  const chat = chatCompletions(id, quirks, () => path);
+  return {
+    ...chat,
+    toProvider: (params, call) => {
+      const body = chat.toProvider?.(params, call) ?? params;
+      const prompt = onePrompt(params.prompt);
+      return body.prompt === prompt ? body : { ...body, prompt };
+    },
+    fromProvider: (reply, call) => textCompletion(chat.fromProvider?.(reply, call) ?? reply, 'message'),
+    translateStream: (call) => {
+      const inner = chat.translateStream?.(call) ?? null;
+      const asText = (event: StreamEvent): StreamEvent =>
+        isObject(event.data) && Array.isArray(event.data.choices)
+          ? { event: null, data: textCompletion(event.data, 'delta') }
+          : event;
+      return {
+        push: (event) => (inner === null ? [event] : inner.push(event)).map(asText),
+        end: () => (inner?.end() ?? []).map(asText),
+      };
+    },
+  };
+}
+
+/**
+ * Chat completions that go to the FIM endpoint where `mistral_fim_completion` asks for it: the body has `prompt` and `suffix`
+ * instead of messages, and the reply is a chat completion already.
+ */
+export function chatOrFillInTheMiddle(id: string, chat: Operation): Operation {
+  const fim = chatCompletions(id, quirks, () => path);
+  const asked = (call: OperationCall): boolean => String(call.settings.mistral_fim_completion) === 'true';
+  return {
+    ...chat,
+    path: (call) => (asked(call) ? path : chat.path(call)),
+    toProvider: (params, call) => (asked(call) ? fim : chat).toProvider?.(params, call) ?? params,
+  };
+}
+
+function onePrompt(prompt: unknown): string {
+  if (typeof prompt === 'string') return prompt;
+  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
+  throw badParam('prompt', 'one text is expected by mistral-ai');
+}
+
+function textCompletion(chat: JsonObject, place: 'message' | 'delta'): JsonObject {
+  const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
+  return {
+    ...chat,
+    object: 'text_completion',
+    choices: choices.map((choice) => {
+      const said = choice[place];
+      const text = isObject(said) && typeof said.content === 'string' ? said.content : '';
+      return { text, index: choice.index, logprobs: null, finish_reason: choice.finish_reason ?? null };
+    }),
+  };
+}

@@ -1,0 +1,6 @@
+import * as v from 'valibot';
+
+/** Settings of `mistral-ai` beside `custom_host`, under their config names; headers carry them as text. */
+export const mistralSettings = {
+  mistral_fim_completion: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])], 'true or false')),
+};
