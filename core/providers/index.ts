@@ -15,6 +15,7 @@ import { ollama } from './ollama/index.ts';
 import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
+import { sagemaker } from './sagemaker/index.ts';
 import { keptResponses } from './shared/kept-responses.ts';
 import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtras } from './shared/messages-over-chat-request.ts';
@@ -41,6 +42,7 @@ const adapters: readonly ListedAdapter[] = [
   ollama,
   openrouter,
   perplexityAi,
+  sagemaker,
   togetherAi,
   vertexAi,
   xAi,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { FormPart } from '../../../core/contract/form.ts';
 import type { HeaderList } from '../../../core/contract/http.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import type {
@@ -24,8 +25,8 @@ import { fixturesOf } from './provider-fixtures.ts';
 export interface ContractOptions {
   /** Settings every call needs, for example `custom_host` where there is no default. */
   readonly settings?: JsonObject;
-  /** The one header that carries the credential; default `authorization: Bearer <key>`. */
-  readonly credential?: { readonly header: string; readonly value: (key: string) => string };
+  /** The one header that carries the credential; default `authorization: Bearer <key>`; null where no header may, as calls are signed. */
+  readonly credential?: { readonly header: string; readonly value: (key: string) => string } | null;
   /**
    * The provider's words for the end of a chat reply and the format's word for each; any other word must become `stop`.
    * `as-sent` for the provider that defines the format.
@@ -80,10 +81,11 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 
       it('puts the credential in its one place and nowhere else', () => {
         const key = 'key-of-the-contract-suite';
-        const { header, value } = options.credential ?? { header: 'authorization', value: (text: string) => `Bearer ${text}` };
+        const bearer = { header: 'authorization', value: (text: string) => `Bearer ${text}` };
+        const place = options.credential === undefined ? bearer : options.credential;
         const headers = adapter.headers(settings, { api_key: new Secret(key) });
         expect(headers.length % 2).toBe(0);
-        expect(pairs(headers).filter(([, text]) => text.includes(key))).toEqual([[header, value(key)]]);
+        expect(pairs(headers).filter(([, text]) => text.includes(key))).toEqual(place ? [[place.header, place.value(key)]] : []);
         for (const [name] of pairs(headers)) expect(name).toBe(name.toLowerCase());
         expect(adapter.baseUrl(settings)).not.toContain(key);
       });
@@ -222,12 +224,17 @@ function parsedSettings(adapter: ProviderAdapter, input: JsonObject): ProviderSe
 }
 
 /** A call whose clock and ids stand still, so that golden replies can be written down: `1760000000`, `<prefix>1`, `<prefix>2`. */
-export function callOf(params: JsonObject, about: { strict?: boolean; settings?: JsonObject }, base: JsonObject): OperationCall {
+export function callOf(
+  params: JsonObject,
+  about: Pick<CallCase, 'strict' | 'settings' | 'form'>,
+  base: JsonObject,
+): OperationCall {
   let ids = 0;
   return {
     model: typeof params.model === 'string' ? params.model : '',
     stream: params.stream === true,
     params,
+    ...(about.form ? { form: about.form.map(partOf) } : {}),
     settings: { ...base, ...about.settings },
     strict: about.strict ?? true,
     dropped: [],
@@ -239,7 +246,32 @@ export function callOf(params: JsonObject, about: { strict?: boolean; settings?:
 
 function sent(operation: Operation, params: JsonObject, fixture: CallCase, settings: JsonObject) {
   const call = callOf(frozen(params), fixture, settings);
+  const content = operation.toContent?.(call.params, call) ?? null;
+  if (content?.kind === 'json') return { body: content.body, call };
+  if (content?.kind === 'form') return { body: writtenForm(content.parts), call };
   return { body: operation.toProvider?.(call.params, call) ?? call.params, call };
+}
+
+/** A part of a fixture's form: a file where it has base64, else a text field. */
+function partOf(part: NonNullable<CallCase['form']>[number]): FormPart {
+  const body = part.base64 === undefined ? Buffer.from(part.text ?? '') : Buffer.from(part.base64, 'base64');
+  return { name: part.name, filename: part.filename ?? null, contentType: part.contentType ?? null, body };
+}
+
+/** A form that leaves, as fixtures write it: fields by name (JSON objects as what they say), files as `<file name, type, base64>`. */
+function writtenForm(parts: readonly FormPart[]): JsonObject {
+  return Object.fromEntries(
+    parts.map(({ name, filename, contentType, body }) => [
+      name,
+      filename === null
+        ? fieldOf(Buffer.from(body).toString())
+        : `<${filename}, ${contentType}, ${Buffer.from(body).toString('base64')}>`,
+    ]),
+  );
+}
+
+function fieldOf(text: string): unknown {
+  return text.startsWith('{') ? JSON.parse(text) : text;
 }
 
 function received(operation: Operation, reply: JsonObject, call: OperationCall): JsonObject {

@@ -18,6 +18,14 @@ export interface CallCase {
   readonly settings?: JsonObject;
   /** The client's body of the plain call. */
   readonly request: JsonObject;
+  /** Where the client sends a form: its parts, whose text fields `request` has too. Files have `filename` and `base64`. */
+  readonly form?: readonly {
+    readonly name: string;
+    readonly text?: string;
+    readonly filename?: string;
+    readonly contentType?: string;
+    readonly base64?: string;
+  }[];
   /** What the provider must be sent for it. */
   readonly providerRequest: JsonObject;
   readonly dropped?: readonly string[];

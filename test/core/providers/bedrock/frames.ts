@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { StreamEvent } from '../../../../core/contract/provider.ts';
 
 /** One frame of an AWS event stream with text headers. */
-export function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
+export function frame(headers: Readonly<Record<string, string>>, payload: string | Uint8Array): Buffer {
   const head = Buffer.concat(
     Object.entries(headers).map(([name, value]) => {
       const [nameBytes, valueBytes] = [Buffer.from(name), Buffer.from(value)];

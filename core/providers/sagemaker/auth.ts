@@ -1,0 +1,18 @@
+import type { Maybe } from '../../contract/json.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
+import { authTypeOf } from '../shared/aws-identity.ts';
+
+/** Signs a call of any kind. Throws `invalid_config` naming what is missing. */
+export function signCall(
+  call: OutgoingCall,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+): Maybe<void> {
+  acceptAwsStream(call);
+  const type = authTypeOf(settings, credentials);
+  // There are no API keys here, so where nothing says otherwise it is access keys that are missing.
+  const as = type === 'apiKey' ? 'accessKey' : type;
+  return signAwsCall(call, 'sagemaker', { ...settings, aws_auth_type: as }, credentials, services);
+}

@@ -1,0 +1,43 @@
+import { findHeader, type HeaderList } from '../../contract/http.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { ProviderFault } from '../../contract/provider.ts';
+import { retryAfterMs } from '../shared/retry-after.ts';
+
+/**
+ * The service's own refusals (`{Message}` or `{message}`, their kind in `x-amzn-errortype`), and those of the container, which come
+ * as status 424 with what the container said in `OriginalMessage` and its status in `OriginalStatusCode`.
+ */
+export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};
+  const said = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
+  const from = typeof originalStatus === 'number' ? `the container answered ${originalStatus}: ` : '';
+  return {
+    message: `sagemaker error: ${from}${said ?? `status ${status}`}`,
+    type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),
+    param: null,
+    code: textOf(errorCode),
+    retryAfterMs: retryAfterMs(headers),
+  };
+}
+
+/** What containers say is mostly JSON in OpenAI's form. */
+function containerMessage(original: unknown): string | null {
+  const text = textOf(original);
+  if (text === null || !text.startsWith('{')) return text;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) return text;
+    const { error, message, detail } = body;
+    return (isObject(error) ? textOf(error.message) : textOf(error)) ?? textOf(message) ?? textOf(detail) ?? text;
+  } catch {
+    return text;
+  }
+}
+
+function kindOf(text: unknown): string | null {
+  return textOf(text)?.split(':')[0]?.split('#').at(-1) ?? null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

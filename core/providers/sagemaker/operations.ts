@@ -1,0 +1,50 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import type { ChatQuirks } from '../shared/chat-quirks.ts';
+import { completions } from '../shared/completions.ts';
+import { embeddings } from '../shared/embeddings.ts';
+import { payloadStream } from './payload-stream.ts';
+
+/** Servers of open models: the older names, which all of them know. */
+const container: ChatQuirks = {
+  renames: { max_completion_tokens: 'max_tokens' },
+  developerAsSystem: true,
+  ownFinishReasons: true,
+};
+
+/** Chat, completions and embeddings of containers that take OpenAI's bodies at `/invocations` (vLLM, SGLang, LMI, TGI). */
+export const chatComplete = invoked(chatCompletions('sagemaker', container, invocationPath));
+export const complete = invoked(completions('sagemaker', container, invocationPath));
+export const embed = invoked(embeddings(invocationPath));
+
+/** The operation as its endpoint takes it: under the name the container knows its model by, and with streams in frames. */
+function invoked(operation: Operation): Operation {
+  return {
+    ...operation,
+    toProvider: (params, call) => withContainerModel(operation.toProvider?.(params, call) ?? params, call),
+    ...(operation.translateStream
+      ? { decodeStream: payloadStream, translateStream: (call) => operation.translateStream?.(call) ?? asItIs }
+      : {}),
+  };
+}
+
+/** Frames have to become events even where nothing in them changes. */
+const asItIs: StreamTranslator = { push: (event) => [event], end: () => [] };
+
+/** https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpointWithResponseStream.html */
+function invocationPath({ model, stream }: OperationCall): string {
+  if (!/^[A-Za-z0-9](-*[A-Za-z0-9]){0,62}$/.test(model)) throw badParam('model', 'the name of a SageMaker endpoint is expected');
+  return `/endpoints/${model}/${stream ? 'invocations-response-stream' : 'invocations'}`;
+}
+
+/**
+ * The caller's model names the endpoint. Containers refuse a model they do not serve and take a body without one, so it holds
+ * `amzn_sagemaker_model_name` or none.
+ */
+function withContainerModel(params: JsonObject, { settings }: OperationCall): JsonObject {
+  const { model: _endpoint, ...body } = params;
+  const name = settings.amzn_sagemaker_model_name;
+  return typeof name === 'string' && name !== '' ? { model: name, ...body } : body;
+}

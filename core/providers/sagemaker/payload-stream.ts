@@ -1,0 +1,64 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider.ts';
+import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../shared/aws-event-frames.ts';
+
+/**
+ * What a container streams, in the frames of InvokeEndpointWithResponseStream: `PayloadPart` events whose bytes, joined, are the
+ * container's own stream, either server-sent events or one JSON object a line.
+ */
+export const payloadStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };
+
+/** Longest line taken; a container that never ends one does not get to fill the memory. */
+const lineLengthMax = 32 * 1024 * 1024;
+
+function createDecoder(): StreamDecoder {
+  const frames = createAwsFrameReader('sagemaker');
+  const text = new TextDecoder('utf-8');
+  let rest = '';
+  const readLines = (more: string): StreamEvent[] => {
+    const lines = (rest + more).split(/\r\n|\n/);
+    rest = lines.pop() ?? '';
+    if (rest.length > lineLengthMax) {
+      throw new GatewayError('upstream_invalid', { message: 'sagemaker error: a line of the stream has no end' });
+    }
+    return lines.flatMap((line) => eventOfLine(line) ?? []);
+  };
+  return {
+    push: (chunk) =>
+      frames.push(chunk).flatMap((frame) => {
+        const fault = faultOfFrame(frame);
+        return fault ? [fault] : readLines(text.decode(frame.payload, { stream: true }));
+      }),
+    end() {
+      frames.end();
+      return readLines(`${text.decode()}\n`);
+    },
+  };
+}
+
+/** Exceptions by their name, which the reader of the stream makes an error of; null for a part of the payload. */
+function faultOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
+  const type = headers.get(':message-type');
+  if (type === 'event') return null;
+  const said = parse(payload.toString('utf8'));
+  const { Message: upper, message = upper, ErrorCode: code = headers.get(':exception-type') } = said ?? {};
+  return { event: 'error', data: { error: { message: message ?? headers.get(':error-message'), type: code } } };
+}
+
+/** `data: {…}`, or the JSON alone; other fields of events and comments say nothing that is needed. */
+function eventOfLine(line: string): StreamEvent | null {
+  const data = line.startsWith('data:') ? line.slice(5).trim() : line.trim();
+  const value = data.startsWith('{') ? parse(data) : null;
+  if (value) return { event: null, data: value };
+  return data === '[DONE]' ? { event: null, data } : null;
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

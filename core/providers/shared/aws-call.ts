@@ -1,0 +1,44 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isPromise, type Maybe } from '../../contract/json.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { awsEventStreamType } from './aws-event-frames.ts';
+import { awsIdentity } from './aws-identity.ts';
+import { regionOf } from './aws-region.ts';
+import { type AwsIdentity, awsSigned } from './aws-sign.ts';
+
+/**
+ * Signs a call to this service of AWS, in the region and as whom the settings say. Throws GatewayError: what borrowing an identity
+ * throws, and `unsupported_operation` for a body that nobody has read.
+ */
+export function signAwsCall(
+  call: OutgoingCall,
+  service: string,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+): Maybe<void> {
+  refuseUnreadBody(call);
+  const sign = async (identity: AwsIdentity): Promise<void> => {
+    call.headers = await awsSigned(call, identity, { service, region: regionOf(settings), nowMs: services.now() });
+  };
+  const identity = awsIdentity(settings, credentials, services);
+  return isPromise(identity) ? identity.then(sign) : sign(identity);
+}
+
+/** Streams come in frames of AWS's own, not as the server-sent events that a client asked for. */
+export function acceptAwsStream({ headers }: OutgoingCall): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'accept' && headers[i + 1] === 'text/event-stream') headers[i + 1] = awsEventStreamType;
+  }
+}
+
+/** A signature covers the body, so a body that streams through unread cannot be signed. */
+function refuseUnreadBody(call: OutgoingCall): void {
+  if (call.body !== null || !['POST', 'PUT', 'PATCH'].includes(call.method)) return;
+  for (let i = 0; i < call.headers.length; i += 2) {
+    if (call.headers[i] !== 'content-type') continue;
+    throw new GatewayError('unsupported_operation', {
+      message: 'A body that streams through cannot be signed: this call needs a provider that is not signed for',
+    });
+  }
+}

@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../core/contract/errors.ts';
+import { findHeader } from '../../../../core/contract/http.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { UpstreamCall } from '../../../../core/contract/upstream.ts';
+import { awsSigned } from '../../../../core/providers/shared/aws-sign.ts';
+import {
+  answer,
+  chatReply,
+  createHarness,
+  type FakeRequest,
+  type Harness,
+  providerDocument,
+  type Script,
+  workspaceId,
+} from '../../../support/pipeline-harness.ts';
+import { frame } from '../bedrock/frames.ts';
+import { eventsOfText } from '../event-stream-text.ts';
+
+const fixtures = join(import.meta.dirname, 'fixtures');
+const fixture = (name: string) => JSON.parse(readFileSync(join(fixtures, `${name}.json`), 'utf8'));
+const chunks = readFileSync(join(fixtures, 'text.chunks.txt'));
+const signing = {
+  provider: 'sagemaker',
+  aws_region: 'eu-west-1',
+  aws_access_key_id: 'AKIDEXAMPLE',
+  aws_secret_access_key: 'sk',
+};
+const question = { model: 'qwen3-endpoint', messages: [{ role: 'user', content: 'Which river flows through Paris?' }] };
+
+function send(harness: Harness, body: JsonObject, request: Partial<FakeRequest> = {}, config: JsonObject = signing) {
+  harness.addConfig('aws', config);
+  return harness.send({ body, ...request, headers: { 'x-svc-config': 'aws', ...request.headers } });
+}
+
+/** A container's stream in frames of this many bytes each, which travel in pieces of another size. */
+function framed(bytes: Uint8Array, size: number, ...more: Buffer[]): Script {
+  const headers = { ':event-type': 'PayloadPart', ':content-type': 'application/octet-stream', ':message-type': 'event' };
+  const frames: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) frames.push(frame(headers, bytes.subarray(at, at + size)));
+  const all = Buffer.concat([...frames, ...more]);
+  return (_call, handler) => {
+    handler.onHead(200, [
+      'content-type',
+      'application/vnd.amazon.eventstream',
+      'x-amzn-sagemaker-content-type',
+      'text/event-stream',
+    ]);
+    for (let at = 0; at < all.length; at += 100) handler.onData(all.subarray(at, at + 100));
+    handler.onEnd();
+  };
+}
+
+const sentBody = (call: UpstreamCall | undefined): JsonObject => JSON.parse(Buffer.from(call?.body as Uint8Array).toString());
+
+describe('a call to an endpoint of SageMaker', () => {
+  it('leaves signed for its region, its path and its body, which names no model', async () => {
+    const harness = createHarness();
+    harness.script(answer(200, fixture('text').providerReply));
+    const reply = await send(harness, question);
+    expect([reply.status, reply.json]).toMatchObject([200, { choices: [{ message: { content: 'The Seine.' } }] }]);
+    const [call] = harness.calls as [UpstreamCall];
+    expect([call.origin, call.path]).toEqual([
+      'https://runtime.sagemaker.eu-west-1.amazonaws.com',
+      '/endpoints/qwen3-endpoint/invocations',
+    ]);
+    expect(sentBody(call)).toEqual({ messages: question.messages });
+    expect(findHeader(call.headers, 'authorization')).toContain('/eu-west-1/sagemaker/aws4_request, SignedHeaders=');
+    expect(findHeader(call.headers, 'authorization')).toBe(await signatureOf(call));
+    expect(harness.records).toMatchObject([{ provider: 'sagemaker', inputTokens: 42, outputTokens: 4 }]);
+  });
+
+  it('carries what its settings say of the endpoint, from a config and from the request', async () => {
+    const harness = createHarness();
+    harness.script(answer(200, fixture('text').providerReply));
+    const config = { ...signing, amzn_sagemaker_inference_component: 'qwen3-4b', amzn_sagemaker_model_name: '/opt/ml/model' };
+    await send(harness, question, { headers: { 'x-svc-amzn-sagemaker-session-id': 'NEW_SESSION' } }, config);
+    const [call] = harness.calls as [UpstreamCall];
+    expect(findHeader(call.headers, 'x-amzn-sagemaker-inference-component')).toBe('qwen3-4b');
+    expect(findHeader(call.headers, 'x-amzn-sagemaker-session-id')).toBe('NEW_SESSION');
+    expect(sentBody(call).model).toBe('/opt/ml/model');
+  });
+
+  it.each(['', 'a/b', '../x', 'a?b', '-a', 'a'.repeat(64)])('is refused for the model "%s"', async (model) => {
+    const harness = createHarness();
+    expect((await send(harness, { ...question, model })).status).toBe(400);
+    expect(harness.calls).toEqual([]);
+  });
+
+  it.each([
+    ['amzn_sagemaker_session_id', 'a\r\nx-injected: 1'],
+    ['aws_auth_type', 'apiKey'],
+    ['aws_region', 'evil.example/x'],
+  ])('is refused for the setting %s: %j', async (name, value) => {
+    const harness = createHarness();
+    const reply = await send(harness, question, {}, { ...signing, [name]: value });
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(name)]);
+    expect(harness.calls).toEqual([]);
+  });
+
+  it('says which key is missing', async () => {
+    const harness = createHarness();
+    const reply = await send(harness, question, {}, { provider: 'sagemaker', api_key: 'x' });
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('aws_access_key_id')]);
+  });
+
+  it('is never made as somebody else than its stored provider says', async () => {
+    const harness = createHarness();
+    const secrets = JSON.stringify({ aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'sk' });
+    const settings = { aws_region: 'eu-west-1', aws_auth_type: 'accessKey' };
+    harness.documents.set(`provider ${workspaceId}/sm`, { ...providerDocument('sm', 'sagemaker'), settings, secrets });
+    harness.script(answer(200, fixture('text').providerReply));
+    const body = { ...question, model: '@sm/qwen3-endpoint' };
+    expect((await harness.send({ body, headers: { 'x-svc-aws-auth-type': 'serviceRole' } })).status).toBe(400);
+    expect(harness.calls).toEqual([]);
+    expect((await harness.send({ body })).status).toBe(200);
+  });
+
+  it('as the machine is refused to callers who bring their own settings', async () => {
+    const harness = createHarness();
+    const reply = await send(harness, question, {}, { provider: 'sagemaker', aws_auth_type: 'serviceRole', api_key: 'x' });
+    expect(reply.status).toBe(new GatewayError('forbidden').status);
+  });
+
+  it('keeps what the container said', async () => {
+    const harness = createHarness();
+    const { status, headers, body, fault } = fixture('container.error');
+    harness.script(answer(status, body, ['content-type', 'application/json', ...Object.entries(headers as object).flat()]));
+    const reply = await send(harness, question);
+    expect([reply.status, reply.json]).toMatchObject([424, { error: { message: fault.message, type: 'ModelError' } }]);
+  });
+
+  it.each([
+    ['completion', '/v1/completions'],
+    ['embeddings', '/v1/embeddings'],
+  ])('answers %s', async (name, path) => {
+    const harness = createHarness();
+    const { request, providerReply, reply } = fixture(name);
+    harness.script(answer(200, providerReply));
+    expect((await send(harness, request, { path })).json).toEqual(reply);
+    expect(harness.calls[0]?.path).toBe('/endpoints/qwen3-endpoint/invocations');
+  });
+});
+
+describe('a streamed reply of SageMaker', () => {
+  it.each([7, 64, 5000])('comes as server-sent events, from frames of %i bytes', async (size) => {
+    const harness = createHarness();
+    harness.script(framed(chunks, size));
+    const reply = await send(harness, { ...question, stream: true });
+    expect(reply.header('content-type')).toMatch(/^text\/event-stream/);
+    expect(eventsOfText(reply.text)).toEqual(eventsOfText(readFileSync(join(fixtures, 'text.events.txt'), 'utf8')));
+    expect(harness.calls[0]?.path).toBe('/endpoints/qwen3-endpoint/invocations-response-stream');
+    expect(findHeader(harness.calls[0]?.headers ?? [], 'accept')).toBe('application/vnd.amazon.eventstream');
+    expect(harness.records).toMatchObject([{ inputTokens: 42, outputTokens: 4, errorCode: null }]);
+  });
+
+  it('of one JSON object a line comes alike, letters of several bytes included', async () => {
+    const harness = createHarness();
+    const lines = [
+      { choices: [{ index: 0, delta: { role: 'assistant', content: 'Grüße 🙂' }, finish_reason: null }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    ];
+    harness.script(framed(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), 5));
+    const request = { ...question, stream: true, stream_options: { include_usage: true } };
+    const reply = await send(harness, request, { headers: { 'x-svc-strict-open-ai-compliance': 'false' } });
+    expect(eventsOfText(reply.text).map(({ data }) => data)).toEqual(lines);
+  });
+
+  it('ends with an error event when the container breaks off', async () => {
+    const harness = createHarness();
+    const headers = { ':exception-type': 'ModelStreamError', ':content-type': 'application/json', ':message-type': 'exception' };
+    const fault = frame(headers, JSON.stringify({ ErrorCode: 'ModelInvocationTimeExceeded', Message: 'Took too long.' }));
+    harness.script(framed(chunks.subarray(0, 500), 100, fault));
+    const reply = await send(harness, { ...question, stream: true });
+    expect(eventsOfText(reply.text).at(-1)?.data).toMatchObject({ error: { message: 'Took too long.' } });
+    expect(reply.text).not.toContain('[DONE]');
+  });
+
+  it('that is damaged before its first event leaves the call to another target', async () => {
+    const harness = createHarness();
+    harness.script(
+      (_call, handler) => {
+        handler.onHead(200, ['content-type', 'application/vnd.amazon.eventstream']);
+        handler.onData(Buffer.alloc(40, 1));
+        handler.onEnd();
+      },
+      answer(200, chatReply('hello from another')),
+    );
+    const config = { strategy: { mode: 'fallback' }, targets: [signing, { provider: '@one' }] };
+    const reply = await send(harness, { ...question, stream: true }, {}, config);
+    expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello from another' } }] });
+  });
+});
+
+describe('a pass-through call to SageMaker', () => {
+  it('is signed with its body and carries the headers of the settings', async () => {
+    const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
+    harness.script(answer(200, '[0.1]'));
+    const config = { ...signing, amzn_sagemaker_target_model: 'a.tar.gz' };
+    const headers = { 'content-type': 'text/csv', accept: 'application/json' };
+    const reply = await send(harness, '1,2,3' as never, { path: '/v1/endpoints/xgb/invocations', headers }, config);
+    expect(reply.text).toBe('[0.1]');
+    const [call] = harness.calls as [UpstreamCall];
+    expect([call.path, Buffer.from(call.body as Uint8Array).toString()]).toEqual(['/endpoints/xgb/invocations', '1,2,3']);
+    expect(findHeader(call.headers, 'x-amzn-sagemaker-target-model')).toBe('a.tar.gz');
+    expect(findHeader(call.headers, 'authorization')).toBe(await signatureOf(call));
+  });
+});
+
+/** What a signature over the call as it left must be. */
+async function signatureOf(call: UpstreamCall): Promise<string | undefined> {
+  const at = (findHeader(call.headers, 'x-amz-date') ?? '').replace(
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,
+    '$1-$2-$3T$4:$5:$6Z',
+  );
+  const identity = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'sk', sessionToken: null, expiresAtMs: null };
+  const scope = { service: 'sagemaker', region: 'eu-west-1', nowMs: Date.parse(at) };
+  return findHeader(await awsSigned({ ...call, body: call.body as Uint8Array }, identity, scope), 'authorization');
+}
