@@ -151,6 +151,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     providers,
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
+    openModelHeaders: modelHeaderOpener(settings.clusterKey),
     parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false)),
     now: clock.now,
   });
@@ -295,5 +296,14 @@ function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => C
       if (typeof value === 'string') credentials[name] = new Secret(value);
     }
     return credentials;
+  };
+}
+
+/** Opens the sealed headers of the models of provider documents. */
+function modelHeaderOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Record<string, Record<string, string>> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return (document) => {
+    const sealed = document.models?.headers ?? null;
+    return sealed === null ? {} : JSON.parse(unseal(key, sealed, `provider/${document.id}/models`).toString('utf8'));
   };
 }

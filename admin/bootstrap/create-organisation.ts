@@ -89,7 +89,8 @@ async function addMock(change: Change, vault: Vault, organisationId: string, wor
     description: 'Built in: answers without a provider account',
     configurations: {},
   });
-  const share = { integrationId: mock.id, workspaceId, organisationId, enabled: true, createdAt: now, lastUpdatedAt: now };
+  const access = { enabled: true, rateLimits: [], createdAt: now, lastUpdatedAt: now };
+  const share = { integrationId: mock.id, workspaceId, organisationId, ...access };
   change.tx.create(integrationWorkspaces, share);
   await createProvider(change, { organisationId, workspaceId }, { name: 'Mock', slug: 'mock', integrationId: mock.id });
 }

@@ -5,6 +5,7 @@ import { outbox } from '../publish/entity.ts';
 import { apiKeys } from '../resources/api-keys/entity.ts';
 import { configs, configVersions } from '../resources/configs/entity.ts';
 import { integrations, integrationWorkspaces } from '../resources/integrations/entity.ts';
+import { integrationModels } from '../resources/integrations/model-entity.ts';
 import { requestRecords } from '../resources/logs/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { providers } from '../resources/providers/entity.ts';
@@ -28,6 +29,7 @@ export const entities = [
   apiKeys,
   integrations,
   integrationWorkspaces,
+  integrationModels,
   providers,
   configs,
   configVersions,

@@ -1,6 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
 import type { WorkspaceModelsDocument } from '../../core/contract/documents.ts';
-import { priceIds } from './cost.ts';
+import { priceIds } from '../pricing/rates.ts';
 
 type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][number];
 

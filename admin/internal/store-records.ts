@@ -6,7 +6,8 @@ import { isDatabaseAway } from '../db/is-database-away.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
-import { costMicroUsd } from './cost.ts';
+import { type PriceSource, priceRecord } from '../pricing/price-record.ts';
+import { readPricing } from '../pricing/read-pricing.ts';
 
 /** Most records in one batch. */
 export const recordsMax = 1_000;
@@ -18,14 +19,19 @@ export const recordsMax = 1_000;
 export async function storeRecords(database: Database, bytes: Uint8Array): Promise<RecordsReply> {
   const batch = parseBatch(bytes);
   const rejected: string[] = [];
-  const rows: Row[] = [];
+  const records: RequestRecord[] = [];
   for (const item of batch) {
-    const row = toRow(item);
-    if (row) rows.push(row);
+    const record = toRecord(item);
+    if (record) records.push(record);
     else rejected.push(idOf(item));
   }
-  if (rows.length === 0) return { inserted: 0, duplicates: 0, rejected };
+  if (records.length === 0) return { inserted: 0, duplicates: 0, rejected };
   const em = database.em();
+  const pricingOf = await readPricing(em, records);
+  const rows = records.map((record): Row => {
+    const { costMicroUsd, source } = priceRecord(record, pricingOf(record));
+    return { id: record.id, cost: costMicroUsd, source, record };
+  });
   try {
     const inserted = await insert(em, rows);
     return { inserted, duplicates: rows.length - inserted, rejected };
@@ -55,17 +61,18 @@ async function storeOneByOne(em: EntityManager, rows: readonly Row[], rejected: 
 interface Row {
   readonly id: string;
   readonly cost: number | null;
+  readonly source: PriceSource | null;
   readonly record: RequestRecord;
 }
 
 async function insert(em: EntityManager, rows: readonly Row[]): Promise<number> {
   const inserted = await em.execute<unknown[]>(
     `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
-       provider_slug, model, config_slug, api_key_id, cost_micro_usd, record)
+       provider_slug, model, config_slug, api_key_id, cost_micro_usd, price_source, record)
      select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
        (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
-       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, record
-     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, record jsonb)
+       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, source, record
+     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb)
      on conflict (id) do nothing returning id`,
     [JSON.stringify(rows)],
     'all',
@@ -97,13 +104,13 @@ function storable(text: string): string {
   );
 }
 
-function toRow(item: unknown): Row | null {
+function toRecord(item: unknown): RequestRecord | null {
   const result = v.safeParse(requestRecord, item, { abortEarly: true });
   if (!result.success) return null;
   const record = result.output;
   const tenantIsValid = [record.organisationId, record.workspaceId].every((id) => id === null || isUuid(id));
   if (!tenantIsValid || !Number.isInteger(record.status) || Number.isNaN(Date.parse(record.createdAt))) return null;
-  return { id: record.id, cost: costMicroUsd(record), record };
+  return record;
 }
 
 function idOf(item: unknown): string {

@@ -6,6 +6,7 @@ import { sessionRoutes } from '../identity/session-routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditLogRoutes } from './audit-logs/routes.ts';
 import { configRoutes } from './configs/routes.ts';
+import { integrationModelRoutes } from './integrations/model-routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
 import { integrationWorkspaceRoutes } from './integrations/workspace-routes.ts';
 import { logRoutes } from './logs/routes.ts';
@@ -30,6 +31,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...workspaceUserRoutes,
   ...workspaceExclusionRoutes,
   ...integrationRoutes,
+  ...integrationModelRoutes,
   ...integrationWorkspaceRoutes,
   ...providerRoutes,
   ...configRoutes,

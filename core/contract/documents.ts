@@ -98,6 +98,34 @@ export const providerDocument = v.object({
    * provider needs none. No reply of the internal API carries a plain credential.
    */
   secrets: v.nullable(v.string()),
+  /** Budget and rate limits of the provider itself. */
+  usageLimits: v.optional(v.nullable(usageLimitsDocument)),
+  usageResetAt: v.optional(v.nullable(v.string())),
+  rateLimits: v.optional(v.array(rateLimitDocument)),
+  /** The same of its integration in this workspace, for all providers made from it together. */
+  integrationLimits: v.optional(
+    v.object({
+      usageLimits: v.nullable(usageLimitsDocument),
+      usageResetAt: v.nullable(v.string()),
+      rateLimits: v.array(rateLimitDocument),
+      status: v.picklist(['active', 'exhausted']),
+    }),
+  ),
+  /** Which models may be called, and those with a place of their own; null or absent: all, at the integration's place. */
+  models: v.optional(
+    v.nullable(
+      v.object({
+        /** Whether models that are not listed may be called. */
+        allowAll: v.boolean(),
+        list: v.array(v.object({ slug: v.string(), enabled: v.boolean(), customHost: v.nullable(v.string()) })),
+        /**
+         * JSON of the headers of models (`{"<slug>": {"<name>": "<value>"}}`), sealed with the transport key, aad
+         * `provider/<id>/models`; null when there are none.
+         */
+        headers: v.nullable(v.string()),
+      }),
+    ),
+  ),
 });
 
 export const workspaceDocument = v.object({

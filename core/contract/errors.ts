@@ -10,6 +10,8 @@ export const errorTable = {
   api_key_expired: row(401, 'client', false, 'authentication_error', 'API Key Expired', '01'),
   // Another provider may still be good: a fallback goes on.
   provider_expired: row(401, 'client', true, 'virtual_key_expired_error', 'The provider has expired', '01'),
+  // Of one integration: a fallback goes on.
+  model_not_allowed: row(412, 'client', true, 'model_not_allowed_error', 'The model is not allowed for this integration'),
   forbidden: row(403, 'client', false, 'permission_error', 'Forbidden!', '033'),
   too_many_failures: row(
     429,

@@ -1,35 +1,21 @@
-import * as v from 'valibot';
 import type { RequestContext } from '../contract/context.ts';
 import type { ProviderDocument } from '../contract/documents.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { pathOf } from '../contract/gateway-config.ts';
-import type { HeaderList } from '../contract/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { DocumentReader } from '../contract/plugin.ts';
-import type { Credentials, ProviderAdapter, ProviderSettings } from '../contract/provider.ts';
+import type { Credentials } from '../contract/provider.ts';
+import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
+import { gateModels } from './gate-models.ts';
 
-/** A target with everything an attempt needs: where, as whom, and through which adapter. */
-export interface ResolvedTarget {
-  readonly adapter: ProviderAdapter;
-  /** Slug of the stored provider, null for a provider named by type. */
-  readonly slug: string | null;
-  readonly settings: ProviderSettings;
-  readonly credentials: Credentials;
-  readonly origin: string;
-  /** Path part of the base URL, without trailing slash. */
-  readonly basePath: string;
-  /** Credential, version and custom headers of every call. */
-  readonly headers: HeaderList;
-}
+export type { ResolvedTarget } from './build-target.ts';
 
-export interface ResolverOptions {
-  readonly providers: ReadonlyMap<string, ProviderAdapter>;
+export interface ResolverOptions extends BuilderOptions {
   readonly documents: DocumentReader;
   /** Opens the sealed secrets of a stored provider. */
   openSecrets(document: ProviderDocument): Credentials;
-  /** Scheme, host, port and path of a base URL; throws GatewayError `invalid_custom_host`. */
-  parseBaseUrl(url: string): { origin: string; path: string };
+  /** Opens the sealed headers of a stored provider's models: by model, name to value. */
+  openModelHeaders?(document: ProviderDocument): Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly now: () => number;
 }
 
@@ -42,6 +28,7 @@ export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<Resol
 export function createResolver(options: ResolverOptions): ResolveTarget {
   const stored = new WeakMap<ProviderDocument, ResolvedTarget>();
   const fixed = new WeakMap<Target, ResolvedTarget>();
+  const { adapterOf, build } = createBuilder(options);
 
   return (ctx, target) => {
     const name = target.provider ?? ctx.requestTarget?.provider ?? null;
@@ -68,13 +55,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     }
     let resolved = stored.get(document);
     if (!resolved) {
-      resolved = build(
-        adapterOf(document.provider),
-        slug,
-        document.settings,
-        options.openSecrets(document),
-        document.customHeaders,
-      );
+      resolved = buildStored(document, slug, document.settings, options.openSecrets(document));
       stored.set(document, resolved);
     }
     const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
@@ -94,15 +75,24 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
         param: key,
       });
     }
-    const changed = build(
-      resolved.adapter,
-      slug,
-      { ...document.settings, ...settings },
-      resolved.credentials,
-      document.customHeaders,
-    );
+    const changed = buildStored(document, slug, { ...document.settings, ...settings }, resolved.credentials);
     refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
     return changed;
+  }
+
+  function buildStored(document: ProviderDocument, slug: string, settings: JsonObject, credentials: Credentials): ResolvedTarget {
+    const adapter = adapterOf(document.provider);
+    const made = build(adapter, slug, settings, credentials, document.customHeaders);
+    if (!document.models) return made;
+    const ofModel = gateModels(made, document.models, {
+      headers: () => options.openModelHeaders?.(document) ?? {},
+      at: (host, headers) =>
+        build(adapter, slug, host === null ? settings : { ...settings, custom_host: host }, credentials, {
+          ...document.customHeaders,
+          ...headers,
+        }),
+    });
+    return { ...made, ofModel };
   }
 
   function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
@@ -132,38 +122,6 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     const complete = target.provider !== null && own && !asked?.customHost && isEmpty(asked?.settings ?? {});
     if (complete) fixed.set(target, resolved);
     return resolved;
-  }
-
-  function adapterOf(type: string): ProviderAdapter {
-    const adapter = options.providers.get(type);
-    if (adapter) return adapter;
-    throw new GatewayError('invalid_provider', {
-      message: `Invalid provider passed: ${type} is not a provider this gateway knows`,
-      param: 'provider',
-    });
-  }
-
-  function build(
-    listed: ProviderAdapter,
-    slug: string | null,
-    given: JsonObject,
-    credentials: Credentials,
-    customHeaders: Readonly<Record<string, string>> | null,
-  ): ResolvedTarget {
-    const adapter = listed.variant?.(given) ?? listed;
-    const parsed = v.safeParse(adapter.settings, given);
-    if (!parsed.success) {
-      const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
-      throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
-    }
-    const settings = parsed.output;
-    const customHost = given.custom_host;
-    const base = options.parseBaseUrl(
-      typeof customHost === 'string' && customHost !== '' ? customHost : adapter.baseUrl(settings),
-    );
-    const headers = [...adapter.headers(settings, credentials)];
-    for (const [name, value] of Object.entries(customHeaders ?? {})) headers.push(name.toLowerCase(), value);
-    return { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers };
   }
 }
 

@@ -1,14 +1,17 @@
 import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { ReplySink } from '../contract/http.ts';
-import { isPromise } from '../contract/json.ts';
+import { isPromise, type Maybe } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Clock } from '../contract/plugin.ts';
-import type { UpstreamTimeouts } from '../contract/upstream.ts';
+import type { OutgoingCall } from '../contract/provider.ts';
+import type { UpstreamTimeouts, UpstreamTransport } from '../contract/upstream.ts';
 import { type Answer, attempt } from './attempt.ts';
 import type { Dispatcher } from './dispatch.ts';
+import { placeOfModel } from './gate-models.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
+import { runSteps } from './run-steps.ts';
 import { isSession, socketCall } from './socket-call.ts';
 
 /** One try: which target, whether there is another after it, and how long it may take. */
@@ -24,17 +27,23 @@ export interface Try {
 
 /** Shapes the call, sends it, and follows its reply. Never throws: what goes wrong is the answer. */
 export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try, dispatcher: Dispatcher): Promise<Answer> {
-  const { target, resolved } = given;
+  const { target } = given;
   try {
     for (const hook of ctx.plan.onUpstream) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
     }
+    const resolved = given.resolved.ofModel === null ? given.resolved : placeOfModel(ctx, target, given.resolved);
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
     const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
     if (given.timeMs !== Number.POSITIVE_INFINITY) {
       Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
+    }
+    if (outgoing.operation?.steps) {
+      const { transport, services } = dispatcher;
+      const sign = (call: OutgoingCall) => signCall(call, resolved, dispatcher);
+      return await runSteps(ctx, sink, resolved, outgoing, { transport, clock: services.clock, sign });
     }
     if (resolved.adapter.sign) {
       const signed = {
@@ -42,8 +51,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
         headers: [...outgoing.call.headers],
         body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
       };
-      const services = resolved.slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
-      const signing = resolved.adapter.sign(signed, resolved.settings, resolved.credentials, services);
+      const signing = signCall(signed, resolved, dispatcher);
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }
@@ -74,6 +82,19 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
+}
+
+/** What several exchanges of one operation share. */
+export interface StepTransport {
+  readonly transport: UpstreamTransport;
+  readonly clock: Clock;
+  /** Signs one of the calls in place, where the provider asks for that. */
+  sign(call: OutgoingCall): Maybe<void>;
+}
+
+function signCall(call: OutgoingCall, { adapter, slug, settings, credentials }: ResolvedTarget, dispatcher: Dispatcher): Maybe<void> {
+  const services = slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
+  return adapter.sign?.(call, settings, credentials, services);
 }
 
 /** The answer of a request whose client has left. */

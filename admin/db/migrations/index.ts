@@ -5,6 +5,7 @@ import { AuditChain } from './0003-audit-chain.ts';
 import { Identity } from './0004-identity.ts';
 import { Tenancy } from './0005-tenancy.ts';
 import { ApiKeysComplete } from './0006-api-keys.ts';
+import { IntegrationsComplete } from './0007-integrations.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -14,4 +15,5 @@ export const migrations: MigrationObject[] = [
   { name: '0004-identity', class: Identity },
   { name: '0005-tenancy', class: Tenancy },
   { name: '0006-api-keys', class: ApiKeysComplete },
+  { name: '0007-integrations', class: IntegrationsComplete },
 ];

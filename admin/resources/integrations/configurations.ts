@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { AdminError } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 
 /**
@@ -29,14 +28,6 @@ export function splitConfigurations(aiProviderId: string, sent: Record<string, u
   return { settings, secrets };
 }
 
-/** Refuses an integration whose required settings are missing. */
-export function requireSettings(aiProviderId: string, present: ReadonlySet<string>): void {
-  const missing = (required[aiProviderId] ?? []).filter((key) => !present.has(key));
-  if (missing.length === 0) return;
-  const errors = missing.map((key) => `configurations.${key}: required for ${aiProviderId}`);
-  throw new AdminError('AB01', errors[0] ?? '', errors);
-}
-
 interface Kind {
   readonly schema: v.GenericSchema;
   readonly secret: boolean;
@@ -62,19 +53,34 @@ const jsonSecret: Kind = {
 };
 
 const refusedHeaders =
-  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|authorization|api-key|x-api-key|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
-const headerName = v.pipe(
+  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
+/** They carry the integration's own credential. */
+const credentialHeaders = /^(authorization|api-key|x-api-key)$/i;
+const anyHeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
   v.check((value) => !refusedHeaders.test(value), 'this header is set by the gateway and cannot be given'),
 );
+const headerName = v.pipe(
+  anyHeaderName,
+  v.check((value) => !credentialHeaders.test(value), 'this header is set by the gateway and cannot be given'),
+);
 const headerValue = v.pipe(v.string(), v.maxLength(4_096), v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'not a header value'));
 const headers: Kind = { schema: v.record(headerName, headerValue), secret: false };
+
+/** Headers of one model: its host may want another credential than the integration's, so these may be given too. */
+export const modelHeaders = v.pipe(
+  v.record(anyHeaderName, headerValue),
+  v.check((value) => Object.keys(value).length <= 50, 'at most 50 headers'),
+);
 
 const everyProvider: Readonly<Record<string, Kind>> = {
   custom_host: url,
   custom_headers: headers,
-  provider_auth_type: text,
+  provider_auth_type: {
+    schema: v.picklist(['oauthClientCredentials'], 'oauthClientCredentials is expected'),
+    secret: false,
+  },
   oauth_token_endpoint: url,
   oauth_client_id: text,
   oauth_client_secret: secret,
@@ -120,15 +126,34 @@ const deployment = v.strictObject({
   is_default: v.optional(v.boolean()),
 });
 
+const deployments = v.pipe(
+  v.array(deployment),
+  v.minLength(1, 'at least one deployment'),
+  v.maxLength(500, 'at most 500 deployments'),
+  v.check((rows) => rows.filter((row) => row.is_default).length <= 1, 'at most one deployment can be the default'),
+  v.check((rows) => {
+    const names = rows.map((row) => row.alias ?? row.azure_deployment_name);
+    return new Set(names).size === names.length;
+  }, 'the same alias twice'),
+);
+
 const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   openai: { openai_organization: text, openai_project: text },
   anthropic: { anthropic_version: text, anthropic_beta: text, anthropic_inspect_stream_for_overloaded_error: flag },
   'azure-openai': {
     ...azureIdentity,
     azure_resource_name: text,
-    azure_deployment_config: { schema: v.pipe(v.array(deployment), v.minLength(1, 'at least one deployment')), secret: false },
+    azure_deployment_config: { schema: deployments, secret: false },
   },
-  'azure-ai': { ...azureIdentity, azure_foundry_url: url, azure_api_version: text, azure_deployment_name: text },
+  'azure-ai': {
+    ...azureIdentity,
+    azure_foundry_url: url,
+    azure_api_version: text,
+    azure_deployment_name: text,
+    azure_deployment_type: { schema: v.picklist(['serverless', 'managed'], 'serverless or managed is expected'), secret: false },
+    azure_endpoint_name: text,
+    azure_region: text,
+  },
   bedrock: aws,
   sagemaker: {
     ...aws,
@@ -143,6 +168,7 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     amzn_sagemaker_model_name: text,
   },
   'vertex-ai': {
+    vertex_skip_ptu_cost_attribution: flag,
     vertex_auth_type: {
       schema: v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif'),
       secret: false,
@@ -165,16 +191,6 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     oracle_fingerprint: text,
     oracle_private_key: secret,
   },
-};
-
-const required: Readonly<Record<string, readonly string[]>> = {
-  'azure-openai': ['azure_auth_mode', 'azure_resource_name', 'azure_deployment_config'],
-  'azure-ai': ['azure_auth_mode', 'azure_foundry_url'],
-  bedrock: ['aws_auth_type', 'aws_region'],
-  sagemaker: ['aws_auth_type', 'aws_region'],
-  'vertex-ai': ['vertex_auth_type', 'vertex_region'],
-  'workers-ai': ['workers_ai_account_id'],
-  cortex: ['snowflake_account'],
 };
 
 function isHttpUrl(value: string): boolean {

@@ -1,4 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
+import type { PricingAdjustments } from '../../pricing/schema.ts';
 
 /**
  * A stored account at a model provider: its credential and settings. With a workspace it belongs to that workspace; without
@@ -22,6 +24,16 @@ export const integrations = defineEntity({
     /** Last characters of each secret by its name, for masked reads. */
     secretHints: p.json().$type<Record<string, string>>(),
     globalWorkspaceAccess: p.boolean(),
+    /** Of every workspace that has it by the global access and no word of its own; each counts for itself. */
+    globalUsageLimits: p.json().$type<UsageLimits>().nullable(),
+    globalRateLimits: p.json().$type<RateLimit[]>(),
+    /** With the global access: every workspace gets a provider of this slug; null: none is made. */
+    globalProviderSlug: p.text().nullable(),
+    /** Whether models that `integrationModels` does not name may be called. */
+    allowAllModels: p.boolean(),
+    /** Multipliers of prices. */
+    pricingAdjustments: p.json().$type<PricingAdjustments>().nullable(),
+    tags: p.json().$type<Record<string, unknown>>().nullable(),
     status: p.text().$type<'active' | 'archived'>(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
@@ -39,6 +51,12 @@ export const integrationWorkspaces = defineEntity({
     workspaceId: p.uuid().primary(),
     organisationId: p.uuid(),
     enabled: p.boolean(),
+    usageLimits: p.json().$type<UsageLimits>().nullable(),
+    rateLimits: p.json().$type<RateLimit[]>(),
+    /** Usage from before does not count. */
+    lastResetAt: p.datetime().nullable(),
+    /** Set when the budget was used up. */
+    exhaustedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
   },

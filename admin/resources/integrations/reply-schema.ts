@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
+import { pricingAdjustments } from '../../pricing/schema.ts';
 
 const rowEntries = {
   id: uuid,
@@ -15,7 +17,11 @@ const rowEntries = {
   object: v.literal('integration'),
 };
 
-const access = v.strictObject({ enabled: v.boolean(), usage_limits: v.null(), rate_limits: v.null() });
+const limits = {
+  usage_limits: v.nullable(v.array(usageLimitsReplySchema)),
+  rate_limits: v.nullable(v.array(rateLimitReplySchema)),
+};
+const access = v.strictObject({ enabled: v.boolean(), ...limits });
 
 export const listReply = listOf(v.strictObject(rowEntries));
 
@@ -30,7 +36,8 @@ export const readReply = v.strictObject({
   allow_all_models: v.boolean(),
   workspace_count: v.number(),
   secret_mappings: v.tuple([]),
-  pricing_adjustments: v.null(),
+  pricing_adjustments: v.nullable(pricingAdjustments),
+  tags: v.nullable(v.record(v.string(), v.unknown())),
 });
 
 export const workspacesReply = v.strictObject({
@@ -40,9 +47,8 @@ export const workspacesReply = v.strictObject({
     v.strictObject({
       id: uuid,
       enabled: v.boolean(),
-      usage_limits: v.null(),
-      rate_limits: v.null(),
-      status: v.picklist(['active', 'archived']),
+      ...limits,
+      status: v.picklist(['active', 'exhausted', 'archived']),
       created_at: time,
       last_updated_at: time,
       last_reset_at: nullableTime,

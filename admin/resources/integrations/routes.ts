@@ -1,7 +1,9 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { usageLimitsReply } from '../../limits/schema.ts';
 import { createProvider } from '../providers/service.ts';
+import { checkHosts } from './check-hosts.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
@@ -61,6 +63,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       requireOwner(actor, workspaceId, 'create');
+      checkHosts(services.settings, body.configurations);
       const made = await call.write(async (change) => {
         await requireFreeSlug(change.tx, organisationId, body.slug);
         const integration = await createIntegration(change, services.vault, {
@@ -72,6 +75,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
           key: body.key ?? null,
           description: body.description ?? null,
           configurations: body.configurations ?? {},
+          pricingAdjustments: body.pricing_adjustments,
         });
         if (workspaceId !== null && body.create_default_provider) {
           const slug = body.default_provider_slug ?? integration.slug;
@@ -108,11 +112,12 @@ export const integrationRoutes: readonly AdminRoute[] = [
           ...row.configurations,
           ...Object.fromEntries(Object.entries(hints).map(([key, hint]) => [key, masked(hint)])),
         },
-        global_workspace_access_settings: { enabled: row.globalWorkspaceAccess, usage_limits: null, rate_limits: null },
-        allow_all_models: true,
+        global_workspace_access_settings: globalAccessOf(row),
+        allow_all_models: row.allowAllModels,
         workspace_count: workspaceCount,
         secret_mappings: [],
-        pricing_adjustments: null,
+        pricing_adjustments: row.pricingAdjustments ?? null,
+        tags: row.tags ?? null,
       };
     },
   }),
@@ -132,7 +137,11 @@ export const integrationRoutes: readonly AdminRoute[] = [
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, row.workspaceId ?? null, 'update');
         call.match(row.revision);
-        await updateIntegration(change, call.services.vault, row, call.body);
+        const { credentials, status, ...body } = call.body;
+        const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
+        checkHosts(call.services.settings, configurations);
+        await updateIntegration(change, call.services.vault, row, { ...body, configurations });
+        if (status === 'archived') await archiveIntegration(change, row);
       });
       return {};
     },
@@ -140,7 +149,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/integrations/:slug',
-    summary: 'Archive an integration that nothing stands on',
+    summary: 'Archive an integration; its providers stop working',
     reply: emptyReply,
     scopes: scopesFor('delete'),
     tenant: 'either',
@@ -162,6 +171,15 @@ export const integrationRoutes: readonly AdminRoute[] = [
 
 async function sharedTo(em: Parameters<typeof findOwnIntegration>[0], workspaceId: string): Promise<string[]> {
   return (await em.find(integrationWorkspaces, { workspaceId, enabled: true })).map((row) => row.integrationId);
+}
+
+/** Who beside the workspaces that are named may use it, and how much. */
+export function globalAccessOf(row: Integration) {
+  return {
+    enabled: row.globalWorkspaceAccess,
+    usage_limits: row.globalUsageLimits ? [usageLimitsReply(row.globalUsageLimits)] : null,
+    rate_limits: row.globalRateLimits.length > 0 ? row.globalRateLimits : null,
+  };
 }
 
 function toRow(row: Integration) {

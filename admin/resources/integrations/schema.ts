@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import { id, idOrSlug, name, notEnforced, pageEntries, slug, tenantEntries, text } from '../../http/schemas.ts';
+import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import { pricingAdjustments } from '../../pricing/schema.ts';
 import { isProviderId } from './provider-ids.ts';
 
 export const providerId = v.pipe(v.string(), v.check(isProviderId, 'no provider type of this name'));
@@ -26,18 +28,35 @@ export const createBody = v.strictObject({
   create_default_provider: v.optional(v.boolean(), true),
   default_provider_slug: v.optional(slug),
   secret_mappings: notEnforced,
-  pricing_adjustments: notEnforced,
+  pricing_adjustments: v.nullish(pricingAdjustments),
 });
 
+/** `credentials` is an older spelling of `configurations`. */
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),
   key: v.nullish(credential),
   description: v.nullish(text),
   configurations: v.nullish(configurations),
+  credentials: v.optional(configurations),
   secret_mappings: notEnforced,
-  pricing_adjustments: notEnforced,
+  pricing_adjustments: v.nullish(pricingAdjustments),
+  tags: v.nullish(
+    v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.check((value) => isSmall(value), 'at most 4 KiB'),
+    ),
+  ),
+  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
 });
+
+function isSmall(value: unknown): boolean {
+  return JSON.stringify(value).length <= 4_096;
+}
+
+/** `[]` and null clear. */
+const usageLimits = v.nullish(v.pipe(v.array(usageLimitsBody), v.maxLength(1, 'at most one')));
+const rateLimits = v.nullish(v.pipe(rateLimitsBody, v.maxLength(1, 'at most one')));
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
@@ -53,9 +72,9 @@ export const workspacesBody = v.strictObject({
         v.strictObject({
           id: idOrSlug,
           enabled: v.boolean(),
-          usage_limits: notEnforced,
-          rate_limits: notEnforced,
-          reset_usage: notEnforced,
+          usage_limits: usageLimits,
+          rate_limits: rateLimits,
+          reset_usage: v.optional(v.boolean()),
           create_default_provider: v.optional(v.boolean()),
           default_provider_slug: v.optional(slug),
         }),
@@ -65,7 +84,7 @@ export const workspacesBody = v.strictObject({
     [],
   ),
   global_workspace_access: v.optional(
-    v.strictObject({ enabled: v.boolean(), usage_limits: notEnforced, rate_limits: notEnforced }),
+    v.strictObject({ enabled: v.boolean(), usage_limits: usageLimits, rate_limits: rateLimits }),
   ),
   override_existing_workspace_access: v.optional(v.boolean(), false),
   create_default_provider: v.optional(v.boolean(), true),

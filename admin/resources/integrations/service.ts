@@ -4,11 +4,13 @@ import type { Change } from '../../db/write-change.ts';
 import { conflict, forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
+import type { PricingAdjustments } from '../../pricing/schema.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
-import { requireSettings, splitConfigurations } from './configurations.ts';
+import { splitConfigurations } from './configurations.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
 import { canonicalProviderId } from './provider-ids.ts';
+import { requireSettings } from './require-settings.ts';
 import { putSecrets } from './secrets.ts';
 
 export interface NewIntegration {
@@ -21,6 +23,7 @@ export interface NewIntegration {
   readonly key: string | null;
   readonly description: string | null;
   readonly configurations: Record<string, unknown>;
+  readonly pricingAdjustments?: PricingAdjustments | null | undefined;
 }
 
 /** Stores an integration with its secrets sealed. Emits nothing: only its providers are documents. */
@@ -41,12 +44,18 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     secrets: null,
     secretHints: {},
     globalWorkspaceAccess: false,
+    globalUsageLimits: null,
+    globalRateLimits: [],
+    globalProviderSlug: null,
+    allowAllModels: true,
+    pricingAdjustments: sent.pricingAdjustments ?? null,
+    tags: null,
     status: 'active',
     createdAt: now,
     lastUpdatedAt: now,
   });
   await putSecrets(tx, vault, row, sent.key === null ? secrets : { ...secrets, api_key: sent.key });
-  requireSettings(aiProviderId, namesOf(row));
+  requireSettings(aiProviderId, row.configurations, new Set(Object.keys(row.secretHints)));
   await tx.flush();
   change.about(row.id);
   return row;
@@ -57,17 +66,23 @@ export interface IntegrationChanges {
   readonly key?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly configurations?: Record<string, unknown> | null | undefined;
+  readonly pricing_adjustments?: PricingAdjustments | null | undefined;
+  readonly tags?: Record<string, unknown> | null | undefined;
 }
 
 /** Changes what is named. Settings that are left out stay, null removes one. Every provider made from it is announced. */
 export async function updateIntegration(change: Change, vault: Vault, row: Integration, sent: IntegrationChanges): Promise<void> {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
+  if (sent.pricing_adjustments !== undefined) row.pricingAdjustments = sent.pricing_adjustments;
+  if (sent.tags !== undefined) row.tags = sent.tags;
   const { settings, secrets } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
   row.configurations = withoutNulls({ ...row.configurations, ...settings });
-  const changes = { ...secrets, ...(sent.key === undefined ? {} : { api_key: sent.key ?? '' }) };
+  // A key that was read, masked, and sent back means "as it is".
+  const keepsKey = sent.key === undefined || sent.key?.startsWith('****');
+  const changes = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
-  requireSettings(row.aiProviderId, namesOf(row));
+  requireSettings(row.aiProviderId, row.configurations, new Set(Object.keys(row.secretHints)));
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceProviders(change, row.id, 'upsert');
@@ -141,10 +156,6 @@ export async function requireFreeSlug(em: EntityManager, organisationId: string,
   if (slug === undefined) return;
   const taken = await em.count(integrations, { organisationId, slug, status: 'active' });
   if (taken > 0) throw conflict('An integration with this slug already exists');
-}
-
-function namesOf(row: Integration): Set<string> {
-  return new Set([...Object.keys(row.configurations), ...Object.keys(row.secretHints)]);
 }
 
 function withoutNulls(settings: Record<string, unknown>): Record<string, unknown> {

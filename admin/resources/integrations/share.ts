@@ -1,58 +1,136 @@
 import type * as v from 'valibot';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { AdminError } from '../../http/errors.ts';
 import { findWorkspace } from '../../http/resolve-workspace.ts';
+import { mergeUsageLimits, raisesLimit, type UsageLimits, type UsageLimitsBody } from '../../limits/schema.ts';
 import { providers } from '../providers/entity.ts';
 import { createProvider } from '../providers/service.ts';
-import { type Integration, integrationWorkspaces } from './entity.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { type Integration, type IntegrationWorkspace, integrations, integrationWorkspaces } from './entity.ts';
 import type { workspacesBody } from './schema.ts';
 import { announceProviders } from './service.ts';
+
+type Body = v.InferOutput<typeof workspacesBody>;
 
 /**
  * Opens an organisation's integration to workspaces, or closes it. Opening makes a provider in a workspace that has none of
  * it yet, unless told not to; closing leaves the providers standing but out of use.
  */
-export async function shareIntegration(
-  change: Change,
-  integration: Integration,
-  body: v.InferOutput<typeof workspacesBody>,
-): Promise<void> {
+export async function shareIntegration(change: Change, integration: Integration, body: Body): Promise<void> {
   if (integration.workspaceId) throw new AdminError('AB01', 'This integration belongs to one workspace and cannot be shared');
   change.about(integration.id);
-  const access = body.global_workspace_access;
-  if (access !== undefined) {
-    integration.globalWorkspaceAccess = access.enabled;
-    if (body.override_existing_workspace_access) {
-      const decided = { enabled: access.enabled, lastUpdatedAt: new Date() };
-      await change.tx.nativeUpdate(integrationWorkspaces, { integrationId: integration.id }, decided);
-    }
-    await change.tx.flush();
-    await announceProviders(change, integration.id, 'upsert');
-  }
-  for (const one of body.workspaces) {
+  if (body.global_workspace_access !== undefined) await shareWithAll(change, integration, body, body.global_workspace_access);
+  for (const [index, one] of body.workspaces.entries()) {
     const workspace = await findWorkspace(change.tx, integration.organisationId, one.id);
-    await decide(change, integration, workspace.id, one.enabled);
-    const wanted = one.enabled && (one.create_default_provider ?? body.create_default_provider);
-    if (wanted && (await change.tx.count(providers, { integrationId: integration.id, workspaceId: workspace.id })) === 0) {
+    const row = await rowOf(change.tx, integration, workspace.id);
+    row.enabled = one.enabled;
+    row.lastUpdatedAt = new Date();
+    setLimits(row, one, `workspaces[${index}]`);
+    await change.tx.flush();
+    if (one.enabled && (one.create_default_provider ?? body.create_default_provider)) {
       const slug = one.default_provider_slug ?? body.default_provider_slug ?? integration.slug;
-      const tenant = { organisationId: integration.organisationId, workspaceId: workspace.id };
-      await createProvider(change, tenant, { name: integration.name, slug, integrationId: integration.id });
-      change.about(integration.id);
+      await addProvider(change, integration, workspace.id, slug);
     }
     await announceProviders(change, integration.id, one.enabled ? 'upsert' : 'delete', workspace.id);
   }
+  integration.lastUpdatedAt = new Date();
+  change.about(integration.id);
 }
 
-async function decide(change: Change, integration: Integration, workspaceId: string, enabled: boolean): Promise<void> {
+/** A provider of each integration that is open to all workspaces, for a workspace that is new. */
+export async function addGlobalProviders(
+  change: Change,
+  workspace: { readonly id: string; readonly organisationId: string },
+): Promise<void> {
+  const { organisationId } = workspace;
+  const open = { organisationId, workspaceId: null, status: 'active', globalWorkspaceAccess: true } as const;
+  for (const one of await change.tx.find(integrations, { ...open, globalProviderSlug: { $ne: null } })) {
+    await addProvider(change, one, workspace.id, await freeSlug(change.tx, workspace.id, one.globalProviderSlug ?? one.slug));
+  }
+}
+
+async function shareWithAll(
+  change: Change,
+  integration: Integration,
+  body: Body,
+  access: NonNullable<Body['global_workspace_access']>,
+): Promise<void> {
   const { tx } = change;
-  const now = new Date();
-  const row = await tx.findOne(integrationWorkspaces, { integrationId: integration.id, workspaceId }, { refresh: true });
-  if (row) {
-    row.enabled = enabled;
-    row.lastUpdatedAt = now;
-  } else {
-    const { id: integrationId, organisationId } = integration;
-    tx.create(integrationWorkspaces, { integrationId, workspaceId, organisationId, enabled, createdAt: now, lastUpdatedAt: now });
+  integration.globalWorkspaceAccess = access.enabled;
+  const makes = access.enabled && body.create_default_provider;
+  integration.globalProviderSlug = makes ? (body.default_provider_slug ?? integration.slug) : null;
+  const path = 'global_workspace_access.usage_limits[0]';
+  if (access.usage_limits !== undefined) {
+    integration.globalUsageLimits = merged(integration.globalUsageLimits ?? null, access.usage_limits, path);
+  }
+  if (access.rate_limits !== undefined) integration.globalRateLimits = access.rate_limits ?? [];
+  if (body.override_existing_workspace_access) {
+    for (const row of await tx.find(integrationWorkspaces, { integrationId: integration.id })) {
+      row.enabled = access.enabled;
+      row.usageLimits = integration.globalUsageLimits && { ...integration.globalUsageLimits, id: newId() };
+      row.rateLimits = integration.globalRateLimits;
+      row.lastUpdatedAt = new Date();
+    }
   }
   await tx.flush();
+  if (makes) {
+    const closed = await tx.find(integrationWorkspaces, { integrationId: integration.id, enabled: false });
+    const without = { id: { $nin: closed.map((row) => row.workspaceId) } };
+    const all = { organisationId: integration.organisationId, status: 'active', ...without } as const;
+    for (const workspace of await tx.find(workspaces, all)) {
+      const slug = await freeSlug(tx, workspace.id, integration.globalProviderSlug ?? integration.slug);
+      await addProvider(change, integration, workspace.id, slug);
+    }
+  }
+  await announceProviders(change, integration.id, 'upsert');
+}
+
+/** Makes a provider where the workspace has none of this integration yet. */
+async function addProvider(change: Change, integration: Integration, workspaceId: string, slug: string): Promise<void> {
+  if ((await change.tx.count(providers, { integrationId: integration.id, workspaceId })) > 0) return;
+  const tenant = { organisationId: integration.organisationId, workspaceId };
+  await createProvider(change, tenant, { name: integration.name, slug, integrationId: integration.id });
+}
+
+/** The slug, or one like it where a provider of something else has it. */
+async function freeSlug(tx: EntityManager, workspaceId: string, slug: string): Promise<string> {
+  return (await tx.count(providers, { workspaceId, slug })) === 0 ? slug : newSlug('', slug);
+}
+
+/** What was decided about the workspace so far; new and closed when nothing was. */
+async function rowOf(tx: EntityManager, integration: Integration, workspaceId: string): Promise<IntegrationWorkspace> {
+  const { id: integrationId, organisationId } = integration;
+  const found = await tx.findOne(integrationWorkspaces, { integrationId, workspaceId }, { refresh: true });
+  if (found) return found;
+  const now = new Date();
+  return tx.create(integrationWorkspaces, {
+    ...{ integrationId, workspaceId, organisationId, enabled: false },
+    usageLimits: null,
+    rateLimits: [],
+    lastResetAt: null,
+    exhaustedAt: null,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+}
+
+/** A higher limit and a reset by hand wake what had used its budget up. */
+function setLimits(row: IntegrationWorkspace, sent: Body['workspaces'][number], path: string): void {
+  if (sent.usage_limits !== undefined) {
+    const before = row.usageLimits ?? null;
+    row.usageLimits = merged(before, sent.usage_limits, `${path}.usage_limits[0]`);
+    if (raisesLimit(before, row.usageLimits)) row.exhaustedAt = null;
+  }
+  if (sent.rate_limits !== undefined) row.rateLimits = sent.rate_limits ?? [];
+  if (sent.reset_usage) {
+    row.lastResetAt = new Date();
+    row.exhaustedAt = null;
+  }
+}
+
+function merged(before: UsageLimits | null, sent: readonly UsageLimitsBody[] | null, path: string): UsageLimits | null {
+  const [one] = sent ?? [];
+  return one === undefined ? null : mergeUsageLimits(before, one, path);
 }

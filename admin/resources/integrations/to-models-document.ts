@@ -1,10 +1,10 @@
 import type { WorkspaceModelsDocument } from '../../../core/contract/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { knownModels } from '../../internal/known-models.ts';
 import { providers } from '../providers/entity.ts';
-import { statusOf } from '../providers/routes.ts';
+import { statusOf } from '../providers/to-reply.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { type Integration, integrations } from './entity.ts';
+import { integrations } from './entity.ts';
+import { listModels } from './models.ts';
 import { mayUse } from './service.ts';
 
 /**
@@ -21,18 +21,9 @@ export async function toModelsDocument(em: EntityManager, workspaceId: string): 
     if (statusOf(row, Date.now()) === 'expired') continue;
     const integration = await em.findOne(integrations, { id: row.integrationId, organisationId, status: 'active' });
     if (!integration || !(await mayUse(em, integration, workspaceId))) continue;
-    const models = deploymentsOf(integration) ?? knownModels(integration.aiProviderId);
+    const open = (await listModels(em, integration)).filter((model) => model.enabled);
+    const models = open.map(({ slug, canonicalSlug }) => ({ slug, canonicalSlug, created: 0 }));
     list.push({ slug: row.slug, provider: integration.aiProviderId, models });
   }
   return { id: workspaceId, organisationId, providers: list };
-}
-
-/** Where models are called by the names of deployments, those are the models: an alias with the model behind it. */
-function deploymentsOf(integration: Integration): WorkspaceModelsDocument['providers'][number]['models'] | null {
-  const rows = integration.configurations.azure_deployment_config;
-  if (!Array.isArray(rows) || rows.length === 0) return null;
-  return rows.map((row: Record<string, unknown>) => {
-    const model = typeof row.azure_model_slug === 'string' ? row.azure_model_slug : null;
-    return { slug: String(row.alias ?? row.azure_deployment_name), canonicalSlug: model, created: 0 };
-  });
 }

@@ -1,8 +1,10 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
+import { usageLimitsReply } from '../../limits/schema.ts';
 import { integrationWorkspaces } from './entity.ts';
 import { workspacesReply } from './reply-schema.ts';
+import { globalAccessOf } from './routes.ts';
 import { workspacesBody } from './schema.ts';
 import { findOwnIntegration } from './service.ts';
 import { shareIntegration } from './share.ts';
@@ -22,6 +24,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const integration = await findOwnIntegration(call.em, call, call.params.slug ?? '');
+      call.tag(integration.revision);
       const rows = await call.em.find(
         integrationWorkspaces,
         { integrationId: integration.id },
@@ -33,14 +36,14 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
         workspaces: rows.map((row) => ({
           id: row.workspaceId,
           enabled: row.enabled,
-          usage_limits: null,
-          rate_limits: null,
-          status: row.enabled ? 'active' : 'archived',
+          usage_limits: row.usageLimits ? [usageLimitsReply(row.usageLimits)] : null,
+          rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
+          status: row.enabled ? (row.exhaustedAt ? 'exhausted' : 'active') : 'archived',
           created_at: row.createdAt.toISOString(),
           last_updated_at: row.lastUpdatedAt.toISOString(),
-          last_reset_at: null,
+          last_reset_at: row.lastResetAt?.toISOString() ?? null,
         })),
-        global_workspace_access: { enabled: integration.globalWorkspaceAccess, usage_limits: null, rate_limits: null },
+        global_workspace_access: globalAccessOf(integration),
       };
     },
   }),
@@ -58,6 +61,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        call.match(integration.revision);
         await shareIntegration(change, integration, call.body);
       });
       return {};

@@ -30,6 +30,7 @@ const metrics = v.strictObject({
   total_units: v.number(),
   cost: nullableNumber,
   cost_currency: v.literal('USD'),
+  price_source: nullableText,
   request_url: v.string(),
   request_method: v.string(),
   response_status_code: v.number(),

@@ -58,6 +58,7 @@ export function toLog(
       total_units: inputTokens + record.outputTokens,
       cost: row.costMicroUsd === null || row.costMicroUsd === undefined ? null : row.costMicroUsd / 10_000,
       cost_currency: 'USD',
+      price_source: row.priceSource ?? null,
       request_url: url,
       request_method: record.method,
       response_status_code: record.status,

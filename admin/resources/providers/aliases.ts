@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../core/contract/json.ts';
+import { invalid } from '../../http/errors.ts';
 
 /** Other spellings of the fields of a provider body, as older clients send them. */
 const fields: Readonly<Record<string, string>> = {
@@ -10,6 +11,16 @@ const fields: Readonly<Record<string, string>> = {
   usageLimits: 'usage_limits',
   rateLimits: 'rate_limits',
   resetUsage: 'reset_usage',
+  secretMappings: 'secret_mappings',
+};
+
+/** The same for the fields of a budget. */
+const limitFields: Readonly<Record<string, string>> = {
+  creditLimit: 'credit_limit',
+  alertThreshold: 'alert_threshold',
+  periodicReset: 'periodic_reset',
+  periodicResetDays: 'periodic_reset_days',
+  nextUsageResetAt: 'next_usage_reset_at',
 };
 
 /** Inline credentials (control-plane reference §1, LegacyCredentials) and the integration setting each one is. */
@@ -24,6 +35,10 @@ const credentials: Readonly<Record<string, string>> = {
   vertexRegion: 'vertex_region',
   vertexAuthType: 'vertex_auth_type',
   vertexServiceAccountJson: 'vertex_service_account_json',
+  vertexSkipPtuCostAttribution: 'vertex_skip_ptu_cost_attribution',
+  azureRegion: 'azure_region',
+  azureDeploymentType: 'azure_deployment_type',
+  azureEndpointName: 'azure_endpoint_name',
   azureFoundryUrl: 'azure_foundry_url',
   azureApiVersion: 'azure_api_version',
   azureDeploymentName: 'azure_deployment_name',
@@ -33,6 +48,8 @@ const credentials: Readonly<Record<string, string>> = {
   azureEntraTenantId: 'azure_entra_tenant_id',
   azureManagedClientId: 'azure_managed_client_id',
   resourceName: 'azure_resource_name',
+  customHost: 'custom_host',
+  customHeaders: 'custom_headers',
   huggingfaceBaseUrl: 'huggingface_base_url',
   oracleRegion: 'oracle_region',
   oracleVersion: 'oracle_api_version',
@@ -50,16 +67,24 @@ const credentials: Readonly<Record<string, string>> = {
 export const credentialNames: readonly string[] = [
   ...Object.keys(credentials),
   ...new Set(Object.values(credentials)),
-  'custom_host',
-  'custom_headers',
+  'apiVersion',
+  'deploymentName',
+  'deploymentConfig',
+  'azure_deployment_config',
 ];
 
 /** The body with the aliases of fields resolved. A field given in both spellings stays, so that it is refused as unknown. */
 export function resolveFieldAliases(body: unknown): unknown {
+  const out = renamed(body, fields);
+  if (isObject(out) && isObject(out.usage_limits)) out.usage_limits = renamed(out.usage_limits, limitFields);
+  return out;
+}
+
+function renamed(body: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!isObject(body)) return body;
   const out: JsonObject = {};
   for (const [name, value] of Object.entries(body)) {
-    const target = fields[name];
+    const target = Object.hasOwn(names, name) ? names[name] : undefined;
     out[target !== undefined && !Object.hasOwn(body, target) ? target : name] = value;
   }
   return out;
@@ -71,5 +96,21 @@ export function configurationsOf(body: Readonly<JsonObject>): JsonObject {
   for (const name of credentialNames) {
     if (body[name] !== undefined && body[name] !== null) out[credentials[name] ?? name] = body[name];
   }
-  return out;
+  return withDeployments(out);
+}
+
+/** Deployments of Azure as older clients name them: one by its name and version, or a list with an alias each. */
+function withDeployments({ apiVersion, deploymentName, deploymentConfig, ...rest }: JsonObject): JsonObject {
+  if (deploymentConfig !== undefined) {
+    if (!Array.isArray(deploymentConfig)) throw invalid('deploymentConfig: a list is expected');
+    const rows = deploymentConfig.map((row, index) => {
+      if (!isObject(row)) throw invalid(`deploymentConfig[${index}]: an object is expected`);
+      const { apiVersion: version, deploymentName: name, modelSlug, ...more } = row;
+      return { azure_deployment_name: name, azure_api_version: version, azure_model_slug: modelSlug ?? name, ...more };
+    });
+    return { azure_auth_mode: 'default', ...rest, azure_deployment_config: rows };
+  }
+  if (deploymentName === undefined) return apiVersion === undefined ? rest : { ...rest, azure_api_version: apiVersion };
+  const row = { azure_deployment_name: deploymentName, azure_api_version: apiVersion, azure_model_slug: deploymentName };
+  return { azure_auth_mode: 'default', ...rest, azure_deployment_config: [row] };
 }

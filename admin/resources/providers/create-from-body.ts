@@ -1,16 +1,15 @@
-import type * as v from 'valibot';
 import type { Change } from '../../db/write-change.ts';
 import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
-import type { Vault } from '../../secrets/vault.ts';
+import type { Actor, AdminServices } from '../../http/route.ts';
+import { checkHosts } from '../integrations/check-hosts.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
 import { createIntegration, findOwnIntegration, findUsableIntegration } from '../integrations/service.ts';
 import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
-import type { createBody } from './schema.ts';
+import type { CreateBody } from './schema.ts';
 import { createProvider } from './service.ts';
 
-type Body = v.InferOutput<typeof createBody>;
+type Services = Pick<AdminServices, 'vault' | 'settings'>;
 
 interface Tenant {
   readonly organisationId: string;
@@ -20,22 +19,31 @@ interface Tenant {
 /** Makes a provider of an integration that exists, or of credentials sent in place. */
 export async function createProviderFromBody(
   change: Change,
-  vault: Vault,
+  services: Services,
   actor: Actor,
   tenant: Tenant,
-  body: Body,
+  body: CreateBody,
 ): Promise<Provider> {
-  const integration = await integrationFor(change, vault, actor, tenant, body);
+  const integration = await integrationFor(change, services, actor, tenant, body);
   return createProvider(change, tenant, {
     name: body.name,
     slug: body.slug,
     note: body.note,
     integrationId: integration.id,
     expiresAt: body.expires_at,
+    usageLimits: body.usage_limits,
+    rateLimits: body.rate_limits,
+    tags: body.tags,
   });
 }
 
-async function integrationFor(change: Change, vault: Vault, actor: Actor, tenant: Tenant, body: Body): Promise<Integration> {
+async function integrationFor(
+  change: Change,
+  services: Services,
+  actor: Actor,
+  tenant: Tenant,
+  body: CreateBody,
+): Promise<Integration> {
   const configurations = configurationsOf(body);
   const inline = body.provider ?? body.ai_provider_id;
   if (body.integration_id !== undefined) {
@@ -48,7 +56,8 @@ async function integrationFor(change: Change, vault: Vault, actor: Actor, tenant
     return found;
   }
   if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
-  return createIntegration(change, vault, {
+  checkHosts(services.settings, configurations);
+  return createIntegration(change, services.vault, {
     ...tenant,
     name: body.name,
     aiProviderId: inline,
@@ -75,6 +84,15 @@ async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, i
   const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
   if (decided) throw forbidden('This integration is switched off for the workspace');
   const now = new Date();
-  tx.create(integrationWorkspaces, { ...tenant, integrationId: own.id, enabled: true, createdAt: now, lastUpdatedAt: now });
+  tx.create(integrationWorkspaces, {
+    ...tenant,
+    integrationId: own.id,
+    enabled: true,
+    ...unlimited,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
   return own;
 }
+
+const unlimited = { usageLimits: null, rateLimits: [], lastResetAt: null, exhaustedAt: null };

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 
 /** A workspace's use of an integration; its slug is what callers write as `@slug`. */
 export const providers = defineEntity({
@@ -13,6 +14,13 @@ export const providers = defineEntity({
     name: p.text(),
     note: p.text().nullable(),
     expiresAt: p.datetime().nullable(),
+    usageLimits: p.json().$type<UsageLimits>().nullable(),
+    rateLimits: p.json().$type<RateLimit[]>(),
+    /** Usage from before does not count. */
+    lastResetAt: p.datetime().nullable(),
+    /** Set when the budget was used up. */
+    exhaustedAt: p.datetime().nullable(),
+    tags: p.json().$type<Record<string, unknown>>().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

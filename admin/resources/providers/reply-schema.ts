@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
+import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 
 const provider = v.strictObject({
   id: uuid,
@@ -11,12 +12,17 @@ const provider = v.strictObject({
   workspace_id: uuid,
   organisation_id: uuid,
   note: nullableText,
-  status: v.picklist(['active', 'expired']),
-  usage_limits: v.null(),
-  rate_limits: v.null(),
+  status: v.picklist(['active', 'exhausted', 'expired']),
+  usage_limits: v.nullable(usageLimitsReplySchema),
+  rate_limits: v.nullable(v.array(rateLimitReplySchema)),
   reset_usage: v.null(),
   last_reset_at: nullableTime,
   expires_at: nullableTime,
+  masked_api_key: nullableText,
+  /** Settings that are no secret; empty where they are the organisation's. */
+  model_config: v.record(v.string(), v.unknown()),
+  tags: v.nullable(v.record(v.string(), v.unknown())),
+  secret_mappings: v.tuple([]),
   created_at: time,
   last_updated_at: time,
   object: v.literal('provider'),
@@ -25,4 +31,16 @@ const provider = v.strictObject({
 export const listReply = listOf(provider);
 export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('provider') });
 export const readReply = provider;
+export const modelsReply = listOf(
+  v.strictObject({
+    id: v.string(),
+    slug: v.string(),
+    canonical_slug: v.string(),
+    /** Slug of the provider. */
+    provider: v.string(),
+    /** Type of the provider. */
+    ai_service: v.string(),
+    object: v.literal('model'),
+  }),
+);
 export const updateReply = v.strictObject({ id: uuid, slug: v.string() });

@@ -2,12 +2,15 @@ import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
-import { type Integration, integrations } from '../integrations/entity.ts';
+import { integrations } from '../integrations/entity.ts';
+import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
-import { type Provider, providers } from './entity.ts';
-import { createReply, listReply, readReply, updateReply } from './reply-schema.ts';
+import { providers } from './entity.ts';
+import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
-import { deleteProvider, findProvider, updateProvider } from './service.ts';
+import { deleteProvider, findProvider } from './service.ts';
+import { toReply } from './to-reply.ts';
+import { updateProviderFromBody } from './update-from-body.ts';
 
 /** A workspace's providers (control-plane reference §3.2). */
 export const providerRoutes: readonly AdminRoute[] = [
@@ -49,9 +52,35 @@ export const providerRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, actor, body, services } = call;
       if (workspaceId === null) throw invalid('workspace_id: required');
       const made = await call.write((change) =>
-        createProviderFromBody(change, services.vault, actor, { organisationId, workspaceId }, body),
+        createProviderFromBody(change, services, actor, { organisationId, workspaceId }, body),
       );
       return { id: made.id, slug: made.slug, object: 'provider' };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/providers/models',
+    summary: 'List the models of the providers of a workspace',
+    reply: modelsReply,
+    scopes: ['providers.list', 'virtual_keys.list', 'models.list'],
+    tenant: 'workspace',
+    resource: 'providers',
+    action: 'list-models',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const document = await toModelsDocument(call.em, call.workspaceId ?? '');
+      const data = (document?.providers ?? []).flatMap(({ slug, provider, models }) =>
+        models.map((model) => ({
+          id: `@${slug}/${model.slug}`,
+          slug: model.slug,
+          canonical_slug: model.canonicalSlug ?? model.slug,
+          provider: slug,
+          ai_service: provider,
+          object: 'model',
+        })),
+      );
+      return { object: 'list', total: data.length, data };
     },
   }),
   defineRoute({
@@ -86,7 +115,7 @@ export const providerRoutes: readonly AdminRoute[] = [
       return call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
         call.match(row.revision);
-        updateProvider(change, row, call.body);
+        await updateProviderFromBody(change, call.services, row, call.body);
         return { id: row.id, slug: row.slug };
       });
     },
@@ -112,30 +141,3 @@ export const providerRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
-
-/** State as callers meet it: past its time it is expired, whatever was stored. */
-export function statusOf(row: { readonly expiresAt?: Date | null }, now: number): 'active' | 'expired' {
-  return row.expiresAt && row.expiresAt.getTime() <= now ? 'expired' : 'active';
-}
-
-function toReply(row: Provider, integration: Integration | null) {
-  return {
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    integration_id: integration?.slug ?? row.integrationId,
-    ai_provider_name: integration?.aiProviderId ?? null,
-    workspace_id: row.workspaceId,
-    organisation_id: row.organisationId,
-    note: row.note ?? null,
-    status: statusOf(row, Date.now()),
-    usage_limits: null,
-    rate_limits: null,
-    reset_usage: null,
-    last_reset_at: null,
-    expires_at: row.expiresAt?.toISOString() ?? null,
-    created_at: row.createdAt.toISOString(),
-    last_updated_at: row.lastUpdatedAt.toISOString(),
-    object: 'provider',
-  };
-}

@@ -1,11 +1,25 @@
 import * as v from 'valibot';
 import { futureTime, idOrSlug, name, notEnforced, pageEntries, slug, tenantEntries, text } from '../../http/schemas.ts';
+import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
 
-const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
+export const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
 
-const limits = { usage_limits: notEnforced, rate_limits: notEnforced };
+const tags = v.nullish(
+  v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.check((value) => JSON.stringify(value).length <= 4_096, 'at most 4 KiB'),
+  ),
+);
+
+/** Fields of every create and update; null and `[]` clear. */
+export const sharedEntries = {
+  usage_limits: v.nullish(usageLimitsBody),
+  rate_limits: v.nullish(rateLimitsBody),
+  secret_mappings: notEnforced,
+  tags,
+};
 
 /** Either `integration_id`, or `provider` with its credentials in place: then an integration is made behind it. */
 export const createBody = v.pipe(
@@ -14,7 +28,7 @@ export const createBody = v.pipe(
   v.strictObject({
     ...inlineCredentials,
     ...tenantEntries,
-    ...limits,
+    ...sharedEntries,
     name,
     slug: v.optional(slug),
     note: v.nullish(text),
@@ -30,13 +44,21 @@ export const updateBody = v.pipe(
   v.unknown(),
   v.transform(resolveFieldAliases),
   v.strictObject({
+    ...inlineCredentials,
     ...tenantEntries,
-    ...limits,
+    ...sharedEntries,
     name: v.optional(name),
     note: v.nullish(text),
+    integration_id: v.optional(idOrSlug),
+    provider: v.optional(providerId),
+    ai_provider_id: v.optional(providerId),
+    key: v.nullish(credential),
     expires_at: v.nullish(futureTime),
     reset_usage: v.optional(v.boolean()),
   }),
 );
 
 export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: v.optional(v.string()) });
+
+export type CreateBody = v.InferOutput<typeof createBody>;
+export type UpdateBody = v.InferOutput<typeof updateBody>;

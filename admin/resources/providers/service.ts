@@ -3,6 +3,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
+import { mergeUsageLimits, type RateLimit, raisesLimit, type UsageLimitsBody } from '../../limits/schema.ts';
 import { type Provider, providers } from './entity.ts';
 
 export interface NewProvider {
@@ -11,12 +12,19 @@ export interface NewProvider {
   readonly integrationId: string;
   readonly note?: string | null | undefined;
   readonly expiresAt?: Date | null | undefined;
+  readonly usageLimits?: UsageLimitsBody | null | undefined;
+  readonly rateLimits?: readonly RateLimit[] | null | undefined;
+  readonly tags?: Record<string, unknown> | null | undefined;
 }
 
 export interface ProviderChanges {
   readonly name?: string | undefined;
   readonly note?: string | null | undefined;
   readonly expires_at?: Date | null | undefined;
+  readonly usage_limits?: UsageLimitsBody | null | undefined;
+  readonly rate_limits?: readonly RateLimit[] | null | undefined;
+  readonly tags?: Record<string, unknown> | null | undefined;
+  readonly reset_usage?: boolean | undefined;
 }
 
 /** Adds a provider to a workspace. Throws AB07 when its slug is taken there. */
@@ -39,6 +47,11 @@ export async function createProvider(
     name: sent.name,
     note: sent.note ?? null,
     expiresAt: sent.expiresAt ?? null,
+    usageLimits: sent.usageLimits ? mergeUsageLimits(null, sent.usageLimits) : null,
+    rateLimits: [...(sent.rateLimits ?? [])],
+    lastResetAt: null,
+    exhaustedAt: null,
+    tags: sent.tags ?? null,
     createdAt: now,
     lastUpdatedAt: now,
   });
@@ -47,11 +60,22 @@ export async function createProvider(
   return row;
 }
 
-/** Changes what is named; null clears the note and the expiry. */
+/** Changes what is named; null clears. A higher limit and a reset by hand wake a provider that had used its budget up. */
 export function updateProvider(change: Change, row: Provider, sent: ProviderChanges): void {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.note !== undefined) row.note = sent.note;
   if (sent.expires_at !== undefined) row.expiresAt = sent.expires_at;
+  if (sent.rate_limits !== undefined) row.rateLimits = [...(sent.rate_limits ?? [])];
+  if (sent.tags !== undefined) row.tags = sent.tags;
+  if (sent.usage_limits !== undefined) {
+    const before = row.usageLimits ?? null;
+    row.usageLimits = sent.usage_limits === null ? null : mergeUsageLimits(before, sent.usage_limits);
+    if (raisesLimit(before, row.usageLimits)) row.exhaustedAt = null;
+  }
+  if (sent.reset_usage) {
+    row.lastResetAt = new Date();
+    row.exhaustedAt = null;
+  }
   row.lastUpdatedAt = new Date();
   announce(change, row, 'upsert');
 }

@@ -2,11 +2,12 @@ import { keyPurposes, type ProviderDocument } from '../../../core/contract/docum
 import { deriveKey, seal } from '../../../core/contract/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { integrations } from '../integrations/entity.ts';
+import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
+import { listModels, openHeaders } from '../integrations/models.ts';
 import { openSecrets } from '../integrations/secrets.ts';
 import { mayUse } from '../integrations/service.ts';
 import { providers } from './entity.ts';
-import { statusOf } from './routes.ts';
+import { statusOf } from './to-reply.ts';
 
 /**
  * What gateways see of the provider `<workspace id>/<slug>`: the provider and the integration behind it as one. Secrets are
@@ -40,5 +41,55 @@ export async function toProviderDocument(
     settings,
     customHeaders: (customHeaders ?? {}) as Record<string, string>,
     secrets: Object.keys(secrets).length === 0 ? null : seal(transport, JSON.stringify(secrets), `provider/${row.id}`),
+    usageLimits: row.usageLimits ?? null,
+    usageResetAt: row.lastResetAt?.toISOString() ?? null,
+    rateLimits: row.rateLimits,
+    integrationLimits: await integrationLimitsOf(em, integration, workspaceId),
+    models: await modelsOf(em, vault, integration, (json) => seal(transport, json, `provider/${row.id}/models`)),
   };
+}
+
+/** What the integration allows this workspace: by its own word, else by that for all. */
+async function integrationLimitsOf(
+  em: EntityManager,
+  integration: Integration,
+  workspaceId: string,
+): Promise<NonNullable<ProviderDocument['integrationLimits']>> {
+  const row = await em.findOne(integrationWorkspaces, { integrationId: integration.id, workspaceId });
+  if (!row) {
+    const all = integration.globalUsageLimits;
+    return {
+      // Each workspace counts for itself.
+      usageLimits: all ? { ...all, id: `${all.id}/${workspaceId}` } : null,
+      usageResetAt: null,
+      rateLimits: integration.globalRateLimits,
+      status: 'active',
+    };
+  }
+  return {
+    usageLimits: row.usageLimits ?? null,
+    usageResetAt: row.lastResetAt?.toISOString() ?? null,
+    rateLimits: row.rateLimits,
+    status: row.exhaustedAt ? 'exhausted' : 'active',
+  };
+}
+
+/** The models that are not simply open at the integration's own place; null when there are none. */
+async function modelsOf(
+  em: EntityManager,
+  vault: Vault,
+  integration: Integration,
+  sealed: (json: string) => string,
+): Promise<ProviderDocument['models']> {
+  const allowAll = integration.allowAllModels;
+  const list: NonNullable<ProviderDocument['models']>['list'] = [];
+  const headers: Record<string, Record<string, string>> = {};
+  for (const { slug, enabled, row } of await listModels(em, integration)) {
+    const own = row ? await openHeaders(em, vault, row) : null;
+    const customHost = row?.customHost ?? null;
+    if (own) headers[slug] = own;
+    if (enabled !== allowAll || customHost !== null || own) list.push({ slug, enabled, customHost });
+  }
+  if (allowAll && list.length === 0) return null;
+  return { allowAll, list, headers: Object.keys(headers).length === 0 ? null : sealed(JSON.stringify(headers)) };
 }

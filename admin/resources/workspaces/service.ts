@@ -9,6 +9,7 @@ import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
 import { configs } from '../configs/entity.ts';
+import { addGlobalProviders } from '../integrations/share.ts';
 import { checkGuardrails } from '../organisations/check-guardrails.ts';
 import { copyDown } from '../organisations/copy-down.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';
@@ -51,6 +52,7 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
   applyLimits(row, body);
   await change.tx.flush();
   await addWorkspaceUsers(change, actor, row, body.users ?? [], making);
+  await addGlobalProviders(change, row);
   announce(change, row);
   return row;
 }

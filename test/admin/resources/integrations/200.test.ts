@@ -7,7 +7,7 @@ import { databases } from '../../support/test-database.ts';
 describe.each(databases)('integrations that are accepted, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '10.0.0.1' });
   });
   afterAll(() => plane?.close());
 

@@ -19,12 +19,22 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     [
       'a custom host that is no URL',
       { ...base, configurations: { custom_host: 'localhost' } },
-      'configurations.custom_host: must be an http',
+      'configurations.custom_host: must begin with http',
+    ],
+    [
+      'a private custom host',
+      { ...base, configurations: { custom_host: 'http://10.1.2.3/v1' } },
+      'configurations.custom_host: must be a public address',
+    ],
+    [
+      'a metadata service as token endpoint',
+      { ...base, configurations: { oauth_token_endpoint: 'http://169.254.169.254/token' } },
+      'configurations.oauth_token_endpoint: must not be a metadata service',
     ],
     [
       'a custom host with a password',
       { ...base, configurations: { custom_host: 'http://u:p@h.example/' } },
-      'configurations.custom_host: must be an http',
+      'configurations.custom_host: must not hold a user name or password',
     ],
     [
       'a custom header that the gateway sets itself',
@@ -41,9 +51,69 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
       { name: 'x', ai_provider_id: 'bedrock' },
       'configurations.aws_auth_type: required for bedrock',
     ],
+    [
+      'access keys without the secret one',
+      {
+        name: 'x',
+        ai_provider_id: 'bedrock',
+        configurations: { aws_auth_type: 'accessKey', aws_region: 'r', aws_access_key_id: 'A' },
+      },
+      'configurations.aws_secret_access_key: required with aws_auth_type accessKey',
+    ],
+    [
+      'an API key of Bedrock that is missing',
+      { name: 'x', ai_provider_id: 'bedrock', configurations: { aws_auth_type: 'apiKey', aws_region: 'r' } },
+      'key: required with aws_auth_type apiKey',
+    ],
+    [
+      'a federated identity with a secret',
+      {
+        name: 'x',
+        ai_provider_id: 'azure-ai',
+        configurations: {
+          azure_auth_mode: 'entraFederated',
+          azure_foundry_url: 'https://f.example.com',
+          azure_entra_tenant_id: 't',
+          azure_entra_client_id: 'c',
+          azure_entra_client_secret: 'planted',
+        },
+      },
+      'configurations.azure_entra_client_secret: not used with azure_auth_mode entraFederated',
+    ],
+    [
+      'two default deployments',
+      {
+        name: 'x',
+        ai_provider_id: 'azure-openai',
+        configurations: {
+          azure_deployment_config: ['a', 'b'].map((name) => ({
+            azure_deployment_name: name,
+            azure_api_version: 'v1',
+            azure_model_slug: 'gpt-4o',
+            is_default: true,
+          })),
+        },
+      },
+      'configurations.azure_deployment_config: at most one deployment can be the default',
+    ],
+    [
+      'client credentials that are not complete',
+      { ...base, configurations: { provider_auth_type: 'oauthClientCredentials', oauth_client_id: 'c' } },
+      'configurations.oauth_token_endpoint: required with provider_auth_type oauthClientCredentials',
+    ],
+    [
+      'a multiplier of a unit that does not exist',
+      { ...base, pricing_adjustments: { multiplier: { colour: 1 } } },
+      'pricing_adjustments.multiplier.colour: unknown key',
+    ],
+    [
+      'a negative multiplier',
+      { ...base, pricing_adjustments: { multiplier: { default: -1 } } },
+      'pricing_adjustments.multiplier.default: at least 0',
+    ],
     ['a key of two lines', { ...base, key: 'sk-planted\nsecret' }, 'key: must be one line'],
     [
-      'limits, which nothing would keep',
+      'secret references, which do not exist',
       { ...base, secret_mappings: [{ target_field: 'key' }] },
       'secret_mappings: this build does not',
     ],

@@ -49,14 +49,22 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
   });
 
   it('opens it to all workspaces, those that were closed included when asked to', async () => {
-    await share({ global_workspace_access: { enabled: true } })();
+    await expectChange(plane, share({ global_workspace_access: { enabled: true } }), {
+      resource: 'integrations',
+      action: 'update-workspaces',
+      // What was closed stays closed and gets none; what it had is announced as any other.
+      events: [`provider ${plane.workspaceId}/shared upsert`, `provider ${second}/shared upsert`],
+    });
+    expect(await document(plane.workspaceId)).toMatchObject({ slug: 'shared' });
     expect(await document(second)).toBeNull();
     await expectChange(plane, share({ global_workspace_access: { enabled: true }, override_existing_workspace_access: true }), {
       resource: 'integrations',
       action: 'update-workspaces',
-      events: [`provider ${second}/shared upsert`],
+      events: [`provider ${second}/shared upsert`, `provider ${plane.workspaceId}/shared upsert`],
     });
     expect(await document(second)).toMatchObject({ slug: 'shared' });
+    const third = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Third' } })).body.id;
+    expect(await document(third)).toMatchObject({ slug: 'shared', workspaceId: third });
     const wsKey = { key: plane.workspaceKey, body: { name: 'Global', slug: 'global', integration_id: 'shared' } };
     expect((await plane.ask('POST', '/providers', wsKey)).status).toBe(200);
   });

@@ -8,7 +8,7 @@ import { databases } from '../../support/test-database.ts';
 describe.each(databases)('providers that are accepted, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: 'localhost:1234' });
     const body = { name: 'OpenAI', slug: 'openai-org', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
     await plane.ask('POST', '/integrations', { body });
   });
@@ -81,10 +81,10 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
       slug: 'local',
       ai_provider_id: 'openai',
       key: 'sk-local-0123456789',
-      custom_host: 'http://localhost:9/v1',
+      custom_host: 'http://localhost:1234/v1',
     };
     expect((await plane.ask('POST', '/providers', { key: plane.workspaceKey, body })).status).toBe(200);
-    expect(await document('local')).toMatchObject({ settings: { custom_host: 'http://localhost:9/v1' }, customHeaders: {} });
+    expect(await document('local')).toMatchObject({ settings: { custom_host: 'http://localhost:1234/v1' }, customHeaders: {} });
   });
 
   it('changes and clears fields', async () => {

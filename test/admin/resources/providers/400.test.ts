@@ -21,9 +21,9 @@ describe.each(databases)('providers that are refused, on %s', (database) => {
     ['another provider type than the integration is of', { name: 'x', integration_id: 'mock', provider: 'openai' }, 'provider: '],
     ['both spellings of a field', { name: 'x', integration_id: 'mock', integrationId: 'mock' }, 'integrationId: unknown key'],
     [
-      'a budget, which nothing would keep',
-      { name: 'x', integration_id: 'mock', usage_limits: { credit_limit: 1 } },
-      'usage_limits: this build',
+      'a budget without a number',
+      { name: 'x', integration_id: 'mock', usage_limits: { type: 'cost' } },
+      'usage_limits.credit_limit: required',
     ],
     [
       'an expiry in the past',

@@ -1,0 +1,147 @@
+import { isObject } from '../../core/contract/json.ts';
+import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
+import type { PricingAdjustments } from './schema.ts';
+import type { Rates, TokenUnit } from './units.ts';
+
+/** What of a record is billed. */
+export type BilledUsage = Pick<
+  RequestRecord,
+  'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens' | 'media' | 'rawUsage'
+>;
+
+export interface CostOptions {
+  readonly adjustments?: PricingAdjustments | null;
+  /** Done in a batch of the provider: at half the price. */
+  readonly isBatch?: boolean;
+}
+
+/**
+ * What the usage costs in whole micro-USD, rounded once at the end (semantics §6.2). What has no price of its own is billed as the
+ * kind it is a part of (cached input as input, audio as text), and what has none at all is left out; null when nothing of a usage
+ * that is not empty has a price.
+ */
+export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = {}): number | null {
+  const bill = new Bill(rates, options.adjustments ?? null);
+  const details = detailsOf(usage.rawUsage);
+  const media = usage.media ?? noMedia;
+
+  const input = bill.pool(usage.inputTokens);
+  input.take(media.audioInputTokens - details.cachedAudio, ['request_audio_token']);
+  input.take(media.imageInputTokens - details.cachedImage, ['request_image_token']);
+  input.takeRest(['request_text_token', 'request_token']);
+
+  const cacheRead = bill.pool(usage.cacheReadTokens);
+  cacheRead.take(details.cachedAudio, ['cache_read_audio_input_token']);
+  cacheRead.take(details.cachedImage, ['cache_read_image_input_token']);
+  cacheRead.takeRest(['cache_read_text_input_token', 'cache_read_input_token', 'request_text_token', 'request_token']);
+
+  const cacheWrite = bill.pool(usage.cacheWriteTokens);
+  cacheWrite.takeUnit(details.longCacheWrite, 'cache_write_1h');
+  cacheWrite.takeRest(['cache_write_text_input_token', 'cache_write_input_token', 'request_text_token', 'request_token']);
+
+  const output = bill.pool(usage.outputTokens);
+  output.take(media.audioOutputTokens, ['response_audio_token']);
+  output.take(media.imageOutputTokens, ['response_image_token']);
+  output.take(usage.reasoningTokens, ['reasoning_token']);
+  output.take(details.predictionAccepted, ['prediction_accepted_token']);
+  output.take(details.predictionRejected, ['prediction_rejected_token']);
+  output.takeRest(['response_text_token', 'response_token']);
+
+  for (const [unit, amount] of Object.entries(media.units)) bill.unit(amount, unit);
+  bill.unit(details.webSearches, 'web_search');
+  return bill.total(options.isBatch ? batchFactor : 1);
+}
+
+/** What providers take for batches where their list says nothing else. */
+const batchFactor = 0.5;
+
+const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
+
+class Bill {
+  readonly #rates: Rates;
+  readonly #multiplier: PricingAdjustments['multiplier'] | null;
+  #sum = 0;
+  #priced = false;
+  #unpriced = false;
+
+  constructor(rates: Rates, adjustments: PricingAdjustments | null) {
+    this.#rates = rates;
+    this.#multiplier = adjustments?.multiplier ?? null;
+  }
+
+  /** Tokens of one kind, of which parts may be priced apart. */
+  pool(tokens: number) {
+    let left = tokens;
+    const take = (amount: number, units: readonly TokenUnit[]): void => {
+      const unit = units.find((one) => this.#rates.tokens[one] !== undefined);
+      const taken = Math.min(Math.max(0, amount), left);
+      if (unit === undefined || taken === 0) return;
+      left -= taken;
+      this.#add(taken * (this.#rates.tokens[unit] as number) * this.#factor(this.#multiplier?.[unit]));
+    };
+    return {
+      take,
+      takeUnit: (amount: number, unit: string): void => {
+        const taken = Math.min(Math.max(0, amount), left);
+        if (this.#rates.units[unit] === undefined || taken === 0) return;
+        left -= taken;
+        this.unit(taken, unit);
+      },
+      takeRest: (units: readonly TokenUnit[]): void => {
+        take(left, units);
+        if (left > 0) this.#unpriced = true;
+      },
+    };
+  }
+
+  /** Something that is not counted in tokens. */
+  unit(amount: number, unit: string): void {
+    if (amount <= 0) return;
+    const rate = this.#rates.units[unit];
+    if (rate === undefined) {
+      this.#unpriced = true;
+      return;
+    }
+    const own = this.#multiplier?.additional_units?.[unit];
+    this.#add(amount * rate * this.#factor(own ?? (unit === 'generated_images' ? this.#multiplier?.image?.default : null)));
+  }
+
+  total(factor: number): number | null {
+    if (this.#unpriced && !this.#priced) return null;
+    return Math.round((this.#sum + (this.#priced ? this.#rates.perRequest : 0)) * factor);
+  }
+
+  #add(microUsd: number): void {
+    this.#sum += microUsd;
+    this.#priced = true;
+  }
+
+  #factor(own: number | null | undefined): number {
+    return own ?? this.#multiplier?.default ?? 1;
+  }
+}
+
+/** What only the provider's own usage object tells. Absent counts are 0. */
+function detailsOf(raw: BilledUsage['rawUsage']) {
+  const input = object(raw, 'input_token_details') ?? object(raw, 'input_tokens_details') ?? object(raw, 'prompt_tokens_details');
+  const cached = object(input, 'cached_tokens_details');
+  const output = object(raw, 'completion_tokens_details') ?? object(raw, 'output_tokens_details');
+  return {
+    cachedAudio: count(cached, 'audio_tokens'),
+    cachedImage: count(cached, 'image_tokens'),
+    predictionAccepted: count(output, 'accepted_prediction_tokens'),
+    predictionRejected: count(output, 'rejected_prediction_tokens'),
+    longCacheWrite: count(object(raw, 'cache_creation'), 'ephemeral_1h_input_tokens'),
+    webSearches: count(object(raw, 'server_tool_use'), 'web_search_requests') || count(raw, 'num_search_queries'),
+  };
+}
+
+function object(from: unknown, name: string): Record<string, unknown> | null {
+  const value = isObject(from) ? from[name] : null;
+  return isObject(value) ? value : null;
+}
+
+function count(from: unknown, name: string): number {
+  const value = isObject(from) ? from[name] : 0;
+  return typeof value === 'number' && value > 0 ? value : 0;
+}

@@ -1,0 +1,114 @@
+import { calcPrice } from '@pydantic/genai-prices';
+import { LRUCache } from 'lru-cache';
+import type { PricingConfig } from './schema.ts';
+import { type Rates, type TokenUnit, tokenUnits } from './units.ts';
+
+/** The saved prices of a model as rates: US dollars per million tokens are micro-USD per token. */
+export function configuredRates(config: PricingConfig): Rates {
+  const { additional_units: units = {}, fixed_cost: fixed, ...prices } = config.pay_as_you_go;
+  return {
+    tokens: Object.fromEntries(tokenUnits.flatMap((unit) => (prices[unit] ? [[unit, prices[unit].price]] : []))),
+    units: Object.fromEntries(Object.entries(units).map(([unit, { price }]) => [unit, price * 1e6])),
+    perRequest: (fixed?.price ?? 0) * 1e6,
+  };
+}
+
+/**
+ * Public prices by the list in `@pydantic/genai-prices`, at a time and for a request of so many input tokens (long ones may cost
+ * more). Null when the list does not know the model: unknown is not free.
+ */
+export function publicRates(provider: string, model: string, inputTokens: number, at: Date): Rates | null {
+  for (const name of namesOf(provider, model)) {
+    const found = listedPrices(provider, name, at);
+    if (found) return toRates(found, inputTokens);
+  }
+  return null;
+}
+
+/** The model's name, then what is left of it without marks of region, tuning or size (semantics §6.2). */
+function namesOf(provider: string, model: string): string[] {
+  const names = [model];
+  if (provider === 'openai' && model.startsWith('ft:')) names.push(model.split(':')[1] ?? '');
+  if (provider.startsWith('azure')) names.push(model.replace(/\.ft.*$/, ''));
+  if (provider === 'bedrock') names.push(model.replace(/^(?:us|eu|apac|global|us-gov|jp|au)\./, ''));
+  if (provider === 'google' || provider === 'vertex-ai') names.push(model.replace(/^models\/|-(?:gt|lte)-128k$/g, ''));
+  return [...new Set(names)].filter((name) => name !== '');
+}
+
+type Listed = Readonly<Record<string, unknown>>;
+
+function listedPrices(provider: string, model: string, at: Date): Listed | null {
+  const name = `${provider}/${model}`;
+  if (unknownModels.has(name)) return null;
+  try {
+    const found = calcPrice({}, model, { providerId: priceIds[provider] ?? provider, timestamp: at });
+    if (found) return found.model_price;
+  } catch {
+    // A price list that cannot price an empty request cannot price others.
+  }
+  unknownModels.set(name, true);
+  return null;
+}
+
+/** Model names come from callers, so what is remembered about them is bounded. */
+const unknownModels = new LRUCache<string, true>({ max: 5_000 });
+
+function toRates(listed: Listed, inputTokens: number): Rates {
+  const tokens: Partial<Record<TokenUnit, number>> = {};
+  const units: Record<string, number> = {};
+  let perRequest = 0;
+  for (const [name, value] of Object.entries(listed)) {
+    const price = atSize(value, inputTokens);
+    if (price === null) continue;
+    const unit = listedTokens[name];
+    const other = listedUnits[name];
+    if (unit) tokens[unit] = price;
+    else if (other) units[other.unit] = price * other.factor;
+    else if (name === 'requests_kcount') perRequest = price * 1_000;
+  }
+  return { tokens, units, perRequest };
+}
+
+/** A price, or the one of the tier that a request of this size falls in. */
+function atSize(price: unknown, inputTokens: number): number | null {
+  if (typeof price === 'number') return price;
+  const tiered = price as { readonly base?: number; readonly tiers?: readonly { start: number; price: number }[] } | undefined;
+  if (typeof tiered?.base !== 'number') return null;
+  return (tiered.tiers ?? []).reduce((found, tier) => (inputTokens > tier.start ? tier.price : found), tiered.base);
+}
+
+/** Prices per million tokens by their names in the list. */
+const listedTokens: Readonly<Record<string, TokenUnit>> = {
+  input_mtok: 'request_token',
+  output_mtok: 'response_token',
+  cache_read_mtok: 'cache_read_input_token',
+  cache_write_mtok: 'cache_write_input_token',
+  input_audio_mtok: 'request_audio_token',
+  output_audio_mtok: 'response_audio_token',
+  cache_audio_read_mtok: 'cache_read_audio_input_token',
+  input_image_mtok: 'request_image_token',
+  output_image_mtok: 'response_image_token',
+  cache_image_read_mtok: 'cache_read_image_input_token',
+  output_reasoning_mtok: 'reasoning_token',
+};
+
+/** The others, with what makes micro-USD per unit of a price in the list's own unit. */
+const listedUnits: Readonly<Record<string, { readonly unit: string; readonly factor: number }>> = {
+  cache_write_1h_mtok: { unit: 'cache_write_1h', factor: 1 },
+  web_searches_kcount: { unit: 'web_search', factor: 1_000 },
+  storage_searches_kcount: { unit: 'file_search', factor: 1_000 },
+  input_document_kpages: { unit: 'pages', factor: 1_000 },
+  audio_hours: { unit: 'audio_seconds', factor: 1e6 / 3_600 },
+};
+
+/** Our provider types under the names of the price list, where they differ. */
+export const priceIds: Readonly<Record<string, string>> = {
+  'azure-openai': 'azure',
+  'azure-ai': 'azure',
+  bedrock: 'aws',
+  'vertex-ai': 'google',
+  'mistral-ai': 'mistral',
+  'together-ai': 'together',
+  'perplexity-ai': 'perplexity',
+  'fireworks-ai': 'fireworks',
+};

@@ -1,0 +1,31 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { PricingConfig } from '../../pricing/schema.ts';
+
+/** What was said about one model of an integration. Models without a row are open or closed by `allowAllModels`. */
+export const integrationModels = defineEntity({
+  name: 'IntegrationModel',
+  tableName: 'integration_models',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    integrationId: p.uuid(),
+    slug: p.text(),
+    enabled: p.boolean(),
+    isCustom: p.boolean(),
+    isFinetune: p.boolean(),
+    /** The model it stands on: its price holds where none is given here. */
+    baseModelSlug: p.text().nullable(),
+    pricingConfig: p.json().$type<PricingConfig>().nullable(),
+    /** Where calls of this model go instead of the integration's host. */
+    customHost: p.text().nullable(),
+    /** JSON of the model's headers, name to value, sealed by the organisation's data key; null when there are none. */
+    customHeaders: p.text().nullable(),
+    /** For reads: each header with its value, masked where it looks like a credential. */
+    headerNames: p.json().$type<Record<string, string>>(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    revision: p.integer().version(),
+  },
+});
+
+export type IntegrationModel = InferEntity<typeof integrationModels>;

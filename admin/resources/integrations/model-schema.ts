@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { tenantEntries } from '../../http/schemas.ts';
+import { pricingConfig } from '../../pricing/schema.ts';
+import { modelHeaders } from './configurations.ts';
+
+/** A model's name as its provider spells it. */
+const modelSlug = v.pipe(
+  v.string(),
+  v.minLength(1, 'must not be empty'),
+  v.maxLength(255, 'at most 255 characters'),
+  v.regex(/^[^\s,]+$/, 'without spaces and commas'),
+);
+
+const host = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
+
+const configurations = v.pipe(
+  v.strictObject({ custom_host: v.nullish(host), custom_headers: v.nullish(modelHeaders) }),
+  v.check((value) => Object.keys(value).length > 0, 'must not be empty'),
+);
+
+/** One model as sent. What is left out stays; null clears. */
+const model = v.strictObject({
+  slug: modelSlug,
+  /** As it was read; a model has no name of its own. */
+  name: v.optional(v.unknown()),
+  enabled: v.boolean(),
+  is_custom: v.nullish(v.boolean()),
+  is_finetune: v.nullish(v.boolean()),
+  base_model_slug: v.nullish(modelSlug),
+  configurations: v.nullish(configurations),
+  custom_headers: v.nullish(modelHeaders),
+  pricing_config: v.nullish(pricingConfig),
+});
+export type ModelBody = v.InferOutput<typeof model>;
+
+export const modelsBody = v.strictObject({
+  ...tenantEntries,
+  models: v.pipe(
+    v.array(model),
+    v.maxLength(2_000, 'at most 2,000 models at once'),
+    v.check((list) => new Set(list.map(({ slug }) => slug)).size === list.length, 'the same model twice'),
+  ),
+  allow_all_models: v.optional(v.boolean()),
+});
+export type ModelsBody = v.InferOutput<typeof modelsBody>;
+
+export const deleteModelsQuery = v.strictObject({
+  ...tenantEntries,
+  slugs: v.pipe(
+    v.string(),
+    v.maxLength(16_384),
+    v.transform((text) => text.split(',').map((one) => one.trim())),
+    v.check((list) => list.every((one) => one !== ''), 'names of models, with commas between them'),
+  ),
+});
+
+const price = v.strictObject({ price: v.number() });
+
+export const modelsReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  allow_all_models: v.boolean(),
+  models: v.array(
+    v.strictObject({
+      slug: v.string(),
+      name: v.string(),
+      enabled: v.boolean(),
+      is_custom: v.boolean(),
+      is_finetune: v.boolean(),
+      base_model_slug: v.nullable(v.string()),
+      configurations: v.nullable(
+        v.strictObject({
+          custom_host: v.optional(v.string()),
+          /** Values that look like credentials are masked. */
+          custom_headers: v.optional(v.record(v.string(), v.string())),
+        }),
+      ),
+      pricing_config: v.nullable(
+        v.strictObject({
+          type: v.literal('static'),
+          pay_as_you_go: v.record(v.string(), v.union([price, v.record(v.string(), price)])),
+        }),
+      ),
+    }),
+  ),
+});

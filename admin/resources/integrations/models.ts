@@ -1,0 +1,146 @@
+import type { Settings } from '../../../config/settings.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { knownModels } from '../../internal/known-models.ts';
+import type { Place, Vault } from '../../secrets/vault.ts';
+import { checkHost } from './check-hosts.ts';
+import { deploymentsOf } from './deployments.ts';
+import type { Integration } from './entity.ts';
+import { type IntegrationModel, integrationModels } from './model-entity.ts';
+import type { ModelBody, ModelsBody } from './model-schema.ts';
+import { lastCharacters, masked } from './secrets.ts';
+import { announceProviders } from './service.ts';
+
+/** What models are stored with. */
+export interface ModelServices {
+  readonly vault: Vault;
+  readonly settings: Pick<Settings, 'trustedCustomHosts'>;
+}
+
+/** Adds models and changes those that are there; others stay as they are. Every provider of the integration is announced. */
+export async function putModels(
+  change: Change,
+  services: ModelServices,
+  integration: Integration,
+  body: ModelsBody,
+): Promise<void> {
+  const { tx } = change;
+  if (body.allow_all_models !== undefined) integration.allowAllModels = body.allow_all_models;
+  const slugs = body.models.map(({ slug }) => slug);
+  const found = await tx.find(integrationModels, { integrationId: integration.id, slug: { $in: slugs } });
+  const bySlug = new Map(found.map((row) => [row.slug, row]));
+  for (const [index, sent] of body.models.entries()) {
+    const row = bySlug.get(sent.slug) ?? create(tx, integration, sent.slug);
+    await update(tx, services, row, sent, `models[${index}]`);
+  }
+  integration.lastUpdatedAt = new Date();
+  await tx.flush();
+  change.about(integration.id);
+  await announceProviders(change, integration.id, 'upsert');
+}
+
+/** Removes custom and fine-tuned models of these names; those a provider has itself can only be disabled. */
+export async function removeModels(change: Change, integration: Integration, slugs: readonly string[]): Promise<void> {
+  const own = { $or: [{ isCustom: true }, { isFinetune: true }] };
+  await change.tx.nativeDelete(integrationModels, { integrationId: integration.id, slug: { $in: [...slugs] }, ...own });
+  integration.lastUpdatedAt = new Date();
+  change.about(integration.id);
+  await announceProviders(change, integration.id, 'upsert');
+}
+
+export interface ListedModel {
+  readonly slug: string;
+  readonly enabled: boolean;
+  /** What was said about it; null where nothing was. */
+  readonly row: IntegrationModel | null;
+  /** The maker's name of it, where it is another. */
+  readonly canonicalSlug: string | null;
+}
+
+/** All models of an integration: the ones its provider is known for, or its deployments, and those that were added. */
+export async function listModels(em: EntityManager, integration: Integration): Promise<ListedModel[]> {
+  const rows = await em.find(integrationModels, { integrationId: integration.id }, { orderBy: { slug: 'asc' } });
+  const bySlug = new Map(rows.map((row) => [row.slug, row]));
+  const canonical = new Map<string, string | null>();
+  const deployments = deploymentsOf(integration);
+  for (const { alias, model } of deployments) canonical.set(alias, model === alias ? null : model);
+  if (deployments.length === 0) for (const { slug } of knownModels(integration.aiProviderId)) canonical.set(slug, null);
+  for (const row of rows) if (!canonical.has(row.slug)) canonical.set(row.slug, row.baseModelSlug ?? null);
+  return [...canonical].map(([slug, canonicalSlug]) => {
+    const row = bySlug.get(slug) ?? (canonicalSlug === null ? undefined : bySlug.get(canonicalSlug)) ?? null;
+    return { slug, canonicalSlug, row, enabled: row?.enabled ?? integration.allowAllModels };
+  });
+}
+
+/** The headers of a model as plain text; null when it has none. */
+export async function openHeaders(
+  em: EntityManager,
+  vault: Vault,
+  row: IntegrationModel,
+): Promise<Record<string, string> | null> {
+  if (row.customHeaders === null || row.customHeaders === undefined) return null;
+  return JSON.parse(await vault.open(em, placeOf(row), row.customHeaders)) as Record<string, string>;
+}
+
+function create(tx: EntityManager, integration: Integration, slug: string): IntegrationModel {
+  const now = new Date();
+  return tx.create(integrationModels, {
+    id: newId(),
+    organisationId: integration.organisationId,
+    integrationId: integration.id,
+    slug,
+    enabled: true,
+    isCustom: false,
+    isFinetune: false,
+    baseModelSlug: null,
+    pricingConfig: null,
+    customHost: null,
+    customHeaders: null,
+    headerNames: {},
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+}
+
+async function update(
+  tx: EntityManager,
+  { vault, settings }: ModelServices,
+  row: IntegrationModel,
+  sent: ModelBody,
+  path: string,
+): Promise<void> {
+  row.enabled = sent.enabled;
+  if (sent.is_custom !== undefined) row.isCustom = sent.is_custom ?? false;
+  if (sent.is_finetune !== undefined) row.isFinetune = sent.is_finetune ?? false;
+  if (sent.base_model_slug !== undefined) row.baseModelSlug = sent.base_model_slug;
+  if (sent.pricing_config !== undefined) row.pricingConfig = sent.pricing_config;
+  const { custom_host: host, custom_headers: inner } =
+    sent.configurations === null ? { custom_host: null, custom_headers: null } : (sent.configurations ?? {});
+  if (typeof host === 'string') checkHost(settings, host, `${path}.configurations.custom_host`);
+  if (host !== undefined) row.customHost = host;
+  const headers = sent.custom_headers === undefined ? inner : sent.custom_headers;
+  if (headers !== undefined) await putHeaders(tx, vault, row, headers ?? {});
+  row.lastUpdatedAt = new Date();
+}
+
+/** Replaces the headers. A masked value that was read and sent back means "as it is". */
+async function putHeaders(tx: EntityManager, vault: Vault, row: IntegrationModel, sent: Record<string, string>): Promise<void> {
+  const before = (await openHeaders(tx, vault, row)) ?? {};
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(sent)) {
+    const own = name.toLowerCase();
+    kept[own] = value.startsWith('****') ? (before[own] ?? value) : value;
+  }
+  const isEmpty = Object.keys(kept).length === 0;
+  row.customHeaders = isEmpty ? null : await vault.seal(tx, placeOf(row), JSON.stringify(kept));
+  row.headerNames = Object.fromEntries(
+    Object.entries(kept).map(([name, value]) => [name, looksSecret.test(name) ? masked(lastCharacters(value)) : value]),
+  );
+}
+
+const looksSecret = /auth|key|token|secret|cookie|passw|sign|credential|session/i;
+
+function placeOf(row: IntegrationModel): Place {
+  return { organisationId: row.organisationId, table: 'integration_models', column: 'custom_headers', rowId: row.id };
+}

@@ -1,0 +1,42 @@
+import { usageLimitsReply } from '../../limits/schema.ts';
+import type { Integration } from '../integrations/entity.ts';
+import { masked } from '../integrations/secrets.ts';
+import type { Provider } from './entity.ts';
+
+/** State as callers meet it: past its time it is expired, whatever was stored; then exhausted as long as its budget is used up. */
+export function statusOf(
+  row: { readonly expiresAt?: Date | null; readonly exhaustedAt?: Date | null },
+  now: number,
+): 'active' | 'exhausted' | 'expired' {
+  if (row.expiresAt && row.expiresAt.getTime() <= now) return 'expired';
+  return row.exhaustedAt ? 'exhausted' : 'active';
+}
+
+/** A provider as it is read. The credential shows its last characters where it is the workspace's own. */
+export function toReply(row: Provider, integration: Integration | null) {
+  const own = integration?.workspaceId ? integration : null;
+  const hint = own?.secretHints.api_key;
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    integration_id: integration?.slug ?? row.integrationId,
+    ai_provider_name: integration?.aiProviderId ?? null,
+    workspace_id: row.workspaceId,
+    organisation_id: row.organisationId,
+    note: row.note ?? null,
+    status: statusOf(row, Date.now()),
+    usage_limits: usageLimitsReply(row.usageLimits ?? null),
+    rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
+    reset_usage: null,
+    last_reset_at: row.lastResetAt?.toISOString() ?? null,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    masked_api_key: hint === undefined ? null : masked(hint),
+    model_config: own?.configurations ?? {},
+    tags: row.tags ?? null,
+    secret_mappings: [],
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    object: 'provider',
+  };
+}

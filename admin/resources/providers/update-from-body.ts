@@ -1,0 +1,40 @@
+import type { Change } from '../../db/write-change.ts';
+import { invalid } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { checkHosts } from '../integrations/check-hosts.ts';
+import { integrations } from '../integrations/entity.ts';
+import { canonicalProviderId } from '../integrations/provider-ids.ts';
+import { updateIntegration } from '../integrations/service.ts';
+import { configurationsOf } from './aliases.ts';
+import type { Provider } from './entity.ts';
+import type { UpdateBody } from './schema.ts';
+import { updateProvider } from './service.ts';
+
+/**
+ * Changes a provider and, where credentials are sent in place, the integration behind it: allowed where that belongs to the workspace.
+ * What a provider stands on cannot be replaced; naming it again is no change.
+ */
+export async function updateProviderFromBody(
+  change: Change,
+  services: Pick<AdminServices, 'vault' | 'settings'>,
+  row: Provider,
+  body: UpdateBody,
+): Promise<void> {
+  const { organisationId } = row;
+  const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
+  const type = body.provider ?? body.ai_provider_id;
+  if (type !== undefined && canonicalProviderId(type) !== integration?.aiProviderId) {
+    throw invalid('provider: it cannot be changed; make another provider');
+  }
+  const named = body.integration_id;
+  if (named !== undefined && named !== integration?.id && named !== integration?.slug) {
+    throw invalid('integration_id: it cannot be changed; make another provider');
+  }
+  const configurations = configurationsOf(body);
+  if (body.key !== undefined || Object.keys(configurations).length > 0) {
+    if (!integration?.workspaceId) throw invalid("key: credentials belong to the integration, which is the organisation's");
+    checkHosts(services.settings, configurations);
+    await updateIntegration(change, services.vault, integration, { key: body.key, configurations });
+  }
+  updateProvider(change, row, body);
+}

@@ -1,0 +1,98 @@
+import type { RequestContext } from '../contract/context.ts';
+import type { ProviderDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
+import type { Target } from '../contract/plan.ts';
+import type { ResolvedTarget } from './build-target.ts';
+import { shapeParams } from './shape-params.ts';
+import { isSession } from './socket-call.ts';
+
+type Models = NonNullable<ProviderDocument['models']>;
+
+interface Places {
+  /** Headers by model; asked for once. */
+  headers(): Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The target at another host (null: its own) with these headers. */
+  at(host: string | null, headers: Readonly<Record<string, string>>): ResolvedTarget;
+}
+
+/** What `ResolvedTarget.ofModel` is for an integration whose models are restricted or have hosts and headers of their own. */
+export function gateModels(made: ResolvedTarget, models: Models, places: Places): (model: string) => ResolvedTarget {
+  const bySlug = new Map(models.list.map((model) => [model.slug, model]));
+  const variants = new Map<string, ResolvedTarget>();
+  let headers: ReturnType<Places['headers']> | null = null;
+  return (model) => {
+    const entry = bySlug.get(model);
+    if (!(entry?.enabled ?? models.allowAll)) {
+      throw new GatewayError('model_not_allowed', {
+        message: `Model ${model.slice(0, 255)} is not allowed for this integration`,
+        param: 'model',
+      });
+    }
+    if (!entry) return made;
+    const known = variants.get(model);
+    if (known) return known;
+    headers ??= places.headers();
+    const own = Object.hasOwn(headers, model) ? headers[model] : undefined;
+    const place = entry.customHost === null && own === undefined ? made : places.at(entry.customHost, own ?? {});
+    variants.set(model, place);
+    return place;
+  };
+}
+
+/**
+ * The place of the model that a request names: in its body, its query or its path. Throws `model_not_allowed`. A body that is JSON is
+ * written anew on the way out, so that what was judged is what the provider reads.
+ */
+export function placeOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): ResolvedTarget {
+  const { ofModel } = resolved;
+  if (ofModel === null) return resolved;
+  let place = resolved;
+  for (const model of namedModels(ctx, target)) place = ofModel(model);
+  return place;
+}
+
+function namedModels(ctx: RequestContext, target: Target): string[] {
+  if (ctx.endpoint?.operation) {
+    ctx.bodyChanged = true;
+    return texts(shapeParams(ctx.params ?? {}, target).model);
+  }
+  const query = new URLSearchParams(ctx.query);
+  if (isSession(ctx)) {
+    const asked = query.get('model');
+    return [...texts(shapeParams(asked === null ? {} : { model: asked }, target).model), ...texts(query.get('deployment'))];
+  }
+  return [...texts(query.get('model')), ...inPath(ctx.endpoint?.proxyPath ?? ''), ...inBody(ctx)];
+}
+
+/** `/models/<model>:generateContent`, `/model/<model>/invoke`, `/deployments/<model>/…`; reading about models is no call of them. */
+function inPath(path: string): string[] {
+  const match = /\/(?:models\/([^/:?]+):|model\/([^/?]+)\/|deployments\/([^/?]+)\/)/.exec(path);
+  const name = match?.[1] ?? match?.[2] ?? match?.[3];
+  if (name === undefined) return [];
+  try {
+    return [decodeURIComponent(name)];
+  } catch {
+    return [name];
+  }
+}
+
+/** The model of a pass-through body that is at hand: JSON, or a form. */
+function inBody(ctx: RequestContext): string[] {
+  if (ctx.body === null || ctx.body.length === 0) return [];
+  const text = Buffer.from(ctx.body.buffer, ctx.body.byteOffset, ctx.body.byteLength).toString('utf8');
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return [...text.matchAll(/name="?model"?\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)/g)].map((match) => match[1] as string);
+  }
+  if (!isObject(parsed)) return [];
+  const names = texts((parsed as JsonObject).model);
+  if (names.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
+  return names;
+}
+
+function texts(value: unknown): string[] {
+  return typeof value === 'string' && value !== '' ? [value] : [];
+}
