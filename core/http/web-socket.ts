@@ -16,7 +16,10 @@ export interface WebSocketOffer {
 
 /** The sender is told to wait from here on. */
 const bufferedBytesHigh = 256 * 1024;
+/** How often a paused connection is asked to take what waits in it. */
+const flushEveryMs = 10;
 const decoder = new TextDecoder();
+const nothing = (): void => {};
 
 /**
  * How the addon treats sockets: no compression, no time limits and no pings of its own (the session has those), no message dropped.
@@ -75,19 +78,22 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
 /**
  * A client's end of a session.
  *
- * Reading is paused with the addon's `pause` of HTTP replies: sockets have none of their own, but both are the same kind of object
- * inside the addon, and the two builds in use accept it (the tests run against both). A build that does not would be noticed by
- * `pausable`, and memory is bounded by the session either way. A failed write makes the addon read again, so a pause is said again
- * after everything that may have written.
+ * Reading is paused with the addon's `pause` and `resume` of HTTP replies: sockets have none of their own, but both are the same
+ * kind of object inside the addon, and the two builds in use accept it (the tests run against both). What they do there is to stop
+ * watching the connection, and to watch it again as at the last pause of any connection of the same kind, one with bytes that wait
+ * and one without being two kinds. Hence:
+ * - a reply is paused and resumed once before it becomes a socket, so that there is such a last time;
+ * - with bytes that wait a socket is resumed by a write: where the connection does not take all, the addon watches both directions;
+ * - for the same reason a pause is said again after everything that may write;
+ * - a paused connection is not told when it takes bytes again, so what waits in it is written by a timer.
  */
 export class UwsFrameSocket implements FrameSocket {
-  /** False where the addon cannot pause a socket. */
-  pausable = true;
   #ws: WebSocket<Carried> | null = null;
   #listener: FrameListener | null = null;
   #paused = false;
   #owesDrain = false;
   #refused = false;
+  #flusher: NodeJS.Timeout | null = null;
   /** What the gateway closed it with. */
   #closedWith: { code: number; reason: string } | null = null;
   readonly #pauseReading: () => void;
@@ -95,8 +101,10 @@ export class UwsFrameSocket implements FrameSocket {
   readonly #over: () => void;
   readonly #failed: (error: unknown) => void;
 
-  /** `over` is called once, when the socket has closed. */
+  /** Call just before the upgrade. `over` is called once, when the socket has closed. */
   constructor(res: HttpResponse, over: () => void, failed: (error: unknown) => void) {
+    res.pause();
+    res.resume();
     this.#pauseReading = res.pause;
     this.#resumeReading = res.resume;
     this.#over = over;
@@ -123,6 +131,7 @@ export class UwsFrameSocket implements FrameSocket {
   ping(): void {
     this.#ws?.ping();
     this.#pauseAgain();
+    if (this.#owesDrain) setImmediate(this.#tellDrained);
   }
 
   pause(): void {
@@ -133,18 +142,23 @@ export class UwsFrameSocket implements FrameSocket {
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    if (this.#ws === null || !this.pausable) return;
-    this.#resumeReading.call(this.#ws);
+    const ws = this.#ws;
+    if (ws === null) return;
+    ws.ping();
+    if (ws.getBufferedAmount() > 0) return;
+    // A write of ours that empties the buffer is not told by the addon.
+    if (this.#owesDrain) setImmediate(this.#tellDrained);
+    this.#resumeReading.call(ws);
     // Resuming sets the addon's timeout for HTTP; a frame that is sent takes it back to none.
-    this.#ws.ping();
+    ws.ping();
   }
 
   close(code: number | null, reason: string): void {
     const ws = this.#ws;
     if (ws === null) return;
     this.#closedWith = { code: code ?? closeCodes.none, reason };
-    // What the client still sends is not read any more, its close frame is.
-    if (this.#paused && this.pausable) this.#resumeReading.call(ws);
+    // Its close frame must be read.
+    this.resume();
     if (code === null) ws.end();
     else ws.end(code, reason);
   }
@@ -154,10 +168,9 @@ export class UwsFrameSocket implements FrameSocket {
     this.#ws?.close();
   }
 
-  /** From the addon, inside its upgrade. */
+  /** From the addon, inside its upgrade. Nothing is read before the turn is over, by when there is a listener. */
   opened(ws: WebSocket<Carried>): void {
     this.#ws = ws;
-    this.pause();
   }
 
   /** From the addon: the bytes are valid in this call only. */
@@ -173,9 +186,7 @@ export class UwsFrameSocket implements FrameSocket {
 
   drained(): void {
     this.#pauseAgain();
-    if (!this.#owesDrain || this.bufferedBytes > 0) return;
-    this.#owesDrain = false;
-    this.#call(() => this.#listener?.onDrain());
+    this.#tellDrained();
   }
 
   ponged(): void {
@@ -184,6 +195,7 @@ export class UwsFrameSocket implements FrameSocket {
 
   closed(code: number, reason: string): void {
     this.#ws = null;
+    if (this.#flusher !== null) clearTimeout(this.#flusher);
     const said = this.#closedWith ?? saidByAddon(code, reason);
     const byRule = this.#refused || (this.#closedWith === null && code === closeCodes.cut && brokenRules.has(reason));
     this.#call(() => this.#listener?.onClose(said.code, said.reason, byRule));
@@ -191,13 +203,25 @@ export class UwsFrameSocket implements FrameSocket {
   }
 
   #pauseAgain(): void {
-    if (!this.#paused || this.#ws === null || !this.pausable) return;
-    try {
-      this.#pauseReading.call(this.#ws);
-    } catch {
-      this.pausable = false;
-    }
+    if (!this.#paused || this.#ws === null) return;
+    this.#pauseReading.call(this.#ws);
+    if (this.#flusher === null && this.bufferedBytes > 0) this.#flusher = setTimeout(this.#flush, flushEveryMs);
   }
+
+  readonly #tellDrained = (): void => {
+    if (!this.#owesDrain || this.#ws === null || this.bufferedBytes > 0) return;
+    this.#owesDrain = false;
+    this.#call(() => this.#listener?.onDrain());
+  };
+
+  /** Writes what waits in a connection that is paused. Leaving a cork makes the addon try. */
+  readonly #flush = (): void => {
+    this.#flusher = null;
+    if (this.#ws === null || !this.#paused) return;
+    this.#ws.cork(nothing);
+    this.#pauseAgain();
+    this.#tellDrained();
+  };
 
   #call(tell: () => void): void {
     try {

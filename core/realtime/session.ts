@@ -3,6 +3,7 @@ import type { Clock } from '../contract/plugin.ts';
 import type { SessionRecord } from '../contract/record.ts';
 import { closeCodes, type FrameSocket, type SessionOutcome, type SessionStart } from '../contract/web-socket.ts';
 import { type Closing, closingOfClient, closingOfProvider, type Farewell } from './closing.ts';
+import { Relay } from './relay.ts';
 import { SessionUsage } from './session-usage.ts';
 
 export interface SessionLimits {
@@ -23,10 +24,10 @@ const farewellMs = 1000;
 /** One side as the session sees it. */
 interface Side {
   readonly socket: FrameSocket;
+  /** What it sends, on its way to the other. */
+  readonly relay: Relay;
   messages: number;
   bytes: number;
-  /** True while it is not read because the other side is slow. */
-  paused: boolean;
   heardAtMs: number;
   pingedAtMs: number;
   closed: boolean;
@@ -57,8 +58,8 @@ export class Session {
     this.#closed = closed;
     this.#startedAtMs = clock.elapsed();
     this.#activeAtMs = this.#startedAtMs;
-    this.#client = sideOf(given.client, this.#startedAtMs);
-    this.#provider = sideOf(given.provider, this.#startedAtMs);
+    this.#client = sideOf(given.client, given.provider, this.#startedAtMs);
+    this.#provider = sideOf(given.provider, given.client, this.#startedAtMs);
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
   }
 
@@ -106,14 +107,12 @@ export class Session {
         this.#activeAtMs = from.heardAtMs;
         const passed = pass(data, isBinary);
         if (passed === null || this.#over) return;
-        if (!to.socket.send(passed, isBinary) && !from.paused) {
-          from.paused = true;
-          from.socket.pause();
-        }
-        if (to.socket.bufferedBytes > this.#limits.bufferedBytesMax)
+        from.relay.pass(passed, isBinary);
+        if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
+        }
       },
-      // `to` is slow no more when it drains; `from` hears of its own buffer here.
+      // `from` takes bytes again: what `to` sends can go on.
       onDrain: () => this.#goOn(to),
       onPong: () => {
         from.heardAtMs = this.#clock.elapsed();
@@ -127,10 +126,7 @@ export class Session {
   }
 
   #goOn(side: Side): void {
-    if (!side.paused || this.#over) return;
-    side.paused = false;
-    side.heardAtMs = this.#clock.elapsed();
-    side.socket.resume();
+    if (!this.#over && side.relay.goOn()) side.heardAtMs = this.#clock.elapsed();
   }
 
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
@@ -150,7 +146,7 @@ export class Session {
 
   #isDead(side: Side, nowMs: number): boolean {
     // What is not read cannot be heard.
-    if (side.paused) return false;
+    if (side.relay.paused) return false;
     if (nowMs - side.heardAtMs >= deadAfterMs) return true;
     if (nowMs - side.pingedAtMs < pingEveryMs) return false;
     side.pingedAtMs = nowMs;
@@ -169,14 +165,16 @@ export class Session {
     ctx.session = this.#record(closing);
     const outcome: SessionOutcome = { kind: closing.kind, error: closing.error };
     this.#given.end(outcome, () => {
-      this.#part(this.#client, closing.toClient);
-      this.#part(this.#provider, closing.toProvider);
+      this.#part(this.#client, this.#provider, closing.toClient);
+      this.#part(this.#provider, this.#client, closing.toProvider);
     });
   }
 
-  #part(side: Side, farewell: Farewell): void {
+  /** Says farewell to `side`, behind what `other` had sent it. */
+  #part(side: Side, other: Side, farewell: Farewell): void {
     if (side.closed) return;
     if (farewell === 'cut') return side.socket.terminate();
+    if (farewell.patient) other.relay.flush();
     side.socket.close(farewell.code, farewell.reason);
     if (!farewell.patient) setTimeout(() => side.socket.terminate(), farewellMs).unref();
   }
@@ -191,8 +189,9 @@ export class Session {
   }
 }
 
-function sideOf(socket: FrameSocket, nowMs: number): Side {
-  return { socket, messages: 0, bytes: 0, paused: false, heardAtMs: nowMs, pingedAtMs: nowMs, closed: false };
+function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number): Side {
+  const relay = new Relay(socket, other);
+  return { socket, relay, messages: 0, bytes: 0, heardAtMs: nowMs, pingedAtMs: nowMs, closed: false };
 }
 
 /** We end a session that did nothing wrong. */

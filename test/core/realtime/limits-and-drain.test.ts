@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { openSession, RefusedHandshake } from '../../support/session-client.ts';
+import { type RunningGateway, startGateway } from '../../support/start-gateway.ts';
+import { until, within } from '../../support/until.ts';
+
+let provider: FakeRealtime;
+beforeAll(async () => {
+  provider = await startFakeRealtime();
+});
+afterAll(() => provider?.close());
+
+async function withGateway(env: Record<string, string>, use: (gateway: RunningGateway) => Promise<void>): Promise<void> {
+  const gateway = await startGateway({ env });
+  try {
+    await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);
+    await use(gateway);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function open(gateway: RunningGateway) {
+  const client = await openSession(`ws://127.0.0.1:${gateway.port}/v1/realtime?model=@oai/m`, {
+    'x-svc-api-key': gateway.workspaceKey,
+  });
+  return { client, session: await provider.nextSession() };
+}
+
+it('sessions beyond the limit are refused with 503, and there is room again when one ends', async () => {
+  await withGateway({ REALTIME_SESSIONS_MAX: '1' }, async (gateway) => {
+    const first = await open(gateway);
+    const refused = await open(gateway).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(RefusedHandshake);
+    expect((refused as RefusedHandshake).json.error.code).toBe('overloaded');
+    expect((refused as RefusedHandshake).headers['retry-after']).toBe('1');
+    first.client.socket.close(1000);
+    await first.session.closed;
+    const second = await until(() => open(gateway));
+    second.client.socket.terminate();
+  });
+});
+
+it('a session that is idle is closed on both sides, one that speaks is not', async () => {
+  await withGateway({ REALTIME_IDLE_TIMEOUT: '400' }, async (gateway) => {
+    const { client, session } = await open(gateway);
+    const speaking = await open(gateway);
+    const talk = setInterval(() => speaking.client.socket.send('x'), 50);
+    expect(await client.closed).toEqual({ code: 1001, reason: 'The session was idle for too long' });
+    expect((await session.closed).code).toBe(1001);
+    expect(speaking.client.socket.readyState).toBe(speaking.client.socket.OPEN);
+    clearInterval(talk);
+    expect((await speaking.client.closed).code).toBe(1001);
+  });
+});
+
+it('a session is closed on both sides when its time is over, whatever passes', async () => {
+  await withGateway({ REALTIME_SESSION_TIMEOUT: '400' }, async (gateway) => {
+    const { client, session } = await open(gateway);
+    const talk = setInterval(() => client.socket.send('x'), 50);
+    expect(await client.closed).toEqual({ code: 1001, reason: 'The session has reached its time limit' });
+    expect((await session.closed).code).toBe(1001);
+    clearInterval(talk);
+  });
+});
+
+it('after a stop signal sessions go on for their grace, are closed with 1001, and leave one record each', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-sessions-'));
+  const gateway = await startGateway({ dataDir, env: { REALTIME_DRAIN_TIMEOUT: '1500' } });
+  try {
+    await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);
+    const { client, session } = await open(gateway);
+    const traceId = String(client.headers['x-svc-trace-id']);
+    const stopped = gateway.stop();
+    // The port closes first: from then on the process is stopping, and the session still works.
+    await until(() =>
+      fetch(`${gateway.origin}/health`).then(
+        () => false,
+        () => true,
+      ),
+    );
+    session.socket.send(JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: 8, output_tokens: 9 } } }));
+    await client.received(1);
+    expect(await within(client.closed, 'the close')).toEqual({ code: 1001, reason: 'The gateway is shutting down' });
+    expect((await session.closed).code).toBe(1001);
+    expect(await stopped).toBe(0);
+
+    const again = await startGateway({ dataDir });
+    try {
+      const list = await until(async () => {
+        const reply = await again.admin.get(`/logs?trace_id=${traceId}`);
+        return reply.body.total > 0 && reply.body;
+      });
+      expect(list.total).toBe(1);
+      expect(list.data[0]).toMatchObject({
+        outcome: 'cut',
+        error: { code: 'draining' },
+        session: { close_code: 1001, closed_by: 'gateway' },
+        metrics: { req_units: 8, res_units: 9 },
+      });
+    } finally {
+      await again.stop();
+    }
+  } finally {
+    await gateway.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});

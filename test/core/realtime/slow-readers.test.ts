@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WebSocket } from 'ws';
+import { uwsBinaries } from '../../support/edge-server.ts';
+import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { openSession } from '../../support/session-client.ts';
+import { until, within } from '../../support/until.ts';
+
+const script = fileURLToPath(new URL('../../support/session-relay.ts', import.meta.url));
+const frames = 1000;
+const frameBytes = 64 * 1024;
+/** Of 64 MB each way, what may be in the gateway at a time; the rest is garbage that was not collected yet. */
+const growthBytesMax = 80 * 1024 * 1024;
+
+/** The frame of this number: its number, then bytes derived from it. */
+function frame(number: number): Buffer {
+  const bytes = Buffer.alloc(frameBytes, number % 251);
+  bytes.writeUInt32BE(number);
+  return bytes;
+}
+
+const rssBytes = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+
+/** Sends all frames as fast as the socket takes them into its own buffer. */
+function sendAll(socket: WebSocket): void {
+  for (let i = 0; i < frames; i++) socket.send(frame(i));
+}
+
+/** Reads in bits: a pause after every few frames. Resolves with the number of each frame, and what its bytes were. */
+function readSlowly(socket: WebSocket, onFrame: () => void): Promise<{ numbers: number[]; digest: string }> {
+  const numbers: number[] = [];
+  const hash = createHash('sha256');
+  return new Promise((resolve) => {
+    socket.on('message', (data: Buffer) => {
+      numbers.push(data.readUInt32BE());
+      hash.update(data);
+      onFrame();
+      if (numbers.length === frames) resolve({ numbers, digest: hash.digest('hex') });
+      if (numbers.length % 20 !== 0) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), 10);
+    });
+  });
+}
+
+const expected = (() => {
+  const hash = createHash('sha256');
+  for (let i = 0; i < frames; i++) hash.update(frame(i));
+  return { numbers: Array.from({ length: frames }, (_, i) => i), digest: hash.digest('hex') };
+})();
+
+describe.each(uwsBinaries)('on %s', (binary) => {
+  let provider: FakeRealtime;
+  let relay: ChildProcess;
+  let port: number;
+  const open = async () => {
+    const client = await openSession(`ws://127.0.0.1:${port}/v1/realtime`, {});
+    return { client, session: await provider.nextSession() };
+  };
+
+  beforeAll(async () => {
+    provider = await startFakeRealtime();
+    relay = spawn(process.execPath, [script, binary, provider.origin], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(relay.stdout as NodeJS.ReadableStream, 'data');
+    port = Number(String(line));
+  });
+  afterAll(async () => {
+    relay?.kill('SIGTERM');
+    await provider?.close();
+  });
+
+  it(`${frames} frames each way reach slow readers on both sides, in order and whole, in bounded memory`, async () => {
+    const { client, session } = await open();
+    const pid = relay.pid as number;
+    const before = rssBytes(pid);
+    let highest = before;
+    const watch = () => {
+      highest = Math.max(highest, rssBytes(pid));
+    };
+    const read = Promise.all([readSlowly(client.socket, watch), readSlowly(session.socket, watch)]);
+    sendAll(client.socket);
+    sendAll(session.socket);
+    const [atClient, atProvider] = await within(read, 'all frames', 60_000);
+    expect(atClient).toEqual(expected);
+    expect(atProvider).toEqual(expected);
+    expect(highest - before).toBeLessThan(growthBytesMax);
+    client.socket.close(1000);
+    expect((await session.closed).code).toBe(1000);
+  });
+
+  it('a side that reads nothing stops the other, until it reads again', async () => {
+    for (const which of ['client', 'provider'] as const) {
+      const { client, session } = await open();
+      const [reader, writer] = which === 'client' ? [client, session] : [session, client];
+      reader.socket.pause();
+      sendAll(writer.socket);
+      // What the writer could not hand over stays the same: nobody takes it.
+      let last = -1;
+      let same = 0;
+      await until(() => {
+        const left = writer.socket.bufferedAmount;
+        same = left === last ? same + 1 : 0;
+        last = left;
+        return same > 120;
+      });
+      expect(last).toBeGreaterThan((frames * frameBytes) / 2);
+      reader.socket.resume();
+      await until(() => reader.messages.length === frames);
+      expect((reader.messages as Buffer[]).map((bytes) => bytes.readUInt32BE())).toEqual(expected.numbers);
+      client.socket.terminate();
+    }
+  });
+
+  it('messages sent right before a close arrive before it', async () => {
+    const { client, session } = await open();
+    session.socket.pause();
+    sendAll(client.socket);
+    client.socket.close(1000, 'all sent');
+    session.socket.resume();
+    expect(await within(session.closed, 'the close', 30_000)).toEqual({ code: 1000, reason: 'all sent' });
+    expect(session.messages.length).toBe(frames);
+    const other = await open();
+    other.client.socket.pause();
+    sendAll(other.session.socket);
+    other.session.socket.close(1000, 'all sent');
+    other.client.socket.resume();
+    expect(await within(other.client.closed, 'the close', 30_000)).toEqual({ code: 1000, reason: 'all sent' });
+    expect(other.client.messages.length).toBe(frames);
+  });
+});
