@@ -13,6 +13,9 @@ import type { OutgoingCall, ProviderSettings } from '../../contract/provider.ts'
  * | serverless | `https://<name>.<region>.models.ai.azure.com/chat/completions?api-version=<date>` |
  * | managed | `https://<endpoint>.<region>.inference.ml.azure.com/score/chat/completions?api-version=<date>` |
  * | Claude models | `https://<resource>.services.ai.azure.com/anthropic/v1/messages` |
+ *
+ * Images and audio of a resource are only known to the version-free API and to deployments; rerank, OCR and some image models have
+ * the API of their maker, below `/providers/`.
  */
 interface Address {
   readonly origin: string;
@@ -37,6 +40,16 @@ export function chatPath(settings: ProviderSettings, path: string): string {
   return relative(settings, prefix + path) + (apiVersion === null ? '' : `?api-version=${apiVersion}`);
 }
 
+/** Path of images, audio and the list of models: the Model Inference API has none of them, so a resource is asked without version. */
+export function mediaPath(settings: ProviderSettings, path: string): string {
+  return addressOf(settings).prefix === '/models' ? relative(settings, `/openai/v1${path}`) : chatPath(settings, path);
+}
+
+/** Path of a function in its maker's format: below `/providers/` on a resource, as it is on an endpoint of one model. */
+export function makerPath(settings: ProviderSettings, onResource: string, alone: string): string {
+  return isSingleModel(settings) ? relative(settings, alone) : relative(settings, `/providers${onResource}`);
+}
+
 /** Path of a function in Anthropic's format. */
 export function claudePath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/anthropic/v1${path}`);
@@ -44,7 +57,7 @@ export function claudePath(settings: ProviderSettings, path: string): string {
 
 /** Path of a pass-through call: whole paths of the resource stay, others go where the unified functions go. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
-  if (/^\/(openai|models|anthropic|api)\//.test(path)) return relative(settings, path);
+  if (/^\/(openai|models|anthropic|api|providers)\//.test(path)) return relative(settings, path);
   if (/^\/messages(\/|$)/.test(path)) return claudePath(settings, path);
   return relative(settings, addressOf(settings).prefix + path);
 }
@@ -59,7 +72,7 @@ export function realtimePath(asked: URLSearchParams, _model: string, settings: P
 
 /** Gives a pass-through call the API version it lacks. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
-  if (/[?&]api-version=/.test(call.path) || /\/(openai\/v1|anthropic|api)\//.test(call.path)) return;
+  if (/[?&]api-version=/.test(call.path) || /\/(openai\/v1|anthropic|api|providers)\//.test(call.path)) return;
   const { apiVersion } = addressOf(settings);
   if (apiVersion !== null) call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${apiVersion}`;
 }

@@ -5,6 +5,8 @@ import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { realtimeUsage } from '../shared/realtime.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath } from './address.ts';
+import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
+import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
 import { settings } from './settings.ts';
 
@@ -21,11 +23,25 @@ export const azureAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   sign(call, given, credentials, services) {
     addApiVersion(call, given);
     if (/\/anthropic\/v1\//.test(call.path)) asAnthropic(call);
+    if (/\/providers\//.test(call.path)) asMaker(call);
     return signWithIdentity('azure-ai', call, given, credentials, services);
   },
   forwards: ['anthropic-beta', 'anthropic-version'],
   proxyPath,
-  operations: { chatComplete, complete, embed, messages },
+  operations: {
+    chatComplete,
+    complete,
+    embed,
+    messages,
+    createSpeech,
+    createTranscription,
+    createTranslation,
+    imageGenerate,
+    imageEdit,
+    rerank,
+    ocr,
+  },
+  models: modelList,
   chatExtras,
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-ai'),
@@ -45,4 +61,10 @@ function asAnthropic(call: OutgoingCall): void {
   const at = call.headers.indexOf('api-key');
   if (at !== -1 && at % 2 === 0) call.headers[at] = 'x-api-key';
   if (findHeader(call.headers, 'anthropic-version') === undefined) call.headers.push('anthropic-version', '2023-06-01');
+}
+
+/** The APIs of other makers take the same key as bearer token. */
+function asMaker(call: OutgoingCall): void {
+  const at = call.headers.indexOf('api-key');
+  if (at !== -1 && at % 2 === 0) call.headers.splice(at, 2, 'authorization', `Bearer ${call.headers[at + 1]}`);
 }

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { OperationCall } from '../../contract/provider.ts';
 import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
 import { anthropicMessages } from '../shared/anthropic/messages.ts';
@@ -10,6 +9,7 @@ import { embeddings } from '../shared/embeddings.ts';
 import { messagesOverChat } from '../shared/messages-over-chat.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { chatPath, claudePath } from './address.ts';
+import { forDeployment } from './deployment.ts';
 
 const id = 'azure-ai';
 const quirks = { developerAsSystem: true, ownFinishReasons: true } as const;
@@ -39,16 +39,4 @@ export const embed = forDeployment(embeddings(pathOf('/embeddings')));
 /** Anthropic's models have an API of their own on the same resource. */
 function isClaude(call: OperationCall): boolean {
   return /claude/i.test(call.model) || /claude/i.test(String(call.settings.azure_deployment_name ?? ''));
-}
-
-/** The same operation with the deployment's name as model, where one resource holds several. */
-function forDeployment(operation: Operation): Operation {
-  return {
-    ...operation,
-    toProvider(params, call) {
-      const body = operation.toProvider?.(params, call) ?? params;
-      const name = call.settings.azure_deployment_type === undefined ? call.settings.azure_deployment_name : undefined;
-      return name === undefined || body.model === name ? body : ({ ...body, model: name } satisfies JsonObject);
-    },
-  };
 }

@@ -61,6 +61,46 @@ describe('the address of azure-ai', () => {
     },
   );
 
+  const serverless = { azure_deployment_type: 'serverless', azure_deployment_name: 'm', azure_region: 'eastus' };
+  const alone = 'https://m.eastus.models.ai.azure.com';
+  const functions: [OperationName, string, JsonObject, string][] = [
+    ['imageGenerate', 'FLUX.1-Kontext-pro', { azure_foundry_url: host }, `${host}/openai/v1/images/generations`],
+    ['imageGenerate', 'FLUX.1-Kontext-pro', { azure_foundry_url: host, ...dated }, `${host}/openai/v1/images/generations`],
+    [
+      'imageGenerate',
+      'FLUX.2-pro',
+      { azure_foundry_url: host },
+      `${host}/providers/blackforestlabs/v1/flux-2-pro?api-version=preview`,
+    ],
+    ['imageEdit', 'FLUX.1-Kontext-pro', { azure_foundry_url: `${host}/models` }, `${host}/openai/v1/images/edits`],
+    [
+      'createSpeech',
+      'any',
+      { azure_foundry_url: `${host}/openai/deployments/tts`, azure_api_version: '2025-03-01-preview' },
+      `${host}/openai/deployments/tts/audio/speech?api-version=2025-03-01-preview`,
+    ],
+    ['createTranscription', 'whisper', { azure_foundry_url: host }, `${host}/openai/v1/audio/transcriptions`],
+    ['rerank', 'Cohere-rerank-v4.0-pro', { azure_foundry_url: `${host}/models` }, `${host}/providers/cohere/v2/rerank`],
+    ['rerank', 'Cohere-rerank-v3.5', serverless, `${alone}/v2/rerank`],
+    ['ocr', 'mistral-document-ai-2512', { azure_foundry_url: host }, `${host}/providers/mistral/azure/ocr`],
+    ['ocr', 'mistral-ocr-2503', serverless, `${alone}/v1/ocr`],
+  ];
+  it.each(functions)('of %s by %s with %j', (name, model, given, url) => {
+    expect(urlOf(given, model, name)).toBe(url);
+  });
+
+  it('of the list of models is that of the resource, or what an endpoint says of its one', () => {
+    const listed = (given: JsonObject) => azureAi.models?.path(v.parse(azureAi.settings, given));
+    expect(listed({ azure_foundry_url: `${host}/models` })).toBe('/openai/v1/models');
+    expect(listed(serverless)).toBe('/info?api-version=2024-05-01-preview');
+    const one = { model_name: 'Phi-4', model_type: 'chat-completion', model_provider_name: 'Microsoft' };
+    expect(azureAi.models?.read(one).models).toEqual([{ id: 'Phi-4', created: 0, ownedBy: 'Microsoft' }]);
+    const several = { data: [{ id: 'gpt-4o', object: 'model', created_at: 7, status: 'succeeded' }, { id: 8 }] };
+    expect(azureAi.models?.read(several).models).toEqual([
+      { id: 'gpt-4o', created: 7, ownedBy: '', more: { status: 'succeeded' } },
+    ]);
+  });
+
   it('needs a resource or the parts of an endpoint, and names what is missing', () => {
     expect(() => urlOf({}, 'm')).toThrow(/azure_foundry_url/);
     expect(() => urlOf({ azure_deployment_type: 'serverless', azure_deployment_name: 'a' }, 'm')).toThrow(/azure_region/);
@@ -87,6 +127,7 @@ describe('headers of azure-ai', () => {
       'anthropic-version',
       '2023-06-01',
     ]);
+    expect(signed({ azure_foundry_url: host }, '/providers/cohere/v2/rerank')).toEqual(['authorization', 'Bearer k']);
     expect(signed({ azure_foundry_url: 'https://m.eastus.models.ai.azure.com' }, '/chat/completions?api-version=x')).toEqual([
       'authorization',
       'Bearer k',
