@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startNats } from '../../bench/services/nats.ts';
+import { startPostgres } from '../../bench/services/postgres.ts';
+import type { Service } from '../../bench/services/service.ts';
+import { newApiKey } from '../../core/contract/api-key.ts';
+import { onFreshConnection } from '../support/fresh-connection.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { isAlive } from '../support/start-gateway.ts';
+import { until } from '../support/until.ts';
+
+const postgres = await startPostgres();
+const nats = await startNats();
+const missing = [postgres ? null : 'PostgreSQL', nats ? null : 'nats-server'].filter((name) => name !== null);
+if (missing.length > 0) console.error(`skipped: not installed here: ${missing.join(', ')}`);
+
+const chat = { model: '@oai/gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] };
+
+describe.skipIf(missing.length > 0)('what a caller sees when', () => {
+  let gateway: GatewayWithUpstream;
+  const database = postgres as Service;
+  const bus = nats as Service;
+
+  /** A call over a connection of its own, so that every gateway process gets some. */
+  const call = (headers: Record<string, string> = {}) =>
+    onFreshConnection(`${gateway.baseUrl}/chat/completions`, {
+      headers: { 'x-svc-api-key': gateway.workspaceKey, ...headers },
+      body: chat,
+    });
+  const statusOf = async (calling: ReturnType<typeof call>) => (await calling).status;
+  const traceOf = (reply: Awaited<ReturnType<typeof call>>) => String(reply.headers['x-svc-trace-id']);
+  const manyCalls = () => Promise.all(Array.from({ length: 24 }, () => statusOf(call())));
+  const allGood = Array.from({ length: 24 }, () => 200);
+  const modelShown = async (headers: Record<string, string>) => {
+    await statusOf(call(headers));
+    return gateway.upstream.last.json().model;
+  };
+
+  beforeAll(async () => {
+    gateway = await startGatewayWithUpstream({
+      env: { DATABASE_URL: database.url, NATS_URL: bus.url, GATEWAY_PROCESSES: '2' },
+    });
+    // Both processes must know the key and the provider.
+    for (let round = 0; round < 3; round++) await manyCalls();
+  });
+  afterAll(async () => {
+    await gateway?.close();
+    await Promise.all([postgres?.close(), nats?.close()]);
+  });
+
+  describe('the database is down', () => {
+    beforeAll(() => database.down());
+    afterAll(async () => {
+      await database.up();
+      await until(async () => (await gateway.admin.get('/configs')).status === 200, { what: 'the database', deadlineMs: 20_000 });
+    });
+
+    it('known keys are served, by a process that started meanwhile too', async () => {
+      expect(await manyCalls()).toEqual(allGood);
+      const [killed] = gateway.pidsOf('gateway') as [number, number];
+      process.kill(killed, 'SIGKILL');
+      await until(() => !isAlive(killed) && gateway.pidsOf('gateway').length === 2, { what: 'a process in its place' });
+      await until(async () => (await manyCalls()).every((status) => status === 200), { what: 'good replies from both' });
+    });
+
+    it('an unknown key is answered 503, never 401', async () => {
+      const unknown = await call({ 'x-svc-api-key': newApiKey('ws').text });
+      expect(unknown.status).toBe(503);
+      expect(unknown.headers['retry-after']).toMatch(/^\d+$/);
+    });
+
+    it('reads and writes of the admin API are answered 503 with retry-after', async () => {
+      const read = await gateway.admin.get('/configs');
+      expect([read.status, read.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+      const write = await gateway.admin.post('/configs', { name: 'half-written', config: { provider: '@oai' } });
+      expect([write.status, write.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    });
+  });
+
+  it('the database is back: nothing of the failed write is there, records of the time between are', async () => {
+    const list = await gateway.admin.get('/configs');
+    expect(list.status).toBe(200);
+    expect(JSON.stringify(list.body)).not.toContain('half-written');
+    const reply = await call();
+    expect((await gateway.logOf(traceOf(reply))).outcome).toBe('success');
+  });
+
+  describe('NATS is down', () => {
+    it('calls and changes go on, and a change made meanwhile holds once it is back', async () => {
+      const config = (model: string) => ({ provider: '@oai', override_params: { model } });
+      const slug = await gateway.admin.createConfig(config('before'));
+      const headers = { 'x-svc-config': slug };
+      expect(await modelShown(headers)).toBe('before');
+      await bus.down();
+      try {
+        expect(await manyCalls()).toEqual(allGood);
+        expect((await gateway.admin.put(`/configs/${slug}`, { config: config('after') })).status).toBe(200);
+      } finally {
+        await bus.up();
+      }
+      await until(async () => {
+        for (let round = 0; round < 8; round++) if ((await modelShown(headers)) !== 'after') return false;
+        return true;
+      });
+    });
+  });
+
+  describe('the control plane is down', () => {
+    it('known keys are served, unknown ones get 503, and it is started again', async () => {
+      const unseen = (await gateway.admin.createKey()).key;
+      const [pid] = gateway.pidsOf('control-plane') as [number];
+      process.kill(pid, 'SIGSTOP');
+      try {
+        expect(await manyCalls()).toEqual(allGood);
+        expect(await statusOf(call({ 'x-svc-api-key': unseen }))).toBe(503);
+      } finally {
+        process.kill(pid, 'SIGKILL');
+      }
+      await until(async () => (await statusOf(call({ 'x-svc-api-key': unseen }))) === 200, { deadlineMs: 20_000 });
+    });
+  });
+
+  describe('a gateway process is killed', () => {
+    it('the others go on, it is replaced, and what it had answered is recorded once', async () => {
+      const before = gateway.pidsOf('gateway');
+      const replies = await Promise.all(Array.from({ length: 24 }, () => call()));
+      process.kill(before[0] as number, 'SIGKILL');
+      await until(async () => (await statusOf(call())) === 200);
+      await until(() => gateway.pidsOf('gateway').filter((pid) => isAlive(pid)).length === 2);
+      expect(gateway.pidsOf('gateway')).not.toEqual(before);
+      for (const reply of replies) expect((await gateway.logOf(traceOf(reply))).outcome).toBe('success');
+    });
+  });
+});

@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cutBeforeHead, garbage, stallBeforeHead, stallMidStream, stallThenCut } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { openRawClient } from '../support/raw-client.ts';
+import { dataEvent } from '../support/send-events.ts';
+import { startGateway } from '../support/start-gateway.ts';
+import { until } from '../support/until.ts';
+
+const path = '/v1/chat/completions';
+const chat = (more: object = {}) => ({ model: '@oai/gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }], ...more });
+const chunk = (content: string) =>
+  dataEvent({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content } }] });
+
+describe('what a caller sees when', () => {
+  let gateway: GatewayWithUpstream;
+  let dataDir: string;
+  const bodyMemoryMax = 4_000_000;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'svc-failures-'));
+    gateway = await startGatewayWithUpstream({ dataDir, env: { BODY_MEMORY_MAX: String(bodyMemoryMax) } });
+  });
+  afterAll(async () => {
+    await gateway?.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  describe('the provider', () => {
+    it.each([
+      ['is slow', () => stallBeforeHead(), 408, 'request_timeout'],
+      ['resets the connection', () => cutBeforeHead(), 502, 'upstream_reset'],
+      ['answers garbage', () => garbage(), 502, 'upstream_invalid'],
+    ])(
+      '%s: the cause is said, it is tried again as configured, and a fallback hides it',
+      async (name, behaviour, status, code) => {
+        const prefix = `/${name.replaceAll(' ', '-')}`;
+        gateway.upstream.on(`${prefix}${path}`, behaviour());
+        const bad = {
+          provider: 'openai',
+          api_key: 'sk',
+          custom_host: `${gateway.upstream.origin}${prefix}/v1`,
+          request_timeout: 300,
+        };
+        const callWith = (config: object) =>
+          gateway.call('/chat/completions', {
+            body: chat({ model: 'gpt-4o' }),
+            headers: { 'x-svc-config': JSON.stringify(config) },
+          });
+
+        const failed = await callWith({ ...bad, retry: { attempts: 1, on_status_codes: [status] } });
+        expect([failed.status, (await failed.json()).error.code]).toEqual([status, code]);
+        expect(failed.headers.get('x-svc-retry-attempt-count')).toBe('-1');
+        expect((await gateway.logOf(failed)).outcome).toBe('failed');
+
+        const rescued = await callWith({ strategy: { mode: 'fallback' }, targets: [bad, { provider: '@oai' }] });
+        expect([rescued.status, rescued.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+        await rescued.arrayBuffer();
+      },
+    );
+
+    it('breaks off a stream that has begun: it ends with an error event, and is closed', async () => {
+      const cut = stallThenCut([chunk('one')]);
+      gateway.upstream.once(path, cut);
+      const reply = await gateway.call('/chat/completions', { body: chat({ stream: true }) });
+      const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
+      let text = Buffer.from((await reader.read()).value as Uint8Array).toString();
+      cut.release();
+      for (let next = await reader.read(); !next.done; next = await reader.read()) text += Buffer.from(next.value).toString();
+      expect(text).toContain('"one"');
+      expect(text.slice(text.indexOf('"one"'))).toContain('"error"');
+      expect((await gateway.logOf(reply)).outcome).not.toBe('success');
+    });
+  });
+
+  it('the client is gone: the call to the provider ends too, and what was used is recorded', async () => {
+    const held = stallMidStream([chunk('one')], [chunk('two')]);
+    gateway.upstream.once(path, held);
+    const leaving = new AbortController();
+    const trace = 'a-client-that-left';
+    const reply = await gateway.call('/chat/completions', {
+      body: chat({ stream: true }),
+      headers: { 'x-svc-trace-id': trace },
+      signal: leaving.signal,
+    });
+    const { request } = await held.reached;
+    expect(reply.status).toBe(200);
+    leaving.abort();
+    expect(await request.closed).toBe('client-left');
+    expect((await gateway.logOf(trace)).outcome).toBe('aborted');
+    held.release();
+  });
+
+  it('there is more to hold than fits: 503 with retry-after, before memory grows, and room again afterwards', async () => {
+    const held = stallBeforeHead();
+    gateway.upstream.on(path, held);
+    const large = () => gateway.call('/chat/completions', { body: chat({ user: 'u'.repeat(bodyMemoryMax / 3) }) });
+    const calls = Array.from({ length: 6 }, large);
+    const refused = await Promise.any(
+      calls.map(async (call) => {
+        const reply = await call;
+        if (reply.status === 200) throw new Error('admitted');
+        return { status: reply.status, retryAfter: reply.headers.get('retry-after'), body: await reply.json() };
+      }),
+    );
+    expect([refused.status, refused.body.error.code]).toEqual([503, 'overloaded']);
+    expect(refused.retryAfter).toMatch(/^\d+$/);
+    held.release();
+    for (const call of calls) await (await call).arrayBuffer().catch(() => undefined);
+    gateway.upstream.reset();
+    const after = await large();
+    expect(after.status).toBe(200);
+    await after.arrayBuffer();
+  });
+
+  // The last one: it ends the product.
+  it('it is stopped: nothing new is taken, streams go on to their end, and every record is kept', async () => {
+    const held = stallMidStream([chunk('one')], [chunk('two'), 'data: [DONE]\n\n']);
+    gateway.upstream.once(path, held);
+    const reply = await gateway.call('/chat/completions', {
+      body: chat({ stream: true }),
+      headers: { 'x-svc-trace-id': 'in-flight-at-the-stop' },
+    });
+    await held.reached;
+    const stopped = gateway.stop();
+    // Nobody listens any more once a new connection is refused.
+    await until(async () => {
+      const client = await openRawClient(gateway.port).catch(() => null);
+      client?.destroy();
+      return client === null;
+    });
+    held.release();
+    expect(await reply.text()).toMatch(/"one"[\s\S]*"two"[\s\S]*\[DONE\]/);
+    expect(await stopped).toBe(0);
+
+    const again = await startGateway({ dataDir });
+    try {
+      const found = await until(async () => {
+        const list = await again.admin.get('/logs?trace_id=in-flight-at-the-stop');
+        return list.body.total > 0 && list.body;
+      });
+      expect([found.total, found.data[0].outcome]).toEqual([1, 'success']);
+    } finally {
+      await again.stop();
+    }
+  });
+});
