@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { realtimeUsage } from '../../../core/providers/shared/realtime.ts';
+import { SessionUsage } from '../../../core/realtime/session-usage.ts';
+
+const take = (usage: SessionUsage, event: object) => usage.take(Buffer.from(JSON.stringify(event)));
+const response = (usage: object) => ({ type: 'response.done', response: { usage } });
+
+it('counts of several responses add up, audio and cached ones apart', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const counts = {
+    total_tokens: 150,
+    input_tokens: 100,
+    output_tokens: 50,
+    input_token_details: {
+      cached_tokens: 40,
+      text_tokens: 25,
+      audio_tokens: 70,
+      image_tokens: 5,
+      cached_tokens_details: { text_tokens: 40 },
+    },
+    output_token_details: { text_tokens: 10, audio_tokens: 40 },
+  };
+  take(usage, response(counts));
+  take(usage, response(counts));
+  expect(usage.total()).toMatchObject({
+    inputTokens: 120,
+    cacheReadTokens: 80,
+    outputTokens: 100,
+    audioInputTokens: 140,
+    audioOutputTokens: 80,
+    imageInputTokens: 10,
+    estimated: false,
+    raw: { total_tokens: 300, input_token_details: { audio_tokens: 140, cached_tokens_details: { text_tokens: 80 } } },
+  });
+});
+
+it('transcriptions count, by tokens or by seconds, and stay apart in the provider’s own counts', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const type = 'conversation.item.input_audio_transcription.completed';
+  take(usage, { type, usage: { type: 'tokens', input_tokens: 10, output_tokens: 2, input_token_details: { audio_tokens: 10 } } });
+  take(usage, { type, usage: { type: 'duration', seconds: 1.5 } });
+  take(usage, { type, usage: { type: 'duration', seconds: 2 } });
+  expect(usage.total()).toMatchObject({
+    inputTokens: 10,
+    outputTokens: 2,
+    audioInputTokens: 10,
+    units: { audio_seconds: 3.5 },
+    raw: { input_audio_transcription: { input_tokens: 10, seconds: 3.5 } },
+  });
+});
+
+it('the Responses API’s spelling of the same counts is read', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  take(usage, {
+    type: 'response.completed',
+    response: { usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 3 } },
+  });
+  expect(usage.total()).toMatchObject({ inputTokens: 5, cacheReadTokens: 4, outputTokens: 3 });
+});
+
+it.each([
+  ['no JSON', '{"usage": nope'],
+  ['a list', '[{"usage":1}]'],
+  ['another event', '{"type":"session.created","session":{"usage":{"input_tokens":5}}}'],
+  ['text that speaks of it', JSON.stringify({ type: 'response.text.delta', delta: '{"type":"response.done","usage":{}}' })],
+  ['a response without counts', '{"type":"response.done","response":{"usage":null}}'],
+  ['counts that are none', '{"type":"response.done","response":{"usage":"lots"}}'],
+])('%s counts nothing', (_case, text) => {
+  const usage = new SessionUsage(realtimeUsage);
+  usage.take(Buffer.from(text));
+  expect(usage.total()).toBeNull();
+});
+
+it('hostile names and depths in a provider’s counts change nothing but the sum', () => {
+  const usage = new SessionUsage(realtimeUsage);
+  const names = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`n${i}`, 1]));
+  usage.take(
+    Buffer.from(
+      `{"type":"response.done","response":{"usage":{"__proto__":{"polluted":1},"input_tokens":-5,"output_tokens":1e999}}}`,
+    ),
+  );
+  take(usage, response({ ...names, a: { b: { c: { d: { e: 1 } } } } }));
+  expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  expect(Object.keys(usage.total()?.raw ?? {}).length).toBeLessThanOrEqual(50);
+  expect(usage.total()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+});
