@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import type { EmbedQuirks } from '../shared/embeddings.ts';
@@ -25,6 +25,22 @@ export const nomicEmbed: EmbedQuirks = {
   request: nomicRequest,
   reply: nomicReply,
 };
+
+/** BytePlus: models of several modes, asked at a path of their own; the parts of one call become one vector. */
+export const byteplusEmbed: EmbedQuirks = {
+  path: '/embeddings/multimodal',
+  refuses: ['user'],
+  request: (params) => ({ ...params, input: partsOf(params.input) }),
+  reply: (reply) => (isObject(reply.data) ? { ...reply, data: [{ object: 'embedding', index: 0, ...reply.data }] } : reply),
+};
+
+/** One text, or parts as they are (`{type, text | image_url | video_url}`). Throws `bad_request` for several texts. */
+function partsOf(input: unknown): unknown[] {
+  const list = Array.isArray(input) ? input : [input];
+  if (list.length > 0 && list.every(isObject)) return list;
+  if (list.length === 1 && typeof list[0] === 'string') return [{ type: 'text', text: list[0] }];
+  throw badParam('input', 'one text, or a list of parts that together become one vector, is expected by byteplus');
+}
 
 function nomicRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { input, encoding_format: format, ...rest } = params;

@@ -1,8 +1,15 @@
 import type { ChatQuirks } from '../shared/chat-quirks.ts';
 import type { CompatibleProvider } from '../shared/openai-compatible.ts';
-import { jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
+import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
 import { hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
-import { databricksSettings, huggingfaceSettings, neededFor, workersAiSettings } from './settings.ts';
+import {
+  byteplusSettings,
+  cortexSettings,
+  databricksSettings,
+  huggingfaceSettings,
+  neededFor,
+  workersAiSettings,
+} from './settings.ts';
 
 /** Servers of open models: the limit of tokens and the system message go by the older names, which all of them know. */
 export const openModels: ChatQuirks = {
@@ -17,7 +24,13 @@ export const manyMakers: ChatQuirks = { ownFinishReasons: true };
 /** Rows of data-plane §7 that differ from OpenAI in address and little else. In alphabetical order. */
 export const rows: readonly CompatibleProvider[] = [
   { id: '302ai', baseUrl: 'https://api.302.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: manyMakers },
-  { id: 'ai21', baseUrl: 'https://api.ai21.com/studio/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'ai21',
+    baseUrl: 'https://api.ai21.com/studio/v1',
+    operations: ['chatComplete', 'complete'],
+    chat: openModels,
+    completesOverChat: true,
+  },
   { id: 'aibadgr', baseUrl: 'https://aibadgr.com/api/v1', operations: ['chatComplete'], chat: manyMakers },
   {
     id: 'anyscale',
@@ -25,8 +38,31 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete', 'complete', 'embed'],
     chat: openModels,
   },
+  {
+    id: 'byteplus',
+    baseUrl: (settings) => `https://ark.${byteplusHost(settings.byteplus_region)}.bytepluses.com/api/v3`,
+    operations: ['chatComplete', 'embed', 'imageGenerate', 'createModelResponse'],
+    settings: byteplusSettings,
+    chat: openModels,
+    embed: byteplusEmbed,
+  },
+  {
+    id: 'bytez',
+    baseUrl: 'https://api.bytez.com',
+    pathPrefix: '/models/v2/openai/v1',
+    operations: ['chatComplete'],
+    chat: openModels,
+  },
   { id: 'cerebras', baseUrl: 'https://api.cerebras.ai/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'cometapi', baseUrl: 'https://api.cometapi.com/v1', operations: ['chatComplete', 'embed'], chat: manyMakers },
+  {
+    id: 'cortex',
+    baseUrl: (settings) =>
+      `https://${neededFor('cortex', settings, 'snowflake_account').replaceAll('_', '-').toLowerCase()}.snowflakecomputing.com/api/v2/cortex/v1`,
+    operations: ['chatComplete'],
+    settings: cortexSettings,
+    chat: manyMakers,
+  },
   {
     id: 'dashscope',
     baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
@@ -42,7 +78,21 @@ export const rows: readonly CompatibleProvider[] = [
     chat: openModels,
   },
   { id: 'deepbricks', baseUrl: 'https://api.deepbricks.ai/v1', operations: ['chatComplete', 'imageGenerate'], chat: manyMakers },
-  { id: 'deepinfra', baseUrl: 'https://api.deepinfra.com/v1/openai', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'deepinfra',
+    baseUrl: 'https://api.deepinfra.com/v1/openai',
+    operations: [
+      'chatComplete',
+      'complete',
+      'embed',
+      'imageGenerate',
+      'imageEdit',
+      'createSpeech',
+      'createTranscription',
+      'createTranslation',
+    ],
+    chat: openModels,
+  },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'github', baseUrl: 'https://models.github.ai/inference', operations: ['chatComplete', 'embed'], chat: manyMakers },
   {
@@ -86,9 +136,18 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete', 'complete', 'createTranscription'],
     chat: openModels,
   },
+  { id: 'lightning-ai', baseUrl: 'https://lightning.ai/api/v1', operations: ['chatComplete'], chat: manyMakers },
   { id: 'lingyi', baseUrl: 'https://api.lingyiwanwu.com', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'matterai', baseUrl: 'https://api.matterai.so/v1', operations: ['chatComplete'], chat: openModels },
-  { id: 'modal', baseUrl: 'https://api.modal.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
+  { id: 'meshy', baseUrl: 'https://api.meshy.ai/openapi', operations: [], proxyPath: withVersion('/v2') },
+  { id: 'milvus', baseUrl: null, operations: [] },
+  {
+    id: 'minimax',
+    baseUrl: 'https://api.minimax.io/v1',
+    operations: ['chatComplete', 'createModelResponse'],
+    chat: openModels,
+  },
+  { id: 'modal', baseUrl: 'https://api.modal.com/v1', operations: ['chatComplete', 'complete', 'embed'], chat: openModels },
   { id: 'monsterapi', baseUrl: 'https://llm.monsterapi.ai/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'moonshot', baseUrl: 'https://api.moonshot.cn', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'ncompass', baseUrl: 'https://api.ncompass.tech/v1', operations: ['chatComplete'], chat: openModels },
@@ -113,7 +172,9 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete'],
     chat: openModels,
   },
+  { id: 'qdrant', baseUrl: null, operations: [], credential: (key) => ['api-key', key] },
   { id: 'recraft-ai', baseUrl: 'https://external.api.recraft.ai/v1', operations: ['imageGenerate'] },
+  { id: 'replicate', baseUrl: 'https://api.replicate.com/v1', operations: [] },
   { id: 'sambanova', baseUrl: 'https://api.sambanova.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
   {
     id: 'siliconflow',
@@ -122,6 +183,7 @@ export const rows: readonly CompatibleProvider[] = [
     chat: openModels,
     images: siliconflowImages,
   },
+  { id: 'tripo3d', baseUrl: 'https://api.tripo3d.ai/v2/openapi', operations: [] },
   { id: 'upstage', baseUrl: 'https://api.upstage.ai/v1/solar', operations: ['chatComplete', 'embed'], chat: openModels },
   {
     id: 'voyage',
@@ -135,11 +197,22 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: (settings) =>
       `https://api.cloudflare.com/client/v4/accounts/${neededFor('workers-ai', settings, 'workers_ai_account_id')}/ai`,
     pathPrefix: '/v1',
-    operations: ['chatComplete', 'embed', 'imageGenerate'],
+    operations: ['chatComplete', 'complete', 'embed', 'imageGenerate'],
     settings: workersAiSettings,
     chat: openModels,
+    completesOverChat: true,
     images: workersAiImages,
   },
   { id: 'z-ai', baseUrl: 'https://api.z.ai/api/paas/v4', operations: ['chatComplete', 'imageGenerate'], chat: openModels },
   { id: 'zhipu', baseUrl: 'https://open.bigmodel.cn/api/paas/v4', operations: ['chatComplete', 'embed'], chat: openModels },
 ];
+
+/** Regions have a number in their name that hosts lack, where there is only one of the kind. */
+function byteplusHost(region: unknown): string {
+  return typeof region === 'string' && region !== '' ? region.replace(/-1$/, '') : 'ap-southeast';
+}
+
+/** Pass-through paths that name no version of the API get this one. */
+function withVersion(version: string): (path: string) => string {
+  return (path) => (/^\/v\d+\//.test(path) ? path : version + path);
+}

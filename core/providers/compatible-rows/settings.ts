@@ -8,6 +8,13 @@ const part = (expected: string) =>
 
 export const databricksSettings = { databricks_workspace: part('the first label of <workspace>.cloud.databricks.com') };
 export const workersAiSettings = { workers_ai_account_id: part('an account id') };
+export const cortexSettings = {
+  // An account's locator may have its region and cloud behind it: `xy12345.us-east-2.aws`.
+  snowflake_account: v.optional(
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*){0,2}$/, 'the identifier of an account')),
+  ),
+};
+export const byteplusSettings = { byteplus_region: part('a region such as ap-southeast-1') };
 export const huggingfaceSettings = {
   huggingface_base_url: v.optional(v.pipe(v.string(), v.regex(/^https?:\/\/[^\s?#@]+$/i, 'the base URL of an endpoint'))),
 };

@@ -6,6 +6,7 @@ import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { type CompatibleMedia, type MediaOperation, mediaOperations } from './compatible-media.ts';
 import { completions } from './completions.ts';
+import { completionsOverChat } from './completions-over-chat.ts';
 import { type EmbedQuirks, embeddings } from './embeddings.ts';
 import type { ChatExtra } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
@@ -20,12 +21,16 @@ export interface CompatibleProvider extends CompatibleMedia {
   /** Path of the API below the base URL, default none. */
   readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
   readonly operations: readonly CompatibleOperation[];
+  /** Headers that carry the key, where it is not `Authorization: Bearer <key>`. */
+  readonly credential?: (key: string) => HeaderList;
   /** Settings beside `custom_host`, by config name. */
   readonly settings?: v.ObjectEntries;
   /** Headers beside the credential. */
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
   readonly chat?: ChatQuirks;
+  /** True where text completions are answered by its chat completions. */
+  readonly completesOverChat?: boolean;
   readonly embed?: EmbedQuirks;
   /** What its chat completions take of the Messages format beyond OpenAI's fields. */
   readonly chatExtras?: readonly ChatExtra[];
@@ -59,7 +64,8 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
     headers: (settings, credentials) => {
       const key = credentials.api_key;
       const headers = row.headers?.(settings) ?? [];
-      return key === undefined ? headers : ['authorization', `Bearer ${key.reveal()}`, ...headers];
+      if (key === undefined) return headers;
+      return [...(row.credential?.(key.reveal()) ?? ['authorization', `Bearer ${key.reveal()}`]), ...headers];
     },
     forwards: row.forwards ?? [],
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
@@ -74,7 +80,10 @@ type Prefix = (settings: ProviderSettings) => string;
 
 const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefix) => Operation> = {
   chatComplete: (row, prefix) => chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`),
-  complete: (row, prefix) => completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
+  complete: (row, prefix) =>
+    row.completesOverChat
+      ? completionsOverChat(build.chatComplete(row, prefix), row.id)
+      : completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
   embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
   createModelResponse: (row, prefix) =>
     responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),

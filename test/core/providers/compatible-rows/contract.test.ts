@@ -2,13 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
 import { openModels, rows } from '../../../../core/providers/compatible-rows/rows.ts';
 import type { CompatibleAdapter, CompatibleProvider } from '../../../../core/providers/shared/openai-compatible.ts';
-import { providerContractSuite } from '../contract-suite.ts';
+import { type ContractOptions, callOf, providerContractSuite } from '../contract-suite.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
 const { calls, errors } = fixturesOf('compatible-rows');
 const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  cortex: { snowflake_account: 'acme-eu' },
   databricks: { databricks_workspace: 'dbc-1a2b' },
   'workers-ai': { workers_ai_account_id: '0123456789abcdef' },
+};
+/** Rows that have no address of their own, and the one whose key goes elsewhere. */
+const custom_host = 'https://vectors.example.com';
+const hosts: Readonly<Record<string, Readonly<Record<string, string>>>> = { milvus: { custom_host }, qdrant: { custom_host } };
+const credentials: Readonly<Record<string, ContractOptions['credential']>> = {
+  qdrant: { header: 'api-key', value: (key) => key },
 };
 
 /** The fixtures of this row's class of requests, and of nothing it does not offer. */
@@ -16,6 +23,7 @@ function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
   const chatClass = row.chat === openModels ? 'open-models' : 'many-makers';
   const wanted = {
     chatComplete: (name: string) => name.startsWith(`${chatClass}-`),
+    complete: (name: string) => name === (row.completesOverChat ? 'completion-over-chat' : 'completion'),
     embed: (name: string) => name === (row.embed === undefined ? 'embeddings' : `${row.id}-embeddings`),
     imageGenerate: (name: string) => name === (row.images === undefined ? 'image' : `${row.id}-image`),
     rerank: (name: string) => name === `${row.id}-rerank`,
@@ -34,7 +42,8 @@ function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
 
 for (const [index, row] of rows.entries()) {
   providerContractSuite(compatibleRows[index] as CompatibleAdapter, {
-    settings: settings[row.id] ?? {},
+    settings: settings[row.id] ?? hosts[row.id] ?? {},
+    ...(credentials[row.id] ? { credential: credentials[row.id] } : {}),
     finishReasons: { stop: 'stop', length: 'length', tool_calls: 'tool_calls', eos: 'stop' },
     row: { folder: 'compatible-rows', fixtures: fixturesFor(row) },
   });
@@ -53,7 +62,7 @@ describe('the table of rows', () => {
 
   it('calls public https addresses', () => {
     for (const adapter of compatibleRows) {
-      const url = new URL(adapter.baseUrl(settings[adapter.id] ?? {}));
+      const url = new URL(adapter.baseUrl(settings[adapter.id] ?? hosts[adapter.id] ?? {}));
       expect([adapter.id, url.protocol, url.hostname.includes('.')]).toEqual([adapter.id, 'https:', true]);
     }
   });
@@ -62,11 +71,41 @@ describe('the table of rows', () => {
     for (const [id, given] of Object.entries(settings)) {
       const adapter = compatibleRows.find((candidate) => candidate.id === id) as CompatibleAdapter;
       const [name] = Object.keys(given) as [string];
-      for (const value of ['evil.example/', 'a.b', 'a#', 'a?b', '../a', 'a@b', '']) {
+      // Accounts of Snowflake may have their region behind a dot, always below Snowflake's own domain.
+      const dotted = id === 'cortex' ? 'a..b' : 'a.b';
+      for (const value of ['evil.example/', dotted, 'a#', 'a?b', '../a', 'a@b', '']) {
         const result = adapter.settings['~standard'].validate({ [name]: value });
         expect([value, 'issues' in result && result.issues !== undefined]).toEqual([value, true]);
       }
       expect(() => adapter.baseUrl({})).toThrow(name);
     }
+  });
+});
+
+describe('addresses that settings and paths tell', () => {
+  const adapterOf = (id: string) => compatibleRows.find((adapter) => adapter.id === id) as CompatibleAdapter;
+
+  it.each([
+    ['byteplus', {}, 'https://ark.ap-southeast.bytepluses.com/api/v3'],
+    ['byteplus', { byteplus_region: 'eu-west-1' }, 'https://ark.eu-west.bytepluses.com/api/v3'],
+    ['cortex', { snowflake_account: 'ACME_Main' }, 'https://acme-main.snowflakecomputing.com/api/v2/cortex/v1'],
+    ['cortex', { snowflake_account: 'xy1.us-east-2.aws' }, 'https://xy1.us-east-2.aws.snowflakecomputing.com/api/v2/cortex/v1'],
+  ])('of %s with %j', (id, given, url) => {
+    expect(adapterOf(id).baseUrl(given)).toBe(url);
+  });
+
+  it('of meshy have a version, whether the caller named one or not', () => {
+    const { proxyPath } = adapterOf('meshy');
+    expect([proxyPath?.('/text-to-3d'), proxyPath?.('/v1/image-to-3d')]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
+  });
+
+  it('of milvus and qdrant are only known to those who run them', () => {
+    for (const id of ['milvus', 'qdrant']) expect(() => adapterOf(id).baseUrl({})).toThrow(/custom_host/);
+  });
+
+  it('lets several texts for one vector of byteplus not pass for several vectors', () => {
+    const embed = adapterOf('byteplus').operations.embed;
+    const params = { model: 'skylark', input: ['a', 'b'] };
+    expect(() => embed?.toProvider?.(params, callOf(params, {}, {}))).toThrow(/input: one text/);
   });
 });
