@@ -12,6 +12,16 @@ export const errorTable = {
   provider_expired: row(401, 'client', true, 'virtual_key_expired_error', 'The provider has expired', '01'),
   // Of one integration: a fallback goes on.
   model_not_allowed: row(412, 'client', true, 'model_not_allowed_error', 'The model is not allowed for this integration'),
+  // Limits of key and workspace end a request; those of a provider or integration are of one target: a fallback goes on.
+  key_usage_limit: row(412, 'client', false, 'api_key_exhaust_error', 'API Key Usage Limit Exceeded', '04'),
+  workspace_usage_limit: row(412, 'client', false, 'workspace_exhaust_error', 'Workspace Usage Limit Exceeded', '04'),
+  provider_usage_limit: row(412, 'client', true, 'virtual_key_exhaust_error', 'Provider Usage Limit Exceeded', '04'),
+  integration_usage_limit: row(412, 'client', true, 'integration_exhaust_error', 'Integration Usage Limit Exceeded', '04'),
+  key_rate_limit: row(429, 'client', true, 'api_key_rate_limit_error', 'API key rate limit exceeded', '05'),
+  workspace_rate_limit: row(429, 'client', true, 'workspace_rate_limit_error', 'Workspace rate limit exceeded', '05'),
+  provider_rate_limit: row(429, 'client', true, 'virtual_key_rate_limit_error', 'Provider rate limit exceeded'),
+  integration_rate_limit: row(429, 'client', true, 'integration_rate_limit_error', 'Integration rate limit exceeded'),
+  limit_unknown: row(503, 'gateway', true, 'service_unavailable', 'A limit cannot be checked right now; try again shortly'),
   forbidden: row(403, 'client', false, 'permission_error', 'Forbidden!', '033'),
   too_many_failures: row(
     429,
@@ -135,10 +145,10 @@ export class GatewayError extends Error {
   }
 }
 
-/** Any thrown thing as a GatewayError; what is not one becomes `internal` with the original as its cause. */
-export function toGatewayError(thrown: unknown): GatewayError {
+/** Any thrown thing as a GatewayError; what is not one becomes `code` with the original as its cause. */
+export function toGatewayError(thrown: unknown, code: ErrorCode = 'internal'): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  return new GatewayError('internal', { cause: thrown, detail: thrown instanceof Error ? thrown.message : String(thrown) });
+  return new GatewayError(code, { cause: thrown, detail: thrown instanceof Error ? thrown.message : String(thrown) });
 }
 
 function row(

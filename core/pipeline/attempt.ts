@@ -324,10 +324,9 @@ class Attempt implements UpstreamHandler {
     }
   }
 
-  /** The adapter could make nothing of the reply. */
+  /** The adapter could make nothing of the reply; one that knows why has said so in a GatewayError. */
   #unusable(thrown: unknown): void {
-    const detail = thrown instanceof Error ? thrown.message : String(thrown);
-    this.#settle({ kind: 'error', error: new GatewayError('upstream_invalid', { cause: thrown, detail }) });
+    this.#settle({ kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') });
   }
 
   /** What the request itself says is billed, where the reply said nothing. */

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
+import { embeddingList } from '../shared/embedding-list.ts';
+import { embeddingItems, embeddingParts } from '../shared/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { modelPath } from './paths.ts';
 
-/** Embeddings by `batchEmbedContents`, one request for each text (https://ai.google.dev/api/embeddings). */
+/** Embeddings by `batchEmbedContents`, one request for each thing to embed (https://ai.google.dev/api/embeddings). */
 export const embed: Operation = {
   path: (call) => `${modelPath(call)}:batchEmbedContents`,
   toProvider: embedRequest,
@@ -26,7 +27,10 @@ function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
     ...(title === undefined ? {} : { title }),
   };
   return {
-    requests: embeddingTexts(params.input, 'google').map((text) => ({ ...shared, content: { parts: [{ text }] } })),
+    requests: embeddingItems(params.input, 'google').map((item, index) => ({
+      ...shared,
+      content: { parts: embeddingParts(item, `input[${index}]`, call) },
+    })),
     ...others,
   };
 }

@@ -1,15 +1,14 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
-import { geminiChat } from '../shared/gemini/chat-completions.ts';
 import { geminiChatExtras } from '../shared/gemini/chat-extras.ts';
 import { googleFault } from '../shared/gemini/errors.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders } from './auth.ts';
-import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
-import { modelPath, proxyPath } from './paths.ts';
+import { operations } from './operations.ts';
+import { proxyPath } from './paths.ts';
 import { settings } from './settings.ts';
 
-/** Google's Gemini API, with OpenAI-format chat and embeddings answered from it. See README.md. */
+/** Google's Gemini API, with OpenAI's text, embedding, image and audio routes answered from it. See README.md. */
 export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   id: 'google',
   settings,
@@ -17,7 +16,7 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   headers: authHeaders,
   proxyPath,
   models: modelList,
-  operations: { chatComplete: geminiChat('google', modelPath, { serviceTier: true }), embed },
+  operations,
   chatExtras: geminiChatExtras,
   error: (status, body, headers) => googleFault('google', status, body, headers),
 };

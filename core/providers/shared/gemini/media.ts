@@ -59,7 +59,8 @@ function fileData(fileUri: string, mimeType: string): JsonObject {
   return { fileData: { mimeType, fileUri } };
 }
 
-function typeOf(name: string): string | null {
+/** The media type that the ending of a file name or address tells; null for one that tells none. */
+export function typeOf(name: string): string | null {
   const ending = /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(name)?.[1];
   return ending === undefined ? null : (mediaTypes[ending.toLowerCase()] ?? null);
 }

@@ -11,6 +11,10 @@ export interface GeminiTraits {
   readonly penalties: boolean;
   /** Wants function calls back with their ids and thought signatures: since 3. */
   readonly signedCalls: boolean;
+  /** Speech takes how to speak beside the text (`speechMetadata`): since 3.8. */
+  readonly speechStyle: boolean;
+  /** Images come in sizes up to 4K (`imageSize`): since 3. */
+  readonly imageSizes: boolean;
 }
 
 /**
@@ -28,6 +32,8 @@ export function traitsOf(model: string): GeminiTraits {
     budgetMax: pro ? 32_768 : 24_576,
     penalties: version < 400,
     signedCalls: version >= 300,
+    speechStyle: version >= 308,
+    imageSizes: version >= 300,
   };
 }
 

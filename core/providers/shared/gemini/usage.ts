@@ -21,8 +21,10 @@ export function usageOf(counts: JsonObject): Usage {
     cacheReadTokens,
     outputTokens: tokenCount(counts.candidatesTokenCount) + reasoningTokens,
     reasoningTokens,
-    audioInputTokens: audioTokens(counts.promptTokensDetails),
-    audioOutputTokens: audioTokens(counts.candidatesTokensDetails),
+    audioInputTokens: tokensOf('AUDIO', counts.promptTokensDetails),
+    audioOutputTokens: tokensOf('AUDIO', counts.candidatesTokensDetails),
+    imageInputTokens: tokensOf('IMAGE', counts.promptTokensDetails),
+    imageOutputTokens: tokensOf('IMAGE', counts.candidatesTokensDetails),
     raw: counts,
   };
 }
@@ -68,7 +70,7 @@ export function geminiStreamReader(provider: string): StreamReader {
   };
 }
 
-function audioTokens(details: unknown): number {
+function tokensOf(modality: string, details: unknown): number {
   const parts = Array.isArray(details) ? details.filter(isObject) : [];
-  return parts.filter((part) => part.modality === 'AUDIO').reduce((sum, part) => sum + tokenCount(part.tokenCount), 0);
+  return parts.filter((part) => part.modality === modality).reduce((sum, part) => sum + tokenCount(part.tokenCount), 0);
 }

@@ -1,0 +1,47 @@
+/** What a RIFF file says of its samples. */
+export interface Wav {
+  readonly sampleRate: number;
+  /** The samples alone. */
+  readonly samples: Uint8Array;
+}
+
+const headBytes = 44;
+
+/**
+ * The head of a WAV file of 16-bit mono samples (RIFF/WAVE, format 1). Without a length it is one for a stream whose end is not
+ * known yet: players read such a file to its end.
+ */
+export function wavHead(sampleRate: number, samplesBytes: number | null): Uint8Array {
+  const head = Buffer.alloc(headBytes);
+  const length = samplesBytes ?? 0xffffffff - 36;
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(length + 36, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(sampleRate, 24);
+  head.writeUInt32LE(sampleRate * 2, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(length, 40);
+  return head;
+}
+
+/** Reads a WAV file, or as much of one as has come; null where it is none. Chunks beside `fmt ` and `data` are passed over. */
+export function readWav(bytes: Uint8Array): Wav | null {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (file.length < 12 || file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE') return null;
+  let sampleRate = 0;
+  for (let at = 12; at + 8 <= file.length; ) {
+    const name = file.toString('latin1', at, at + 4);
+    const length = file.readUInt32LE(at + 4);
+    const from = at + 8;
+    if (name === 'fmt ' && from + 8 <= file.length) sampleRate = file.readUInt32LE(from + 4);
+    if (name === 'data') return { sampleRate, samples: file.subarray(from, Math.min(from + length, file.length)) };
+    // Chunks begin at even places.
+    at = from + length + (length % 2);
+  }
+  return null;
+}

@@ -1,0 +1,26 @@
+import OpenAI from 'openai';
+import type { Harness } from './pipeline-harness.ts';
+
+/** OpenAI's own client, whose calls go through the pipeline of a harness; `headers` go with each of them. */
+export function openAiOver(harness: Harness, headers: Record<string, string>): OpenAI {
+  return new OpenAI({
+    apiKey: harness.key,
+    baseURL: 'http://gateway.test/v1',
+    maxRetries: 0,
+    fetch: async (input, init) => {
+      // The client looks at what its fetch can do by asking for a `data:` address.
+      if (!String(input).startsWith('http://gateway.test/')) return fetch(input as string, init as RequestInit);
+      const request = new Request(input as string, init as RequestInit);
+      const sent: Record<string, string> = Object.fromEntries(request.headers);
+      const sink = await harness.send({
+        method: request.method,
+        path: new URL(request.url).pathname + new URL(request.url).search,
+        headers: { ...sent, ...headers },
+        body: new Uint8Array(await request.arrayBuffer()),
+      });
+      const answered = new Headers();
+      for (let i = 0; i < sink.headers.length; i += 2) answered.append(sink.headers[i] as string, sink.headers[i + 1] as string);
+      return new Response(Buffer.concat(sink.chunks), { status: sink.status, headers: answered });
+    },
+  });
+}
