@@ -9,8 +9,10 @@ import { complete } from './completions.ts';
 import { messagesCountTokens } from './count-tokens.ts';
 import { embed } from './embeddings.ts';
 import { faultOf } from './errors.ts';
+import { imageEdit, imageGenerate } from './images.ts';
 import { messages } from './messages.ts';
 import { modelList } from './model-list.ts';
+import { rerank } from './rerank.ts';
 import { settings } from './settings.ts';
 
 /** Amazon Bedrock. See README.md. */
@@ -26,7 +28,7 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   movedBy: ['aws_region'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
   models: modelList,
-  operations: { chatComplete, complete, embed, messages, messagesCountTokens },
+  operations: { chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, rerank },
   chatExtras: converseExtras,
   error: faultOf,
 };

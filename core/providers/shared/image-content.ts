@@ -54,8 +54,13 @@ export function editJson(params: JsonObject, call: OperationCall): JsonObject {
 }
 
 /** `data:image/png;base64,…` */
-export function dataUrl({ contentType, body }: SentImage): string {
-  return `data:${contentType};base64,${Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64')}`;
+export function dataUrl(image: SentImage): string {
+  return `data:${image.contentType};base64,${base64Of(image)}`;
+}
+
+/** The image alone, as JSON holds it. */
+export function base64Of({ body }: SentImage): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
 }
 
 /** Form fields are text: those that JSON has as numbers and booleans become them again. */

@@ -15,11 +15,27 @@ providerContractSuite(bedrock, {
     content_filtered: 'content_filter',
     malformed_tool_use: 'stop',
   },
-  // CountTokens holds the body of the call it counts for in base64.
-  unwrap: (operation, body) => (operation === 'messagesCountTokens' ? countedBody(body) : body),
+  // CountTokens holds the body of the call it counts for in base64; Rerank keeps fields of the model apart.
+  unwrap: (operation, body) => {
+    if (operation === 'messagesCountTokens') return countedBody(body);
+    return operation === 'rerank' ? fieldsOfReranker(body) : body;
+  },
 });
 
 function countedBody({ input }: JsonObject): JsonObject {
   const invoked = isObject(input) && isObject(input.invokeModel) ? input.invokeModel.body : '';
   return JSON.parse(Buffer.from(String(invoked), 'base64').toString('utf8')) as JsonObject;
+}
+
+function fieldsOfReranker(body: JsonObject): JsonObject {
+  let fields: unknown = body;
+  for (const name of [
+    'rerankingConfiguration',
+    'bedrockRerankingConfiguration',
+    'modelConfiguration',
+    'additionalModelRequestFields',
+  ]) {
+    fields = isObject(fields) ? fields[name] : undefined;
+  }
+  return isObject(fields) ? fields : body;
 }

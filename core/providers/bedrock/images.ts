@@ -1,0 +1,78 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { Usage } from '../../contract/usage.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { withUnit } from '../shared/media-usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import { amazonEdit, amazonImage } from './images-amazon.ts';
+import { stabilityEdit, stabilityImage } from './images-stability.ts';
+import { baseModelId, makerOf, modelSegment } from './model-id.ts';
+
+/** Images by InvokeModel, each maker in its own format: Amazon (Nova Canvas, Titan Image Generator) and Stability AI. */
+export const imageGenerate: Operation = {
+  path: (call) => `/model/${modelSegment(call.model)}/invoke`,
+  toProvider: (params, call) => {
+    const request = { amazon: amazonImage, stability: stabilityImage }[imageMaker(call)];
+    return request(ownParams(params, call), call);
+  },
+  fromProvider: imageReply,
+  usage: imageUsage,
+  // Never streamed; the contract wants a reader all the same.
+  streamReader: () => typedEventsReader('bedrock', []),
+};
+
+/** Edits of an image, from the client's form or JSON. */
+export const imageEdit: Operation = {
+  ...imageGenerate,
+  toProvider: undefined,
+  toContent: (params, call) => {
+    const request = { amazon: amazonEdit, stability: stabilityEdit }[imageMaker(call)];
+    const { image: _image, images: _images, mask: _mask, ...fields } = params;
+    return { kind: 'json', body: request(ownParams(fields, call), call) };
+  },
+};
+
+function imageMaker({ model }: OperationCall): 'amazon' | 'stability' {
+  const id = baseModelId(model);
+  if (/^amazon\.(nova-canvas|titan-image)/.test(id)) return 'amazon';
+  if (makerOf(model) === 'stability') return 'stability';
+  throw badParam('model', `images of ${id} are not supported on bedrock`);
+}
+
+/** Parameters of OpenAI that no model here has, with values that ask for nothing. */
+const lost: Readonly<Record<string, readonly unknown[]>> = {
+  response_format: ['b64_json'],
+  background: ['auto'],
+  moderation: ['auto'],
+  output_compression: [],
+  partial_images: [0],
+  input_fidelity: [],
+  stream: [false, 'false'],
+  user: [],
+};
+
+/** What the models may have use for: all but the model's name and what is OpenAI's own. */
+function ownParams({ model: _model, ...params }: JsonObject, call: OperationCall): JsonObject {
+  const own: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (!Object.hasOwn(lost, name)) own[name] = value;
+    else if (value !== null && !lost[name]?.includes(value)) noteOnce(call.dropped, name);
+  }
+  return own;
+}
+
+/** Both makers answer with base64 in `images`; what they say of seeds and of filters stays beside it. */
+function imageReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { images, ...others } = reply;
+  if (!Array.isArray(images)) return reply;
+  const data = images.filter((image) => typeof image === 'string').map((image) => ({ b64_json: image }));
+  return { created: call.nowSeconds, data, provider: 'bedrock', ...others };
+}
+
+/** Images that were made; those that a filter held back are null in their list and not billed. */
+function imageUsage({ images }: JsonObject): Usage | null {
+  return Array.isArray(images)
+    ? withUnit(null, 'generated_images', images.filter((image) => typeof image === 'string').length)
+    : null;
+}
