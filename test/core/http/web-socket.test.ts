@@ -1,0 +1,194 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { FrameListener, FrameSocket } from '../../../core/contract/web-socket.ts';
+import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { newGate } from '../../support/gate.ts';
+import { openSession, RefusedHandshake } from '../../support/session-client.ts';
+import { until, within } from '../../support/until.ts';
+
+const pem = (name: string) => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
+
+/** A listener that keeps what it hears. */
+function keeper() {
+  const messages: string[] = [];
+  const closed = newGate<{ code: number; reason: string; byRule: boolean }>();
+  let drains = 0;
+  const listener: FrameListener = {
+    onMessage: (data, isBinary) => void messages.push(`${isBinary ? 'binary' : 'text'} ${data.length}`),
+    onDrain: () => {
+      drains++;
+    },
+    onPong: () => {},
+    onClose: (code, reason, byRule) => closed.open({ code, reason, byRule }),
+  };
+  return { listener, messages, closed: closed.opened, drains: () => drains };
+}
+
+describe.each(uwsBinaries)('on %s', (binary) => {
+  /** An edge that accepts after `delay` turns; gives the socket of the next client. */
+  async function accepting(more: Parameters<typeof startEdge>[2] = {}, headers: string[] = [], protocol: string | null = null) {
+    const accepted = newGate<{ socket: FrameSocket; heard: ReturnType<typeof keeper> }>();
+    const edge = await startEdge(
+      binary,
+      (_request, sink) => {
+        // As behind a provider's answer: in a later turn.
+        setImmediate(() => {
+          const socket = sink.acceptWebSocket?.(headers, protocol) ?? null;
+          if (socket === null) return sink.send(200, [], 'no upgrade');
+          const heard = keeper();
+          socket.listen(heard.listener);
+          socket.resume();
+          accepted.open({ socket, heard });
+        });
+      },
+      { messageBytesMax: 1_000_000, ...more },
+    );
+    return { edge, url: `ws://127.0.0.1:${edge.port}/v1/realtime`, accepted: accepted.opened };
+  }
+
+  it('tells the chain what subprotocols were offered, and answers with the chosen one and its headers', async () => {
+    const { edge, url } = await accepting(
+      {},
+      ['x-svc-trace-id', 'abc', 'sec-websocket-extensions', 'x', 'bad\nname', 'v'],
+      'two',
+    );
+    const client = await openSession(url, {}, ['one', 'two']);
+    expect(edge.handled[0]?.webSocketProtocols).toEqual(['one', 'two']);
+    expect(client.socket.protocol).toBe('two');
+    expect(client.headers).toMatchObject({ 'x-svc-trace-id': 'abc' });
+    expect(client.headers['sec-websocket-extensions']).toBeUndefined();
+    edge.close();
+  });
+
+  it('leaves headers out that do not fit, and opens nevertheless', async () => {
+    const { edge, url } = await accepting({}, ['x-svc-a', 'kept', 'x-long', 'l'.repeat(30_000), 'x-short', 'kept']);
+    const client = await openSession(url, {});
+    expect(client.headers).toMatchObject({ 'x-svc-a': 'kept', 'x-short': 'kept' });
+    expect(client.headers['x-long']).toBeUndefined();
+    edge.close();
+  });
+
+  it('treats a request with a key but without an upgrade as any other', async () => {
+    const { edge } = await accepting();
+    const reply = await fetch(`http://127.0.0.1:${edge.port}/v1/x`, {
+      headers: { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' },
+    });
+    expect(await reply.text()).toBe('no upgrade');
+    expect(edge.handled[0]?.webSocketProtocols ?? null).toBeNull();
+    edge.close();
+  });
+
+  it('counts an open session as an open request until it ends', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    await accepted;
+    expect(edge.server.openRequests).toBe(1);
+    const drained = edge.server.drain(5000);
+    client.socket.close();
+    expect(await drained).toBe(true);
+    expect(edge.server.openRequests).toBe(0);
+    edge.close();
+  });
+
+  it.each([
+    ['invalid UTF-8', Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe])],
+    ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61])],
+  ])('cuts a client that sends %s, and says that a rule was broken', async (_case, bytes) => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    (client.socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(bytes);
+    const { heard } = await accepted;
+    expect(await within(heard.closed, 'the close')).toMatchObject({ code: 1006, byRule: true });
+    edge.close();
+  });
+
+  it('a client that just ends its connection broke no rule', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    const { heard } = await accepted;
+    client.socket.terminate();
+    expect(await within(heard.closed, 'the close')).toEqual({ code: 1006, reason: '', byRule: false });
+    edge.close();
+  });
+
+  it('nothing breaks when a closed socket is used on', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    const { socket, heard } = await accepted;
+    client.socket.terminate();
+    await heard.closed;
+    expect(socket.send(Buffer.from('x'), false)).toBe(true);
+    socket.ping();
+    socket.pause();
+    socket.resume();
+    socket.close(1000, '');
+    socket.terminate();
+    expect(socket.bufferedBytes).toBe(0);
+    expect(edge.failed).toEqual([]);
+    edge.close();
+  });
+
+  it('a listener that throws ends its session and is reported', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    const { socket } = await accepted;
+    socket.listen({
+      onMessage() {
+        throw new Error('mine');
+      },
+      onDrain() {},
+      onPong() {},
+      onClose() {},
+    });
+    client.socket.send('x');
+    expect((await client.closed).code).toBe(1006);
+    expect(String(edge.failed[0])).toContain('mine');
+    edge.close();
+  });
+
+  it.each([
+    ['plain', {}],
+    ['TLS', { settings: { tlsCert: pem('cert'), tlsKey: pem('key') } }],
+  ])('a paused socket is not read, yet still written, and read again when resumed: %s', async (kind, more) => {
+    const { edge, url, accepted } = await accepting(more);
+    const client = await openSession(kind === 'TLS' ? url.replace('ws:', 'wss:') : url, {}, [], { rejectUnauthorized: false });
+    const { socket, heard } = await accepted;
+    socket.pause();
+    const count = 400;
+    for (let i = 0; i < count; i++) client.socket.send(Buffer.alloc(65_536));
+    // More than the connection holds, while it is paused: only the timer can write the rest.
+    client.socket.pause();
+    while (socket.send(Buffer.alloc(500_000), true));
+    const waiting = socket.bufferedBytes;
+    client.socket.resume();
+    await until(() => socket.bufferedBytes === 0 && heard.drains() === 1);
+    expect(waiting).toBeGreaterThan(256 * 1024);
+    expect(heard.messages.length).toBeLessThan(count);
+    socket.resume();
+    await until(() => heard.messages.length === count);
+    client.socket.close(1000, 'bye');
+    expect(await within(heard.closed, 'the close')).toMatchObject({ code: 1000, reason: 'bye' });
+    edge.close();
+  });
+
+  it('an idle socket that was paused and resumed outlives the timeout of requests', async () => {
+    const { edge, url, accepted } = await accepting();
+    const client = await openSession(url, {});
+    const { socket, heard } = await accepted;
+    socket.pause();
+    socket.resume();
+    const ended = Promise.race([client.closed, new Promise((resolve) => setTimeout(resolve, 14_000, 'open'))]);
+    expect(await ended).toBe('open');
+    client.socket.send('still there');
+    await until(() => heard.messages.length === 1);
+    edge.close();
+  }, 30_000);
+
+  it('is refused like any other request when the chain refuses', async () => {
+    const edge = await startEdge(binary, (_request, sink) => setImmediate(() => sink.send(429, ['retry-after', '3'], '{"a":1}')));
+    const refused = await openSession(`ws://127.0.0.1:${edge.port}/x`, {}).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(RefusedHandshake);
+    expect(refused).toMatchObject({ status: 429, body: '{"a":1}' });
+    edge.close();
+  });
+});

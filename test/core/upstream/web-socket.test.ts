@@ -1,0 +1,144 @@
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { GatewayError } from '../../../core/contract/errors.ts';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/upstream.ts';
+import { createTransport } from '../../../core/upstream/transport.ts';
+import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { newGate } from '../../support/gate.ts';
+import { within } from '../../support/until.ts';
+
+let provider: FakeRealtime;
+beforeAll(async () => {
+  provider = await startFakeRealtime();
+});
+afterAll(() => provider.close());
+
+const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 0, totalMs: 0 };
+const call = (more: Partial<UpstreamCall> = {}): UpstreamCall => ({
+  tenant: 'a',
+  origin: provider.origin,
+  path: '/v1/realtime',
+  method: 'GET',
+  headers: [],
+  body: null,
+  timeouts,
+  webSocket: { protocols: [] },
+  ...more,
+});
+
+/** Sends the call; resolves with what became of it. */
+function send(given: UpstreamCall, trusted = ['127.0.0.1']) {
+  const transport = createTransport({ trusted: parseTrustedHosts(trusted) });
+  const outcome = newGate<{
+    error?: GatewayError;
+    status?: number;
+    text?: string;
+    protocol?: string | null;
+    socket?: { terminate(): void };
+  }>();
+  let status = 0;
+  let text = '';
+  const handler: UpstreamHandler = {
+    onHead: (code) => {
+      status = code;
+    },
+    onData: (chunk) => {
+      text += Buffer.from(chunk).toString();
+      return true;
+    },
+    onEnd: () => outcome.open({ status, text }),
+    onError: (error) => outcome.open({ error }),
+    onWebSocket: (_headers, socket, protocol) => {
+      socket.listen({ onMessage() {}, onDrain() {}, onPong() {}, onClose() {} });
+      outcome.open({ socket, protocol });
+    },
+  };
+  const exchange = transport.send(given, handler);
+  return { exchange, outcome: within(outcome.opened, 'an outcome'), transport };
+}
+
+it('the path leaves as given, headers with it, repeated ones repeated', async () => {
+  const headers = ['x-a', '1', 'x-a', '2', 'connection', 'close', 'sec-websocket-key', 'mine'];
+  const { outcome, transport } = send(call({ path: "/v1//x/../%2e'?a=b c".replace(' ', '%20'), headers }));
+  const { socket } = await outcome;
+  const handshake = provider.handshakes.at(-1);
+  expect(handshake?.path).toBe("/v1//x/../%2e'?a=b%20c");
+  expect(handshake?.headers['x-a']).toBe('1, 2');
+  expect(handshake?.headers['sec-websocket-key']).not.toBe('mine');
+  socket?.terminate();
+  await within(transport.close(), 'the end of the transport');
+});
+
+it('the subprotocol the provider chose is told', async () => {
+  const chosen = await send(call({ webSocket: { protocols: ['realtime', 'beta'] } })).outcome;
+  expect(chosen.protocol).toBe('realtime');
+  chosen.socket?.terminate();
+});
+
+it.each([
+  ['a private address', 'http://10.1.2.3', []],
+  ['this machine, untrusted', 'self', []],
+  ['a metadata service', 'http://169.254.169.254', []],
+  ['no origin', 'http://127.0.0.1/path', ['127.0.0.1']],
+])('is refused for %s before any connection is made', async (_case, origin, trusted) => {
+  const before = provider.handshakes.length;
+  const { error } = await send(call({ origin: origin === 'self' ? provider.origin : origin }), trusted as string[]).outcome;
+  expect(error?.code).toBe('invalid_custom_host');
+  expect(provider.handshakes.length).toBe(before);
+});
+
+it('another answer than 101 is told like that of a plain call', async () => {
+  provider.answers = [refuseWith(403, { why: 'no' })];
+  expect(await send(call()).outcome).toEqual({ status: 403, text: '{"why":"no"}' });
+});
+
+it('nobody there is upstream_connect', async () => {
+  const { error } = await send(call({ origin: 'http://127.0.0.1:1024' })).outcome;
+  expect(error?.code).toBe('upstream_connect');
+});
+
+it('no answer in time is request_timeout, and the connection ends', async () => {
+  const asked = newGate<Duplex>();
+  provider.answers = [(socket) => asked.open(socket)];
+  const { outcome } = send(call({ timeouts: { ...timeouts, firstByteMs: 100 } }));
+  const atProvider = await asked.opened;
+  const ended = new Promise((resolve) => atProvider.once('end', resolve));
+  atProvider.resume();
+  expect((await outcome).error?.code).toBe('request_timeout');
+  await within(ended, 'the end of the connection');
+});
+
+it('an aborted handshake ends its connection and tells nobody', async () => {
+  const asked = newGate<Duplex>();
+  provider.answers = [(socket) => asked.open(socket)];
+  const { exchange, outcome, transport } = send(call());
+  let told = false;
+  void outcome.then(
+    () => {
+      told = true;
+    },
+    () => undefined,
+  );
+  const atProvider = await asked.opened;
+  const ended = new Promise((resolve) => atProvider.once('end', resolve));
+  atProvider.resume();
+  exchange.abort();
+  exchange.abort();
+  await within(ended, 'the end of the connection');
+  await within(transport.close(), 'the end of the transport');
+  expect(told).toBe(false);
+});
+
+it('a transport that closes waits for open sockets', async () => {
+  const { outcome, transport } = send(call());
+  const { socket } = await outcome;
+  let closed = false;
+  const closing = transport.close().then(() => {
+    closed = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(closed).toBe(false);
+  socket?.terminate();
+  await within(closing, 'the end of the transport');
+});
