@@ -1,24 +1,29 @@
 import type { BodyMemory } from './body-memory.ts';
-import type { WorkspaceDocument } from './documents.ts';
+import type { RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from './documents.ts';
 import type { GatewayError } from './errors.ts';
 import type { FormPart, StreamedForm } from './form.ts';
 import type { HeaderList, InboundRequest } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
-import type { AttemptRecord, DecisionRecord, OutcomeKind, SessionRecord } from './record.ts';
+import type { AttemptRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { Usage } from './usage.ts';
 
 /** A route family: what the path means before any provider is chosen. */
 export interface Endpoint {
-  /** What kind of body a shaped route takes; absent = `json`. */
+  /** What kind of body a shaped route takes; absent = `json`. Set on another route: its body is read like that too. */
   readonly body?: BodyKind;
   /** Method of the provider's call; absent = `POST`. */
   readonly method?: string;
   /** Segments of the path by their name in the route's `{…}`, as sent. */
   readonly pathParams?: Readonly<Record<string, string>>;
-  /** Function name in records: an operation, `proxy`, `realtime`, or `listModels`. */
-  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime';
+  /**
+   * True for files, batches and fine-tuning jobs: without a provider they are kept by the service itself, and a config for them has
+   * one target at most, because what one provider keeps no other one knows.
+   */
+  readonly isKept?: true;
+  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, or `explainConfig`. */
+  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /** Scopes of which the key needs one. */
@@ -46,11 +51,21 @@ export interface Identity {
   /** Name of the user whose key it is, where the key's document tells it. */
   readonly userName?: string | null;
   readonly scopes: ReadonlySet<string>;
+  /** What the key is limited to; null or absent: nothing. */
+  readonly limits?: EntityLimits | null;
   readonly defaults: {
     readonly configSlug: string | null;
     readonly metadata: Readonly<Record<string, string>>;
     readonly allowConfigOverride: boolean;
   };
+}
+
+/** Budgets and rate limits of one entity, as its document has them. */
+export interface EntityLimits {
+  readonly usageLimits: readonly UsageLimitsDocument[];
+  /** ISO time of the last reset by hand. */
+  readonly usageResetAt: string | null;
+  readonly rateLimits: readonly RateLimitDocument[];
 }
 
 /** What request headers and body say about where to go; targets that leave it open are completed with it. */
@@ -135,6 +150,8 @@ export class RequestContext {
   firstByteAtMs: number | null = null;
   /** Events of a shaped stream that came from the provider. */
   streamEvents = 0;
+  /** What was taken from budgets for this request; null where it has none. */
+  reservations: ReservationRecord[] | null = null;
   /** What there is to say of a WebSocket session, once it is over. */
   session: SessionRecord | null = null;
   requestBytes = 0;

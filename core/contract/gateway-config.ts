@@ -1,4 +1,6 @@
 import * as v from 'valibot';
+import { isObject } from './json.ts';
+import { splitModelSlug } from './model-slug.ts';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from './provider-settings.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
@@ -24,6 +26,25 @@ const settingValue = v.union([v.pipe(v.string(), v.maxLength(2048)), v.boolean()
 // A service account may be given as the object it is in its file.
 const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
 
+const metadata = v.pipe(
+  v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), v.pipe(v.string(), v.maxLength(128))),
+  v.check((labels) => Object.keys(labels).length <= 50, 'holds at most 50 keys'),
+);
+
+const cacheFields = v.strictObject({
+  mode: v.picklist(['simple', 'off']),
+  /** Seconds: a minute to ninety days. */
+  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
+});
+/** `simple` alone is short for its object; `off` keeps a target out of the cache its parent has. */
+const cache = v.union([
+  cacheFields,
+  v.pipe(
+    v.picklist(['simple', 'off']),
+    v.transform((mode) => ({ mode })),
+  ),
+]);
+
 const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
   provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
@@ -41,6 +62,15 @@ const targetEntries = {
   custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
   forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
   strict_open_ai_compliance: v.optional(v.boolean()),
+  /** Parameters the provider has no place for are refused instead of left out. */
+  strict_params: v.optional(v.boolean()),
+  /** Labels of requests that this target answers; what the request itself says of the same key wins. */
+  metadata: v.optional(metadata),
+  /** The provider is the one the request names, whatever the parent says. */
+  passthrough: v.optional(v.boolean()),
+  /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
+  on_status_codes: v.optional(v.array(status)),
+  cache: v.optional(cache),
   ...optionalEntries(providerSettingKeys, settingValue),
   ...optionalEntries(providerTargetKeys, settingValue),
   /** Alias table of azure-openai; its rows are checked by the provider's own schema. */
@@ -59,48 +89,52 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
   readonly targets?: GatewayConfig[];
   /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
   readonly plugins?: Record<string, unknown>;
-  /** Root only. */
   /** Root only: `GET /models` answers from the workspace's catalogue although providers are named. */
   readonly fetch_integrated_models?: boolean;
-  readonly cache?: { readonly mode: 'simple'; readonly max_age?: number };
 }
-
-const cache = v.strictObject({
-  mode: v.picklist(['simple']),
-  /** Seconds: a minute to ninety days. */
-  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
-});
 
 const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
   ...targetEntries,
   strategy: v.optional(strategy),
-  targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1), v.maxLength(50))),
+  targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1))),
 });
 
 export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
   ...targetEntries,
   strategy: v.optional(strategy),
-  targets: v.optional(v.pipe(v.array(target), v.minLength(1), v.maxLength(100))),
+  targets: v.optional(v.pipe(v.array(target), v.minLength(1))),
   plugins: v.optional(v.record(v.string(), v.unknown())),
   fetch_integrated_models: v.optional(v.boolean()),
-  cache: v.optional(cache),
 });
 
 /** Largest inline config in bytes, and deepest nesting of targets in any config. */
 export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 } as const;
 
+/** How many targets a config may have: at its root, at the root of a conditional one, and below any one target of the root. */
+export interface TargetLimits {
+  readonly rootTargets: number;
+  readonly conditionalRootTargets: number;
+  readonly nestedTargets: number;
+}
+
+/** What holds where the settings say nothing else (data-plane §4.2). */
+export const targetLimitsDefault: TargetLimits = { rootTargets: 100, conditionalRootTargets: 1000, nestedTargets: 50 };
+
 /**
  * A config that this build can run, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
- * a strategy needs targets, targets need a strategy, nesting has a limit.
+ * a strategy needs targets, targets need a strategy, fields that would have no effect where they stand, limits.
  */
-export function parseGatewayConfig(input: unknown): { config: GatewayConfig } | { errors: string[] } {
+export function parseGatewayConfig(
+  input: unknown,
+  limits: TargetLimits = targetLimitsDefault,
+): { config: GatewayConfig } | { errors: string[] } {
   if (typeof input === 'object' && input !== null && 'options' in input)
     return { errors: ['options: version of config is not supported'] };
   const result = v.safeParse(gatewayConfig, input);
-  if (!result.success) return { errors: result.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`) };
+  if (!result.success) return { errors: result.issues.map((issue) => `${pathOf(issue)}: ${notYet(issue) ?? issue.message}`) };
   const errors: string[] = [];
   checkNode(result.output, '', 0, errors);
-  if (result.output.capacity) errors.push('capacity: only targets of loadbalance have it');
+  checkRoot(result.output, limits, errors);
   return errors.length > 0 ? { errors } : { config: result.output };
 }
 
@@ -110,7 +144,62 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   if (node.strategy && !node.targets) errors.push(`${at('targets')}: required when strategy is set`);
   if (node.targets && !node.strategy) errors.push(`${at('strategy')}: required when targets is set`);
   if (node.strategy && node.targets) checkStrategy(node.strategy, node.targets, at, errors);
+  if (node.passthrough) checkPassthrough(node, at, errors);
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
+}
+
+/** The provider comes from the request alone: what would name another, or belongs to one, is a contradiction. */
+function checkPassthrough(node: GatewayConfig, at: (key: string) => string, errors: string[]): void {
+  const isRoot = at('') === '';
+  const excluded = ['provider', 'virtual_key', 'api_key', 'custom_host', 'strategy', 'targets'] as const;
+  for (const key of isRoot ? ([...excluded, 'override_params'] as const) : excluded) {
+    if (node[key] !== undefined)
+      errors.push(`${at(key)}: cannot stand beside passthrough, which takes the provider of the request`);
+  }
+  if (isRoot) return;
+  const model = node.override_params?.model;
+  if (typeof model === 'string' && splitModelSlug(model)) {
+    errors.push(`${at('override_params.model')}: names a provider, but passthrough takes the one of the request`);
+  }
+}
+
+function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]): void {
+  if (root.capacity) errors.push('capacity: only targets of loadbalance have it');
+  if (root.weight !== undefined) errors.push('weight: only targets of loadbalance have it');
+  if (root.on_status_codes) errors.push('on_status_codes: only targets of fallback have it; the strategy has its own');
+  const targets = root.targets ?? [];
+  const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargets : limits.rootTargets;
+  if (targets.length > most) errors.push(`targets: ${targets.length} are more than the ${most} a config may have`);
+  for (const [index, child] of targets.entries()) {
+    const below = countBelow(child);
+    if (below <= limits.nestedTargets) continue;
+    errors.push(`targets[${index}].targets: ${below} are more than the ${limits.nestedTargets} that may stand below one target`);
+  }
+}
+
+function countBelow(node: GatewayConfig): number {
+  return (node.targets ?? []).reduce((sum, child) => sum + 1 + countBelow(child), 0);
+}
+
+const guardrails = 'guardrails and hooks are not part of this version: a config that names them would run unguarded';
+/** Keys of the language that this build does not act on, and why it refuses them. */
+const notYetKeys: Readonly<Record<string, string>> = {
+  input_guardrails: guardrails,
+  output_guardrails: guardrails,
+  before_request_hooks: guardrails,
+  after_request_hooks: guardrails,
+  start_hooks: guardrails,
+  input_mutators: guardrails,
+  output_mutators: guardrails,
+  prompt_id: 'prompt templates are not part of this version',
+};
+
+function notYet(issue: v.BaseIssue<unknown>): string | null {
+  const key = issue.path?.at(-1)?.key;
+  if (issue.type === 'strict_object' && typeof key === 'string') return notYetKeys[key] ?? null;
+  const isSemantic = issue.input === 'semantic' || (isObject(issue.input) && issue.input.mode === 'semantic');
+  const isCache = issue.path?.some((item) => item.key === 'cache') ?? false;
+  return isCache && isSemantic ? 'the semantic cache is not part of this version; use simple' : null;
 }
 
 /** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */

@@ -17,6 +17,8 @@ export interface Plan {
   readonly targets: readonly Target[];
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<Hooks['onTarget']>;
+  /** Null where the strategy cannot say. */
+  readonly onExplain: NonNullable<Hooks['onExplain']> | null;
   readonly onVisit: HookList<'onVisit'>;
   readonly onUpstream: HookList<'onUpstream'>;
   readonly onResponse: HookList<'onResponse'>;
@@ -52,6 +54,17 @@ export interface Target {
   readonly forwardHeaders: readonly string[] | null;
   /** `strict_open_ai_compliance`; null = not said. */
   readonly strict: boolean | null;
+  /** `strict_params`: refuse what the provider has no place for. */
+  readonly strictParams: boolean;
+  /** Labels for the record of a request that goes here; null = none. */
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** Null = no cache. `maxAgeSeconds` null = not said. */
+  readonly cache: CacheRule | null;
+}
+
+export interface CacheRule {
+  readonly mode: 'simple';
+  readonly maxAgeSeconds: number | null;
 }
 
 export interface Retry {

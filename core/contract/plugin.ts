@@ -6,8 +6,10 @@ import type { GatewayConfig } from './gateway-config.ts';
 import type { Health } from './health.ts';
 import type { HeaderList } from './http.ts';
 import type { JsonObject, Maybe } from './json.ts';
+import type { Leases } from './leases.ts';
 import type { Plan, Target } from './plan.ts';
 import type { RequestRecord } from './record.ts';
+import type { RouteExplanation } from './route-explanation.ts';
 
 /** The stages of the chain, in the order a request meets them. */
 export const stages = [
@@ -70,6 +72,8 @@ export interface Hooks {
   onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
   /** Strategies: where to go next; `last` is null for the first try; null gives up. Does no I/O. */
   onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
+  /** Strategies: where this request would go and why, without sending it. Changes nothing that later requests see. */
+  onExplain?(ctx: RequestContext): Maybe<RouteExplanation>;
   /**
    * A target was chosen and is about to be asked. What it returns is called once, when the request leaves the target for good, with
    * the result of the last try; null when no provider was asked. Both must not throw and do no I/O.
@@ -97,6 +101,8 @@ export interface Services {
   readonly journal: Journal;
   /** Circuits of targets, shared with other gateways. */
   readonly health: Health;
+  /** This process's shares of limits; absent: nothing is limited. */
+  readonly leases?: Leases;
   readonly log: Log;
   readonly clock: Clock;
   /** Random UUID. */
@@ -110,6 +116,10 @@ export interface Services {
   readonly blockInlineConfig?: boolean;
   /** Client headers that become metadata, lower-case, and what stands before their names there. */
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
+  /** Key of what the control plane's jobs call with; absent: nobody may. */
+  readonly jobCredentialKey?: Uint8Array;
+  /** Whether a config with several targets may be used for files, batches and fine-tuning jobs. */
+  readonly keptOnManyTargets?: boolean;
   /** SHA-256 keyed pepper for key digests. */
   readonly apiKeyPepper: Uint8Array;
   /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */

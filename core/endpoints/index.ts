@@ -1,9 +1,13 @@
 import type { Endpoint } from '../contract/context.ts';
 import { speech, transcriptions, translations } from './audio.ts';
+import { batchRoutes } from './batches.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { completions } from './completions.ts';
 import { isControlPlanePath } from './control-plane.ts';
 import { embeddings } from './embeddings.ts';
+import { explainEndpoint } from './explain.ts';
+import { fileRoutes } from './files.ts';
+import { fineTuningRoutes } from './fine-tuning.ts';
 import { imageEdits, imageGenerations, imageVariations } from './images.ts';
 import { messages, messagesCountTokens } from './messages.ts';
 import { modelsEndpoint } from './models.ts';
@@ -33,6 +37,9 @@ const find = compileRoutes([
   moderations,
   rerank,
   ocr,
+  ...fileRoutes,
+  ...batchRoutes,
+  ...fineTuningRoutes,
 ]);
 
 /** What a path means: an endpoint of the data plane, the control plane, or nothing (404, 405). */
@@ -45,6 +52,7 @@ export function matchEndpoint(method: string, path: string): Match {
   if (known) return known;
   if (method === 'GET' && below === '/models') return modelsEndpoint;
   if (method === 'GET' && below === '/realtime') return realtimeEndpoint;
+  if (method === 'POST' && below === '/configs/explain') return explainEndpoint;
   if (isControlPlanePath(path)) return 'control-plane';
   return proxyEndpoint(method, below) ?? 'method-not-allowed';
 }

@@ -104,6 +104,7 @@ export function compilePlan(
     targets,
     onRequest: pick(all, 'onRequest'),
     onTarget,
+    onExplain: pick(all, 'onExplain')[0] ?? null,
     onVisit: pick(all, 'onVisit'),
     onUpstream: pick(all, 'onUpstream'),
     // Requests go down the list, replies come back up.

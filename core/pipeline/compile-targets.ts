@@ -1,7 +1,7 @@
 import type { GatewayConfig, RetryConfig } from '../contract/gateway-config.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { splitModelSlug } from '../contract/model-slug.ts';
-import type { Retry, Target } from '../contract/plan.ts';
+import type { CacheRule, Retry, Target } from '../contract/plan.ts';
 import type { Credentials } from '../contract/provider.ts';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../contract/provider-settings.ts';
 import { Secret } from '../contract/secret.ts';
@@ -37,12 +37,13 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
   const split = typeof model === 'string' ? splitModelSlug(model) : null;
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
   const named = node.provider ?? virtual ?? split?.slug;
+  const asked = node.passthrough === true;
   // A child that names its own provider does not take the parent's key, host or provider settings with it.
-  const sameProvider = named === undefined;
+  const sameProvider = named === undefined && !asked;
   return {
-    provider: named ?? parent?.provider ?? null,
+    provider: named ?? (asked ? null : (parent?.provider ?? null)),
     credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node) },
-    customHost: node.custom_host ?? parent?.customHost ?? null,
+    customHost: node.custom_host ?? (asked ? null : (parent?.customHost ?? null)),
     settings: { ...parent?.settings, ...settingsOf(node) },
     overrideParams: merge(parent?.overrideParams, split ? { ...node.override_params, model: split.model } : node.override_params),
     defaultParams: merge(parent?.defaultParams, node.default_params),
@@ -51,7 +52,16 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
     timeoutMs: node.request_timeout ?? parent?.timeoutMs ?? null,
     forwardHeaders: node.forward_headers?.map((name) => name.toLowerCase()) ?? parent?.forwardHeaders ?? null,
     strict: node.strict_open_ai_compliance ?? parent?.strict ?? null,
+    strictParams: node.strict_params ?? parent?.strictParams ?? false,
+    metadata: merge(parent?.metadata, node.metadata) as Target['metadata'],
+    cache: node.cache ? compileCache(node.cache) : (parent?.cache ?? null),
   };
+}
+
+function compileCache(cache: NonNullable<GatewayConfig['cache']>): CacheRule | null {
+  return cache.mode === 'off'
+    ? null
+    : { mode: cache.mode, maxAgeSeconds: ('max_age' in cache ? cache.max_age : undefined) ?? null };
 }
 
 function compileRetry(retry: RetryConfig): Retry {
@@ -82,7 +92,10 @@ function credentialsOf(node: GatewayConfig): Credentials {
   return credentials;
 }
 
-function merge(parent: Readonly<JsonObject> | null | undefined, own: JsonObject | undefined): Readonly<JsonObject> | null {
+function merge(
+  parent: Readonly<JsonObject> | null | undefined,
+  own: Readonly<JsonObject> | undefined,
+): Readonly<JsonObject> | null {
   if (!own) return parent ?? null;
   return parent ? { ...parent, ...own } : own;
 }

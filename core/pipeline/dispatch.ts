@@ -34,6 +34,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
   const { plan } = ctx;
   const { clock } = dispatcher.services;
   const dueMs = plan.totalTimeMs === null ? Number.POSITIVE_INFINITY : clock.elapsed() + plan.totalTimeMs;
+  const { metadata } = ctx;
   let last: AttemptResult | null = null;
   let answer: Answer | null = null;
   for (;;) {
@@ -44,6 +45,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       return answer;
     }
     ctx.targetPath = target.path;
+    ctx.metadata = target.metadata === null ? metadata : { ...target.metadata, ...metadata };
     const found = resolveOrFail(ctx, target, dispatcher);
     const resolved = isPromise(found) ? await found : found;
     if (ctx.aborted) return clientClosed();

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/context.ts';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Services } from '../contract/plugin.ts';
+import { promptTexts, textsBelow } from '../contract/prompt-text.ts';
 import { emptyUsage, type Usage } from '../contract/usage.ts';
 
 /** The operations whose replies are made of tokens. */
@@ -24,24 +25,9 @@ const audioSecondsMax = 604_800;
 
 /** How long the end of a reply may wait for its count. */
 const timeoutMs = 2000;
-const depthMax = 32;
 
-/** Parameters that hold text the model reads, and fields of replies that hold text it wrote. */
-const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools'] as const;
+/** Fields of replies that hold text the model wrote. */
 const replyKeys = ['choices', 'content', 'output'] as const;
-/** Fields that are names, ids or data, not text for a model. */
-const notText: ReadonlySet<string> = new Set([
-  'id',
-  'type',
-  'role',
-  'object',
-  'model',
-  'url',
-  'data',
-  'signature',
-  'finish_reason',
-  'status',
-]);
 
 /**
  * The tokens of a reply whose provider counted none, marked as estimated (differences, row 12). The prompt and a plain reply are
@@ -50,28 +36,14 @@ const notText: ReadonlySet<string> = new Set([
  */
 export async function estimateUsage(ctx: RequestContext, services: Services, reply: Uint8Array | null): Promise<Usage | null> {
   try {
-    const inputTokens = await services.countTokens(textsOf(ctx.params, promptKeys), timeoutMs);
+    const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
     const outputTokens =
-      reply === null ? ctx.streamEvents : await services.countTokens(textsOf(parse(reply), replyKeys), timeoutMs);
+      reply === null ? ctx.streamEvents : await services.countTokens(textsBelow(parse(reply), replyKeys), timeoutMs);
     return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
   } catch (thrown) {
     services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'the tokens of a reply could not be estimated');
     return null;
   }
-}
-
-function textsOf(body: JsonObject | null, keys: readonly string[]): string[] {
-  const texts: string[] = [];
-  for (const key of keys) collect(body?.[key], texts, 0);
-  return texts;
-}
-
-function collect(value: unknown, texts: string[], depth: number): void {
-  if (typeof value === 'string') texts.push(value);
-  else if (depth > depthMax) return;
-  else if (Array.isArray(value)) for (const item of value) collect(item, texts, depth + 1);
-  else if (isObject(value))
-    for (const [key, item] of Object.entries(value)) if (!notText.has(key)) collect(item, texts, depth + 1);
 }
 
 function parse(body: Uint8Array): JsonObject | null {

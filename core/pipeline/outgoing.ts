@@ -6,6 +6,7 @@ import type { JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Operation, OperationCall, OutgoingCall } from '../contract/provider.ts';
 import type { UpstreamCall } from '../contract/upstream.ts';
+import { callerOf } from './caller.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
 import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
@@ -80,6 +81,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     query: ctx.query,
     header: (name) => ctx.request.header(name),
     settings: resolved.settings,
+    caller: ctx.endpoint?.isKept ? callerOf(ctx) : null,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
     dropped: [],
     adapted: [],
@@ -88,8 +90,10 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     newId: (prefix) => prefix + options.newId(),
   };
   ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
-  const { contentType, body } = contentOf(ctx, operation, params, operationCall, options);
+  const { contentType, body } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
+  if (target.strictParams && operationCall.dropped.length > 0) throw noPlaceFor(operationCall.dropped, resolved.adapter.id);
   const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
+  if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
   headers.push('accept', acceptOf(ctx, operation));
   for (const header of resolved.headers) headers.push(header);
   for (const forwarded of resolved.adapter.forwards ?? []) forward(ctx, forwarded, headers);
@@ -110,6 +114,14 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   };
 }
 
+/** `strict_params`: the caller would rather know than have something left out. */
+function noPlaceFor(dropped: readonly string[], provider: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `strict_params: ${provider} has no place for ${dropped.join(', ').slice(0, 1000)}`,
+    param: dropped[0] as string,
+  });
+}
+
 /** The request's body for this target, and its type. */
 function contentOf(
   ctx: RequestContext,
@@ -127,6 +139,9 @@ function contentOf(
   const bytes = body === ctx.params && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
   return { contentType: jsonType, body: bytes };
 }
+
+/** Several exchanges make their own bodies. */
+const noContent = { contentType: null, body: null };
 
 const jsonType = 'application/json';
 

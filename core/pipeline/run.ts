@@ -7,9 +7,11 @@ import type { Reply, Services } from '../contract/plugin.ts';
 import type { Sessions } from '../contract/web-socket.ts';
 import type { Answer, StreamedAnswer } from './attempt.ts';
 import type { Chain } from './compile-plan.ts';
+import { addDebugRoute } from './debug-route.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
 import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.ts';
+import { explainConfig } from './explain-config.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
 import { listModels } from './list-models.ts';
@@ -81,7 +83,10 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   if (match === 'method-not-allowed') throw new GatewayError('method_not_allowed');
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
+  if (ctx.gatewayHeaders.has('debug-route')) await addDebugRoute(ctx, options.dispatcher);
+  if (ctx.aborted) return;
   if (reply) return sendReply(options, ctx, sink, reply);
+  if (ctx.endpoint?.name === 'explainConfig') return sendReply(options, ctx, sink, await explainConfig(options, ctx));
   if (ctx.endpoint?.name === 'listModels') return sendReply(options, ctx, sink, await listModels(ctx, options.dispatcher));
   const answer = isSession(ctx)
     ? await runSession(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
@@ -93,10 +98,10 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
   for (let i = 0; ; i++) {
-    if (i === beforeBody && ctx.endpoint?.operation) await readParams(ctx, options.bodies);
+    if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) await readParams(ctx, options.bodies);
     if (i === beforePlan) {
       options.plans.enter(ctx);
-      if (!ctx.endpoint?.operation && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
+      if (!ctx.endpoint?.operation && ctx.body === null && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
         ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);
       }
     }

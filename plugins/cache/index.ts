@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestContext } from '../../core/contract/context.ts';
 import { findHeader } from '../../core/contract/http.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { definePlugin, type Hooks, type Reply, type Services } from '../../core/contract/plugin.ts';
 import { cacheKey } from './key.ts';
 import { cacheConfig } from './schema.ts';
 
@@ -11,11 +12,13 @@ export const cache = definePlugin({
   after: ['config-resolution'],
   reads: { response: 'chunks' },
   config: cacheConfig,
-  slice: (config) => config.cache,
-  onConfig(config, _scope, services) {
-    if (!config) return null;
-    const kept = storeOf(services);
-    return createHooks(kept.entries, kept.slot, config.max_age ?? null);
+  onConfig(_config, { targets }, services) {
+    const [first = null] = targets.map((target) => target.cache);
+    if (targets.every((target) => target.cache === null)) return null;
+    const store = storeOf(services);
+    // Where all targets share one rule, an answer is looked for before any of them is chosen.
+    const isShared = targets.every((target) => target.cache?.maxAgeSeconds === first?.maxAgeSeconds);
+    return isShared && first !== null ? byRequest(store, first.maxAgeSeconds) : byTarget(store);
   },
 });
 
@@ -28,6 +31,7 @@ interface Entry {
 /** What a request that missed collects on its way back. */
 interface Collecting {
   readonly key: string;
+  readonly maxAgeSeconds: number | null;
   contentType: string | null;
   chunks: Uint8Array[];
   bytes: number;
@@ -47,9 +51,14 @@ const entryBytesMax = 4 * 1024 * 1024;
 const storeBytesMax = 64 * 1024 * 1024;
 
 /** One store per process, shared by all configs: entries are told apart by their keys. */
-const stores = new WeakMap<Services, { entries: LRUCache<string, Entry>; slot: number }>();
+const stores = new WeakMap<Services, Store>();
 
-function storeOf(services: Services): { entries: LRUCache<string, Entry>; slot: number } {
+interface Store {
+  readonly entries: LRUCache<string, Entry>;
+  readonly slot: number;
+}
+
+function storeOf(services: Services): Store {
   let store = stores.get(services);
   if (!store) {
     const entries = new LRUCache<string, Entry>({
@@ -64,24 +73,49 @@ function storeOf(services: Services): { entries: LRUCache<string, Entry>; slot: 
   return store;
 }
 
-function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeSeconds: number | null): Hooks {
+function byRequest(store: Store, maxAgeSeconds: number | null): Hooks {
   return {
-    onRequest(ctx) {
-      // Pass-through is byte for byte: nothing of it is kept.
-      if (!ctx.endpoint?.operation || uncached.has(ctx.endpoint.operation)) return undefined;
-      const key = cacheKey(ctx);
-      const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
-      if (refresh) entries.delete(key);
-      const entry = refresh ? undefined : entries.get(key);
-      if (entry) {
-        ctx.cacheStatus = 'HIT';
-        const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
-        return { status: 200, headers: ['content-type', entry.contentType], body };
-      }
-      ctx.cacheStatus = refresh ? 'REFRESH' : 'MISS';
-      ctx.slots[slot] = { key, contentType: null, chunks: [], bytes: 0 } satisfies Collecting;
+    onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, cacheKey(ctx), maxAgeSeconds) : undefined),
+    ...collect(store),
+  };
+}
+
+/** Targets with rules of their own: looked for once a target is chosen, and kept apart by it. */
+function byTarget(store: Store): Hooks {
+  return {
+    onUpstream(ctx, { cache, path }) {
+      if (cache !== null && isCached(ctx)) return lookUp(store, ctx, `${cacheKey(ctx)}${path}`, cache.maxAgeSeconds);
+      // What the target before this one would have kept is not what this one answers.
+      ctx.slots[store.slot] = undefined;
+      ctx.cacheStatus = null;
       return undefined;
     },
+    ...collect(store),
+  };
+}
+
+/** Pass-through is byte for byte: nothing of it is kept. */
+function isCached(ctx: RequestContext): boolean {
+  const operation = ctx.endpoint?.operation;
+  return operation !== null && operation !== undefined && !uncached.has(operation);
+}
+
+function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxAgeSeconds: number | null): Reply | undefined {
+  const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
+  if (refresh) entries.delete(key);
+  const entry = refresh ? undefined : entries.get(key);
+  if (entry) {
+    ctx.cacheStatus = 'HIT';
+    const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
+    return { status: 200, headers: ['content-type', entry.contentType], body };
+  }
+  ctx.cacheStatus = refresh ? 'REFRESH' : 'MISS';
+  ctx.slots[slot] = { key, maxAgeSeconds, contentType: null, chunks: [], bytes: 0 } satisfies Collecting;
+  return undefined;
+}
+
+function collect({ entries, slot }: Store): Hooks {
+  return {
     onResponse(ctx, head) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (collecting && head.status === 200)
@@ -98,7 +132,7 @@ function createHooks(entries: LRUCache<string, Entry>, slot: number, maxAgeSecon
     onEnd(ctx, outcome) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
-      const { contentType, chunks, bytes } = collecting;
+      const { contentType, chunks, bytes, maxAgeSeconds } = collecting;
       const ttl = ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null);
       entries.set(collecting.key, { contentType, chunks, bytes }, { ttl });
     },

@@ -27,6 +27,11 @@ function createHooks(services: Services): Hooks {
   function resolve(ctx: RequestContext, identity: Identity, workspace: WorkspaceDocument | null): Maybe<undefined> {
     if (!workspace) throw new GatewayError('forbidden', { message: 'Forbidden! The workspace of this key has been deleted' });
     ctx.workspace = workspace;
+    // Its config is the one it asks about, not one it runs under.
+    if (ctx.endpoint?.name === 'explainConfig') {
+      ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
+      return undefined;
+    }
     if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx);
     const chosen = chooseConfig(ctx, identity, workspace, services);
     if (isPromise(chosen)) return chosen.then((document) => apply(ctx, identity, workspace, document));
@@ -91,11 +96,21 @@ function applyConfig(ctx: RequestContext, document: ConfigDocument | null, servi
   ctx.configVersionId = ctx.plan.versionId;
   const modelSlug = stripModelSlug(ctx);
   ctx.requestTarget = readRequestTarget(ctx, modelSlug, services);
+  if (ctx.endpoint?.isKept) return checkOneTarget(ctx, services);
   // Without a provider the list of models is the workspace's own.
   if (ctx.endpoint?.name === 'listModels') return undefined;
   if (ctx.requestTarget?.provider === undefined || ctx.requestTarget.provider === null) {
     for (const target of ctx.plan.targets) if (target.provider === null) throw missingProvider();
   }
+}
+
+/** What one provider keeps no other one knows: a second target could only miss. */
+function checkOneTarget(ctx: RequestContext, services: Services): void {
+  if (ctx.plan.targets.length <= 1 || services.keptOnManyTargets) return;
+  throw new GatewayError('invalid_config', {
+    message: 'Invalid config passed: for files, batches and fine-tuning jobs maximum one target is allowed',
+    param: 'x-svc-config',
+  });
 }
 
 function missingProvider(): GatewayError {

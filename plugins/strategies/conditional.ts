@@ -1,32 +1,61 @@
 import type { RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
-import { compileQuery } from '../../core/contract/routing-query.ts';
+import type { ConditionTrace } from '../../core/contract/route-explanation.ts';
+import { compileQuery, explainQuery, type ReadField } from '../../core/contract/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+import { certainly, type Decision } from './explain.ts';
 import { type Node, pickOne, type Range } from './node.ts';
-import { readField } from './read-field.ts';
+
+const refusal = 'Query router did not resolve to any valid target: no condition holds and strategy.default is not set';
 
 /**
  * The target named by the first condition that holds, else the default. Names and queries were checked with the config.
- * `bad_request` when nothing holds and there is no default.
+ * `readerOf` gives the fields of a request. `bad_request` when nothing holds and there is no default.
  */
 export function conditional(
   children: readonly Node[],
   range: Range,
   strategy: StrategyConfig,
-  names: readonly (string | undefined)[],
+  readerOf: (ctx: RequestContext) => ReadField,
 ): Node {
-  const conditions = (strategy.conditions ?? []).map((condition, index) => ({
-    holds: compileQuery(condition.query, `strategy.conditions[${index}].query`),
-    target: names.indexOf(condition.then),
+  const names = children.map((child) => child.name);
+  const conditions = (strategy.conditions ?? []).map(({ query, then }, index) => ({
+    holds: compileQuery(query, `strategy.conditions[${index}].query`),
+    query,
+    then,
+    target: names.indexOf(then),
   }));
   const fallThrough = strategy.default === undefined ? null : names.indexOf(strategy.default);
-  return pickOne(children, range, (ctx: RequestContext) => {
-    const read = (field: string): unknown => readField(ctx, field);
+
+  function pick(ctx: RequestContext): number {
+    const read = readerOf(ctx);
     for (const condition of conditions) if (condition.holds(read)) return condition.target;
     if (fallThrough !== null) return fallThrough;
-    throw new GatewayError('bad_request', {
-      message: 'Query router did not resolve to any valid target: no condition holds and strategy.default is not set',
-      param: 'strategy.conditions',
-    });
-  });
+    throw new GatewayError('bad_request', { message: refusal, param: 'strategy.conditions' });
+  }
+
+  function explain(ctx: RequestContext): Decision {
+    const read = readerOf(ctx);
+    const asked: ConditionTrace[] = [];
+    let chosen: number | null = null;
+    for (const { query, then, target } of conditions) {
+      const trace = explainQuery(query, read);
+      asked.push({ then, holds: trace.holds, trace });
+      if (!trace.holds) continue;
+      chosen = target;
+      break;
+    }
+    const holds = chosen !== null;
+    chosen ??= fallThrough;
+    const last = asked.length - 1;
+    const otherwise = fallThrough === null ? 'no condition holds, and there is no default' : 'no condition holds: the default';
+    return {
+      mode: 'conditional',
+      why: holds ? `conditions[${last}] holds: ${asked[last]?.then}` : otherwise,
+      first: certainly(chosen, children),
+      more: { conditions: asked, ...(chosen === null ? { refusal } : undefined) },
+    };
+  }
+
+  return pickOne(children, range, pick, explain);
 }

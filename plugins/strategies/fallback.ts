@@ -1,17 +1,19 @@
 import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
 import type { Candidates } from './candidates.ts';
+import { certainly, orderedBy, viewOf } from './explain.ts';
 import { childOf, type Node, type Range } from './node.ts';
 
 /**
- * Targets in order. Moves on when the status is in `statusCodes`, or, without a list, when it is not 2xx. A client that has
- * left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
+ * Targets in order. Moves on from a child when the status is in its own list in `statusCodes`, or, without a list, when it is not
+ * 2xx. A client that has left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
  */
 export function fallback(
   children: readonly Node[],
   range: Range,
-  statusCodes: readonly number[] | null,
+  statusCodes: readonly (readonly number[] | null)[],
   candidates: ((ctx: RequestContext) => Candidates) | null,
 ): Node {
+  const all: Candidates = { good: [...children.keys()], cooling: [] };
   const after = candidates === null ? (_ctx: RequestContext, at: number) => at + 1 : orderOf(candidates);
   const childAt = (ctx: RequestContext, index: number | undefined) =>
     index === undefined ? null : (children[index]?.first(ctx) ?? null);
@@ -22,7 +24,21 @@ export function fallback(
       const at = childOf(children, last);
       const inner = children[at]?.next(ctx, last) ?? null;
       if (inner) return inner;
-      return failed(last, statusCodes) ? childAt(ctx, after(ctx, at)) : null;
+      return failed(last, statusCodes[at] ?? null) ? childAt(ctx, after(ctx, at)) : null;
+    },
+    explain(ctx) {
+      const { good, cooling } = candidates === null ? all : candidates(ctx);
+      return viewOf(ctx, children, range, {
+        mode: 'fallback',
+        why: 'in order, until one answers',
+        first: certainly(good[0] ?? cooling[0] ?? null, children),
+        order: orderedBy({ good, cooling }, children),
+        cooling: candidates === null ? undefined : cooling,
+        ofBranch: (child) => {
+          const moves = statusCodes[child] ?? null;
+          return moves === null ? {} : { movesOnAfter: moves };
+        },
+      });
     },
   };
 }

@@ -1,17 +1,24 @@
 import * as v from 'valibot';
+import type { RequestContext } from '../../core/contract/context.ts';
 import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
 import type { BreakerSettings } from '../../core/contract/health.ts';
+import { isPromise } from '../../core/contract/json.ts';
 import type { Target } from '../../core/contract/plan.ts';
-import { definePlugin, type PlanScope, type Services } from '../../core/contract/plugin.ts';
+import { definePlugin, type Hooks, type PlanScope, type Services } from '../../core/contract/plugin.ts';
+import type { RouteExplanation } from '../../core/contract/route-explanation.ts';
+import { asksFor, inputTokensField } from '../../core/contract/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';
 import { conditional } from './conditional.ts';
 import { fallback } from './fallback.ts';
+import { countInputTokens } from './input-tokens.ts';
 import { eligibleOf, loadbalance } from './loadbalance.ts';
-import type { Node } from './node.ts';
+import type { Node, Range } from './node.ts';
 import { createOutliers, type Outliers } from './outlier.ts';
+import { readField } from './read-field.ts';
 import { single } from './single.ts';
+import { warningsOf } from './warnings.ts';
 import { Watches } from './watch.ts';
 
 /** Which target is asked first, and which one after a failure. Modes nest in any order; no mode does I/O. */
@@ -22,18 +29,40 @@ export const strategies = definePlugin({
   config: v.optional(v.strictObject({})),
   onConfig(_config, scope, services) {
     const watches = new Watches();
-    const root = compileNode(scope.config, 'config', null, { scope, services, watches, nextTarget: 0 });
-    return { onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)), ...watches.hooks() };
+    const walk: Walk = { scope, services, watches, warnings: [], nextTarget: 0, countsTokens: false };
+    const root = compileNode(scope.config, 'config', null, walk);
+    return {
+      ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
+      onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
+      ...watches.hooks(),
+      onExplain(ctx) {
+        const counting = walk.countsTokens ? countInputTokens(ctx, services) : undefined;
+        return isPromise(counting) ? counting.then(() => explain(root, ctx, walk)) : explain(root, ctx, walk);
+      },
+    } satisfies Hooks;
   },
 });
+
+function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExplanation {
+  // What asking would note about targets belongs to requests that are sent.
+  const { decisions } = ctx;
+  ctx.decisions = null;
+  const { strategy, first, reachable } = root.explain(ctx);
+  ctx.decisions = decisions;
+  return { strategy, first, reachable, warnings };
+}
 
 /** What the walk through one config shares. */
 interface Walk {
   readonly scope: PlanScope;
   readonly services: Services;
   readonly watches: Watches;
+  /** What `explain` says of the config itself. */
+  readonly warnings: string[];
   /** Index of the next leaf. */
   nextTarget: number;
+  /** True when a condition asks for the tokens of a request. */
+  countsTokens: boolean;
 }
 
 /** Walks the config in the order in which its leaves were numbered; `breaker`: what holds from above. */
@@ -42,11 +71,12 @@ function compileNode(config: GatewayConfig, path: string, breaker: BreakerSettin
   const { strategy, targets } = config;
   if (!targets || !strategy) {
     walk.nextTarget++;
-    return leaf(walk.scope.targets[from] ?? null, from, path, breaker, walk);
+    return leaf(walk.scope.targets[from] ?? null, config.name, { from, to: from + 1, path }, breaker, walk);
   }
   const below = inheritedBreaker(strategy, breaker);
   const children = targets.map((child, index) => compileNode(child, `${path}.targets[${index}]`, below, walk));
-  return compileStrategy(strategy, targets, children, { from, to: walk.nextTarget, path }, walk);
+  walk.warnings.push(...warningsOf(strategy, targets, path, walk.scope.stateKey !== null));
+  return { ...compileStrategy(strategy, targets, children, { from, to: walk.nextTarget, path }, walk), name: config.name };
 }
 
 function compileStrategy(
@@ -54,14 +84,16 @@ function compileStrategy(
   targets: readonly GatewayConfig[],
   children: readonly Node[],
   range: { from: number; to: number; path: string },
-  { services, watches }: Walk,
+  walk: Walk,
 ): Node {
+  const { services, watches } = walk;
   const outliers = strategy.outlier ? watchOutliers(strategy.outlier, children, watches, services) : null;
   const isOpen = openWhenAllAre(children);
   switch (strategy.mode) {
     case 'fallback': {
       const candidates = candidatesOf(children, [...children.keys()], outliers);
-      return { ...fallback(children, range, strategy.on_status_codes ?? null, candidates), isOpen };
+      const statusCodes = targets.map((child) => child.on_status_codes ?? strategy.on_status_codes ?? null);
+      return { ...fallback(children, range, statusCodes, candidates), isOpen };
     }
     case 'loadbalance': {
       const weights = targets.map((child) => child.weight ?? 1);
@@ -73,12 +105,8 @@ function compileStrategy(
       };
     }
     case 'conditional':
-      return conditional(
-        children,
-        range,
-        strategy,
-        targets.map((child) => child.name),
-      );
+      if (strategy.conditions?.some(({ query }) => asksFor(query, inputTokensField))) walk.countsTokens = true;
+      return conditional(children, range, strategy, (ctx) => (field) => readField(ctx, field));
     case 'single':
       return single(children, range);
   }
@@ -96,11 +124,22 @@ function watchOutliers(
 }
 
 /** A target; with a circuit where one is asked for and the target is a stored provider of a saved config. */
-function leaf(target: Target | null, index: number, path: string, settings: BreakerSettings | null, walk: Walk): Node {
-  const node: Node = { from: index, to: index + 1, path, first: () => target, next: () => null };
+function leaf(target: Target | null, name: string | undefined, range: Range, settings: BreakerSettings | null, walk: Walk): Node {
+  const node: Node = {
+    ...range,
+    name,
+    first: () => target,
+    next: () => null,
+    explain: () => ({ first: [1], reachable: [true], strategy: null }),
+  };
   const { stateKey } = walk.scope;
-  if (settings === null || stateKey === null || !target?.provider?.startsWith('@')) return node;
+  if (settings === null || stateKey === null) return node;
+  const { path } = range;
+  if (!target?.provider?.startsWith('@')) {
+    walk.warnings.push(`${path}: cb_config has no effect here, for the target names no stored provider (@slug)`);
+    return node;
+  }
   const breaker = walk.services.health.breaker(stateKey, path, settings);
-  walk.watches.add(index, watchBreaker(breaker, settings, path));
+  walk.watches.add(range.from, watchBreaker(breaker, settings, path));
   return { ...node, isOpen: () => breaker.isOpen() };
 }

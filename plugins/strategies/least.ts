@@ -1,8 +1,17 @@
 import type { RequestContext } from '../../core/contract/context.ts';
 import type { Load } from './load.ts';
 
-/** One of these children, by what is known of their load. `from` is never empty. */
+/** One of these children; `from` is never empty. */
 export type Choose = (ctx: RequestContext, from: readonly number[]) => number;
+
+/** How a load balance chooses. */
+export interface Algorithm {
+  readonly choose: Choose;
+  /** How likely `choose` would choose each of `from`, in their order. Changes nothing. */
+  shares(ctx: RequestContext, from: readonly number[]): number[];
+  /** One sentence: what it goes by. */
+  readonly why: string;
+}
 
 /** Share of requests that go to another target than the fastest, so that one that has become faster is noticed. */
 const explorationShare = 0.05;
@@ -11,25 +20,41 @@ const explorationShare = 0.05;
  * The child that has answered fastest of late. Those of which nothing recent is known come first, and now and then any other is
  * asked.
  */
-export function leastLatency(loads: readonly Load[], random: () => number): Choose {
-  return (ctx, from) => {
-    const unknown = from.filter((child) => loadOf(loads, child).latencyMs(ctx.stream) === null);
-    if (unknown.length > 0) {
+export function leastLatency(loads: readonly Load[], random: () => number): Algorithm {
+  const latency = (ctx: RequestContext) => (child: number) => loadOf(loads, child).latencyMs(ctx.stream) as number;
+  const inFlight = (child: number) => loadOf(loads, child).inFlight;
+  const unknownOf = (ctx: RequestContext, from: readonly number[]) => from.filter((child) => latency(ctx)(child) === null);
+  return {
+    why: 'the shortest time to the first byte of late; one in twenty elsewhere; those not measured for a minute come first',
+    choose(ctx, from) {
+      const unknown = unknownOf(ctx, from);
       // While the first answer is awaited, the others are asked too.
-      return least(unknown, (child) => loadOf(loads, child).inFlight, random);
-    }
-    const best = least(from, (child) => loadOf(loads, child).latencyMs(ctx.stream) as number, random);
-    if (from.length === 1 || random() >= explorationShare) return best;
-    return anyOf(
-      from.filter((child) => child !== best),
-      random,
-    );
+      if (unknown.length > 0) return anyOf(leastOf(unknown, inFlight), random);
+      const best = anyOf(leastOf(from, latency(ctx)), random);
+      if (from.length === 1 || random() >= explorationShare) return best;
+      return anyOf(
+        from.filter((child) => child !== best),
+        random,
+      );
+    },
+    shares(ctx, from) {
+      const unknown = unknownOf(ctx, from);
+      if (unknown.length > 0) return equally(leastOf(unknown, inFlight), from);
+      const best = equally(leastOf(from, latency(ctx)), from);
+      if (from.length === 1) return best;
+      return best.map((share) => share * (1 - explorationShare) + ((1 - share) * explorationShare) / (from.length - 1));
+    },
   };
 }
 
 /** The child with the fewest requests under way for its weight; any of those that are equal. */
-export function leastBusy(loads: readonly Load[], weights: readonly number[], random: () => number): Choose {
-  return (_ctx, from) => least(from, (child) => loadOf(loads, child).inFlight / (weights[child] as number), random);
+export function leastBusy(loads: readonly Load[], weights: readonly number[], random: () => number): Algorithm {
+  const busy = (child: number) => loadOf(loads, child).inFlight / (weights[child] as number);
+  return {
+    why: 'the fewest requests under way for its weight; any of those that are equal',
+    choose: (_ctx, from) => anyOf(leastOf(from, busy), random),
+    shares: (_ctx, from) => equally(leastOf(from, busy), from),
+  };
 }
 
 /**
@@ -41,7 +66,7 @@ export function priorityCapacity(
   capacities: readonly (Capacity | undefined)[],
   processes: number,
   onFull: (ctx: RequestContext, child: number) => void,
-): Choose {
+): Algorithm {
   // Said of a machine; each of its gateway processes takes its part.
   const part = (limit: number | undefined) =>
     limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / processes));
@@ -55,12 +80,20 @@ export function priorityCapacity(
     const minuteShare = requests + 1 > perMinute ? Math.max(1, requests / perMinute) : requests / perMinute;
     return Math.max(load.inFlight / inFlight, minuteShare);
   };
-  return (ctx, from) => {
-    for (const child of from) {
-      if (fullness(child) < 1) return child;
-      onFull(ctx, child);
-    }
-    return least(from, fullness, () => 0);
+  const fullest = (from: readonly number[]) => leastOf(from, fullness)[0] as number;
+  return {
+    why: 'the first with room for one more; when all are full, the one that is fullest by the smallest measure',
+    choose(ctx, from) {
+      for (const child of from) {
+        if (fullness(child) < 1) return child;
+        onFull(ctx, child);
+      }
+      return fullest(from);
+    },
+    shares(_ctx, from) {
+      const chosen = from.find((child) => fullness(child) < 1) ?? fullest(from);
+      return from.map((child) => (child === chosen ? 1 : 0));
+    },
   };
 }
 
@@ -70,14 +103,16 @@ function loadOf(loads: readonly Load[], child: number): Load {
   return loads[child] as Load;
 }
 
-/** Any of the children with the smallest value. */
-function least(from: readonly number[], measure: (child: number) => number, random: () => number): number {
+/** The children with the smallest value. */
+function leastOf(from: readonly number[], measure: (child: number) => number): number[] {
   const values = from.map(measure);
   const smallest = Math.min(...values);
-  return anyOf(
-    from.filter((_child, index) => values[index] === smallest),
-    random,
-  );
+  return from.filter((_child, index) => values[index] === smallest);
+}
+
+/** The share of each of `from` where those of `chosen` have equal parts. */
+function equally(chosen: readonly number[], from: readonly number[]): number[] {
+  return from.map((child) => (chosen.includes(child) ? 1 / chosen.length : 0));
 }
 
 function anyOf(from: readonly number[], random: () => number): number {

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/context.ts';
 import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
 import type { Clock, Services } from '../../core/contract/plugin.ts';
+import type { LoadExplanation } from '../../core/contract/route-explanation.ts';
 import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
 import type { Candidates } from './candidates.ts';
-import { type Choose, leastBusy, leastLatency, priorityCapacity } from './least.ts';
+import { certainly, type Decision } from './explain.ts';
+import { type Algorithm, leastBusy, leastLatency, priorityCapacity } from './least.ts';
 import { Load } from './load.ts';
 import { type Node, pickOne, type Range } from './node.ts';
 import { readField } from './read-field.ts';
@@ -30,14 +32,39 @@ export interface BalanceOptions {
  * are such. It has no next target after a failure.
  */
 export function loadbalance(options: BalanceOptions): Node {
-  const { children, range, weights, candidates } = options;
+  const { children, range, weights, candidates, strategy } = options;
   const eligible = eligibleOf(weights);
-  const choose = chooserOf(options);
-  return pickOne(children, range, (ctx) => {
-    if (candidates === null) return choose(ctx, eligible);
+  const loads: Load[] = [];
+  const algorithm = algorithmOf(options, loads);
+
+  function pick(ctx: RequestContext): number {
+    if (candidates === null) return algorithm.choose(ctx, eligible);
     const { good, cooling } = candidates(ctx);
-    return choose(ctx, good.length > 0 ? good : cooling);
-  });
+    return algorithm.choose(ctx, good.length > 0 ? good : cooling);
+  }
+
+  function explain(ctx: RequestContext): Decision {
+    const found = candidates?.(ctx) ?? { good: eligible, cooling: [] };
+    const from = found.good.length > 0 ? found.good : found.cooling;
+    const first = certainly(null, children);
+    for (const [place, share] of algorithm.shares(ctx, from).entries()) first[from[place] as number] = share;
+    return {
+      mode: 'loadbalance',
+      why: algorithm.why,
+      first,
+      cooling: candidates === null ? undefined : found.cooling,
+      more: { algorithm: strategy.algorithm ?? 'weighted', ...(strategy.sticky?.enabled ? { sticky: true } : undefined) },
+      ofBranch: (child) => ({ weight: weights[child] as number, ...loadOf(loads[child], ctx) }),
+    };
+  }
+
+  return pickOne(children, range, pick, explain);
+}
+
+function loadOf(load: Load | undefined, ctx: RequestContext): { load?: LoadExplanation } {
+  if (load === undefined) return {};
+  const { inFlight } = load;
+  return { load: { inFlight, requestsPerMinute: load.requestsPerMinute(), latencyMs: load.latencyMs(ctx.stream) } };
 }
 
 /** The children that may be chosen at all. */
@@ -45,12 +72,13 @@ export function eligibleOf(weights: readonly number[]): number[] {
   return weights.flatMap((weight, index) => (weight > 0 ? [index] : []));
 }
 
-function chooserOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions): Choose {
+/** `loads` is filled where the algorithm counts. */
+function algorithmOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions, loads: Load[]): Algorithm {
   const { algorithm = 'weighted', sticky } = strategy;
   const { clock, health, random } = services;
   if (algorithm === 'weighted') return sticky?.enabled ? byIdentity(sticky, weights, clock) : byWeight(weights, random);
   if (algorithm === 'round_robin') return inTurn(weights);
-  const loads = children.map(() => new Load(clock));
+  for (const _child of children) loads.push(new Load(clock));
   watches.addChildren(children, (child) => (loads[child] as Load).watch);
   if (algorithm === 'least_latency') return leastLatency(loads, random);
   if (algorithm === 'least_busy') return leastBusy(loads, weights, random);
@@ -58,34 +86,56 @@ function chooserOf({ strategy, children, weights, capacities, watches, services 
   return priorityCapacity(loads, capacities, health.processes, onFull);
 }
 
-function byWeight(weights: readonly number[], random: () => number): Choose {
-  return (_ctx, from) => atShare(weights, from, random());
+function byWeight(weights: readonly number[], random: () => number): Algorithm {
+  return {
+    why: 'at random by weight',
+    choose: (_ctx, from) => atShare(weights, from, random()),
+    shares: (_ctx, from) => sharesOf(weights, from),
+  };
 }
 
 /**
  * Keeps requests of one identity on one target for `ttl` seconds: the choice is computed from the identity, so every process and
  * every machine comes to the same one without asking.
  */
-function byIdentity(sticky: NonNullable<StrategyConfig['sticky']>, weights: readonly number[], clock: Clock): Choose {
+function byIdentity(sticky: NonNullable<StrategyConfig['sticky']>, weights: readonly number[], clock: Clock): Algorithm {
   const ttlMs = (sticky.ttl ?? stickyTtlSecondsDefault) * 1000;
-  return (ctx, from) => {
+  const choose = (ctx: RequestContext, from: readonly number[]): number => {
     const { share, offsetMs } = identityOf(ctx, sticky.hash_fields ?? []);
     // Identities change over at different times, so that not all of them move at once.
     const period = Math.floor((clock.now() + (offsetMs % ttlMs)) / ttlMs);
     return atShare(weights, from, mix(share, period));
   };
+  return {
+    why: `sticky: the identity of the caller decides, for ${ttlMs / 1000} s at a time`,
+    choose,
+    shares(ctx, from) {
+      const chosen = choose(ctx, from);
+      return from.map((child) => (child === chosen ? 1 : 0));
+    },
+  };
 }
 
-function inTurn(weights: readonly number[]): Choose {
+function inTurn(weights: readonly number[]): Algorithm {
   const order = roundRobinOrder(weights);
   let turn = 0;
-  return (_ctx, from) => {
-    for (let skipped = 0; skipped < order.length; skipped++) {
-      const child = order[turn++ % order.length] as number;
-      if (from.includes(child)) return child;
-    }
-    return from[0] as number;
+  return {
+    why: 'in turn, each as often as its weight says',
+    choose(_ctx, from) {
+      for (let skipped = 0; skipped < order.length; skipped++) {
+        const child = order[turn++ % order.length] as number;
+        if (from.includes(child)) return child;
+      }
+      return from[0] as number;
+    },
+    // Whose turn it is when a request arrives is for nobody to know: each process has its own.
+    shares: (_ctx, from) => sharesOf(weights, from),
   };
+}
+
+function sharesOf(weights: readonly number[], from: readonly number[]): number[] {
+  const total = from.reduce((sum, child) => sum + (weights[child] as number), 0);
+  return from.map((child) => (weights[child] as number) / total);
 }
 
 /** The child whose slice of the sum of weights holds `share` of it, 0 ≤ share < 1. */

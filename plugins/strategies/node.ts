@@ -1,5 +1,6 @@
 import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
 import type { Target } from '../../core/contract/plan.ts';
+import { type Decision, type View, viewOf } from './explain.ts';
 
 /**
  * One node of a compiled strategy tree. Where a request stands is said by the target it tried last, whose index lies in
@@ -11,6 +12,10 @@ export interface Node extends Range {
   next(ctx: RequestContext, last: AttemptResult): Target | null;
   /** True while the circuit of everything below is open, so that its parent passes it over. Absent where that cannot be. */
   readonly isOpen?: (() => boolean) | undefined;
+  /** As the config calls it. */
+  readonly name?: string | undefined;
+  /** Where it would send this request and why; chooses nothing and counts nothing. */
+  explain(ctx: RequestContext): View;
 }
 
 export interface Range {
@@ -25,8 +30,16 @@ export function childOf(children: readonly Node[], last: AttemptResult): number 
   return children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
 }
 
-/** A node that picks one child per request and stays with it: what happens after a failure is that child's affair. */
-export function pickOne(children: readonly Node[], range: Range, pick: (ctx: RequestContext) => number): Node {
+/**
+ * A node that picks one child per request and stays with it: what happens after a failure is that child's affair. `explain` says
+ * what `pick` would do.
+ */
+export function pickOne(
+  children: readonly Node[],
+  range: Range,
+  pick: (ctx: RequestContext) => number,
+  explain: (ctx: RequestContext) => Decision,
+): Node {
   // Asked again in the same request, for example to see whether anything is left, the pick stands.
   const picked = new WeakMap<RequestContext, number>();
   return {
@@ -40,5 +53,6 @@ export function pickOne(children: readonly Node[], range: Range, pick: (ctx: Req
       return (children[index] as Node).first(ctx);
     },
     next: (ctx, last) => (children[childOf(children, last)] as Node).next(ctx, last),
+    explain: (ctx) => viewOf(ctx, children, range, explain(ctx)),
   };
 }

@@ -1,9 +1,10 @@
 import type { RequestContext } from '../../core/contract/context.ts';
 import { isObject } from '../../core/contract/json.ts';
+import { inputTokens } from './input-tokens.ts';
 
 /**
  * What a routing field says for this request: `metadata.team`, `params.model`, `params.messages.0.role`, `headers.x-tier`,
- * `url.pathname`. Undefined where there is nothing; parameters exist on routes whose JSON is read.
+ * `url.pathname`, `tokens.input`. Undefined where there is nothing; parameters exist on routes whose JSON is read.
  */
 export function readField(ctx: RequestContext, field: string): unknown {
   const dot = field.indexOf('.');
@@ -16,6 +17,8 @@ export function readField(ctx: RequestContext, field: string): unknown {
       return ctx.request.header(rest.toLowerCase());
     case 'url':
       return rest === 'pathname' ? ctx.request.path : undefined;
+    case 'tokens':
+      return inputTokens(ctx);
     case 'params':
       return ctx.params ? dig(ctx.params, rest) : undefined;
     default:

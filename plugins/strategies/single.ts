@@ -1,7 +1,15 @@
+import { certainly, viewOf } from './explain.ts';
 import type { Node, Range } from './node.ts';
 
 /** The first target, and no other. */
 export function single(children: readonly Node[], range: Range): Node {
   const child = children[0] as Node;
-  return { ...range, first: (ctx) => child.first(ctx), next: (ctx, last) => child.next(ctx, last), isOpen: child.isOpen };
+  return {
+    ...range,
+    first: (ctx) => child.first(ctx),
+    next: (ctx, last) => child.next(ctx, last),
+    isOpen: child.isOpen,
+    explain: (ctx) =>
+      viewOf(ctx, children, range, { mode: 'single', why: 'the first target and no other', first: certainly(0, children) }),
+  };
 }

@@ -111,3 +111,22 @@ const messagesStream: Script = (_call, handler) => {
   for (const event of events) handler.onData(Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
   handler.onEnd();
 };
+
+describe('the cache of single targets', () => {
+  const config = JSON.stringify({
+    strategy: { mode: 'fallback' },
+    cache: 'simple',
+    targets: [{ provider: '@one', cache: 'off' }, { provider: '@two' }],
+  });
+  const send = (gateway: ReturnType<typeof createHarness>) => gateway.send({ headers: { 'x-svc-config': config }, body });
+
+  it('is asked once its target is chosen, and what another target answered is not kept', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, chatReply('one')), answer(500, {}), answer(200, chatReply('two')), answer(500, {}));
+    const replies = [await send(gateway), await send(gateway), await send(gateway)];
+    expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual([undefined, 'MISS', 'HIT']);
+    expect(replies[2]?.text).toBe(replies[1]?.text);
+    expect(replies[2]?.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
+    expect(gateway.calls).toHaveLength(4);
+  });
+});

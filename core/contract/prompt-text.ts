@@ -1,0 +1,40 @@
+import { isObject, type JsonObject } from './json.ts';
+
+const depthMax = 32;
+
+/** Parameters that hold text the model reads. */
+const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools'] as const;
+
+/** Fields that are names, ids or data, not text for a model. */
+const notText: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'role',
+  'object',
+  'model',
+  'url',
+  'data',
+  'signature',
+  'finish_reason',
+  'status',
+]);
+
+/** The texts of a request that its model reads, for counts and estimates. Empty for null. */
+export function promptTexts(params: JsonObject | null): string[] {
+  return textsBelow(params, promptKeys);
+}
+
+/** All texts for or of a model below these keys of a body, at most 32 levels deep. */
+export function textsBelow(body: JsonObject | null, keys: readonly string[]): string[] {
+  const texts: string[] = [];
+  for (const key of keys) collect(body?.[key], texts, 0);
+  return texts;
+}
+
+function collect(value: unknown, texts: string[], depth: number): void {
+  if (typeof value === 'string') texts.push(value);
+  else if (depth > depthMax) return;
+  else if (Array.isArray(value)) for (const item of value) collect(item, texts, depth + 1);
+  else if (isObject(value))
+    for (const [key, item] of Object.entries(value)) if (!notText.has(key)) collect(item, texts, depth + 1);
+}

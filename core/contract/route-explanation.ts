@@ -1,0 +1,62 @@
+import type { QueryTrace } from './routing-query.ts';
+
+/** Where a request would go and why, as strategies tell it. Nothing is rolled: what is up to chance is told as its chance. */
+export interface RouteExplanation {
+  /** Null for a config without targets: there is one place to go. */
+  readonly strategy: StrategyExplanation | null;
+  /** By the index of the target: how likely it is asked first, 0 to 1. */
+  readonly first: readonly number[];
+  /** By the index of the target: whether this request could come to it at all, now or after a failure. */
+  readonly reachable: readonly boolean[];
+  /** Settings of the config that can have no effect, and targets nothing leads to; one `path: text` each. */
+  readonly warnings: readonly string[];
+}
+
+/** One strategy of the tree and what it makes of the request. */
+export interface StrategyExplanation {
+  readonly path: string;
+  readonly mode: 'single' | 'fallback' | 'loadbalance' | 'conditional';
+  /** One sentence: what decides. */
+  readonly why: string;
+  readonly algorithm?: string;
+  /** loadbalance: true when the caller's identity decides, so that its requests stay together. */
+  readonly sticky?: boolean;
+  /** conditional: every condition up to and including the first that holds. */
+  readonly conditions?: readonly ConditionTrace[];
+  /** conditional: the message of the refusal where nothing holds and there is no default. */
+  readonly refusal?: string;
+  readonly targets: readonly BranchExplanation[];
+}
+
+export interface BranchExplanation {
+  readonly path: string;
+  readonly name?: string;
+  /** loadbalance: its share as the config says. */
+  readonly weight?: number;
+  /** How likely its strategy asks it first, 0 to 1. */
+  readonly first: number;
+  /** When it is asked among its siblings: 1 = first; null = never for this request, or not decided by an order. */
+  readonly order: number | null;
+  /** fallback: the statuses after which its strategy goes on to the next one; absent: every status but 2xx. */
+  readonly movesOnAfter?: readonly number[];
+  /** Circuit of all that is below; absent where there is none. */
+  readonly circuit?: 'open' | 'closed';
+  /** True while it waits at the end after failures in a row; absent where that is not looked for. */
+  readonly coolingDown?: boolean;
+  /** What the algorithm goes by, as this process counted it. */
+  readonly load?: LoadExplanation;
+  readonly strategy?: StrategyExplanation;
+}
+
+export interface LoadExplanation {
+  readonly inFlight: number;
+  readonly requestsPerMinute: number;
+  /** Milliseconds to the first byte, null while nothing recent is known. */
+  readonly latencyMs: number | null;
+}
+
+export interface ConditionTrace {
+  readonly then: string;
+  readonly holds: boolean;
+  readonly trace: QueryTrace;
+}

@@ -1,0 +1,69 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import type { BranchExplanation, StrategyExplanation } from '../../core/contract/route-explanation.ts';
+import type { Candidates } from './candidates.ts';
+import type { Node, Range } from './node.ts';
+
+/** What a node makes of a request. The lists are by target, from the node's `from` on. */
+export interface View {
+  /** How likely each target is the first to be asked, once this node is asked: 0 to 1. */
+  readonly first: readonly number[];
+  /** Whether the request could come to it at all. */
+  readonly reachable: readonly boolean[];
+  /** Null for a target. */
+  readonly strategy: StrategyExplanation | null;
+}
+
+/** What one strategy decides about its own children; the lists are by child. */
+export interface Decision {
+  readonly mode: StrategyExplanation['mode'];
+  readonly why: string;
+  readonly first: readonly number[];
+  /** Place in the order in which they are asked, from 1 on; null = not asked. Absent: whichever is asked is the only one. */
+  readonly order?: readonly (number | null)[];
+  /** Whether children wait at the end; absent where outliers are not looked for. */
+  readonly cooling?: readonly number[] | undefined;
+  readonly more?: Partial<StrategyExplanation>;
+  readonly ofBranch?: (child: number) => Partial<BranchExplanation>;
+}
+
+/** The view of a strategy: its decision, and below it what its children say. */
+export function viewOf(ctx: RequestContext, children: readonly Node[], range: Range, decision: Decision): View {
+  const views = children.map((child) => child.explain(ctx));
+  const isReached = (child: number) => (decision.order ? decision.order[child] !== null : (decision.first[child] as number) > 0);
+  return {
+    first: views.flatMap((view, child) => view.first.map((share) => share * (decision.first[child] as number))),
+    reachable: views.flatMap((view, child) => view.reachable.map((reachable) => reachable && isReached(child))),
+    strategy: {
+      path: range.path,
+      mode: decision.mode,
+      why: decision.why,
+      ...decision.more,
+      targets: children.map((child, index) => branchOf(child, index, views[index] as View, decision)),
+    },
+  };
+}
+
+function branchOf(child: Node, index: number, view: View, decision: Decision): BranchExplanation {
+  const first = decision.first[index] as number;
+  return {
+    path: child.path,
+    ...(child.name === undefined ? undefined : { name: child.name }),
+    ...decision.ofBranch?.(index),
+    first,
+    order: decision.order ? (decision.order[index] ?? null) : first === 1 ? 1 : null,
+    ...(child.isOpen ? { circuit: child.isOpen() ? 'open' : 'closed' } : undefined),
+    ...(decision.cooling ? { coolingDown: decision.cooling.includes(index) } : undefined),
+    ...(view.strategy ? { strategy: view.strategy } : undefined),
+  };
+}
+
+/** 1 for the child that is chosen, 0 for the others. */
+export function certainly(chosen: number | null, children: readonly Node[]): number[] {
+  return children.map((_child, index) => (index === chosen ? 1 : 0));
+}
+
+/** The children that are asked in this order, and which of them cool down. */
+export function orderedBy({ good, cooling }: Candidates, children: readonly Node[]): (number | null)[] {
+  const order = [...good, ...cooling];
+  return children.map((_child, index) => (order.includes(index) ? order.indexOf(index) + 1 : null));
+}

@@ -1,0 +1,48 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import type { Services } from '../../core/contract/plugin.ts';
+import { promptTexts } from '../../core/contract/prompt-text.ts';
+
+/** Below this the rough estimate is as good as a count for routing, and costs no thread. */
+const countedCharsMin = 4096;
+/** Above this the worker would cut the text: the rough estimate says more. */
+const countedCharsMax = 1024 * 1024;
+/** How long routing may wait for a count. */
+const timeoutMs = 500;
+/** Characters of a token, as a rule of thumb for English and code. */
+const charsPerToken = 4;
+
+const counts = new WeakMap<RequestContext, number>();
+
+/**
+ * Tokens of the request's text, estimated: a token per four characters, unless `countInputTokens` has counted them. 0 where the
+ * route has no parameters.
+ */
+export function inputTokens(ctx: RequestContext): number {
+  let tokens = counts.get(ctx);
+  if (tokens === undefined) {
+    tokens = Math.ceil(charsOf(promptTexts(ctx.params)) / charsPerToken);
+    counts.set(ctx, tokens);
+  }
+  return tokens;
+}
+
+/** Has the tokens of a longer text counted off the main thread. Where that fails the rough estimate stands. */
+export function countInputTokens(ctx: RequestContext, services: Services): Maybe<void> {
+  if (counts.has(ctx)) return;
+  const texts = promptTexts(ctx.params);
+  const chars = charsOf(texts);
+  counts.set(ctx, Math.ceil(chars / charsPerToken));
+  if (chars < countedCharsMin || chars > countedCharsMax) return;
+  const counted = services.countTokens(texts, timeoutMs);
+  if (!isPromise(counted)) return;
+  return counted.then(
+    (tokens) => void counts.set(ctx, tokens),
+    (thrown: unknown) =>
+      services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'routing goes by a rough token estimate'),
+  );
+}
+
+function charsOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}

@@ -1,0 +1,27 @@
+import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
+import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+
+/** What of a strategy and its targets can have no effect, though the language allows it; one `path: text` each. */
+export function warningsOf(
+  strategy: StrategyConfig,
+  targets: readonly GatewayConfig[],
+  path: string,
+  isSaved: boolean,
+): string[] {
+  const warnings: string[] = [];
+  if (strategy.cb_config && !isSaved) {
+    warnings.push(`${path}.strategy.cb_config: no effect in a config that is not saved: circuits belong to a saved version`);
+  }
+  const named = new Set([...(strategy.conditions ?? []).map(({ then }) => then), strategy.default]);
+  for (const [index, target] of targets.entries()) {
+    const at = `${path}.targets[${index}]`;
+    if (strategy.mode === 'loadbalance' && target.weight === 0) warnings.push(`${at}: its weight is 0, so it is never chosen`);
+    if (strategy.mode === 'single' && index > 0) warnings.push(`${at}: the strategy single only asks the first target`);
+    if (strategy.mode !== 'conditional') continue;
+    if (target.name === undefined || !named.has(target.name)) warnings.push(`${at}: no condition and no default names it`);
+  }
+  if (strategy.mode === 'conditional' && strategy.default === undefined) {
+    warnings.push(`${path}.strategy.default: not set, so a request for which no condition holds is refused`);
+  }
+  return warnings;
+}

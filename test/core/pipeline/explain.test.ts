@@ -1,0 +1,270 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { answer, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+
+const seeing = { key: { scopes: ['completions.write', 'configs.read'] } };
+
+async function explain(gateway: Harness, question: JsonObject, status = 200): Promise<any> {
+  const reply = await gateway.send({ path: '/v1/configs/explain', body: question });
+  expect([reply.status, gateway.calls.length], reply.text).toEqual([status, 0]);
+  return reply.json;
+}
+const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+
+describe('POST /v1/configs/explain', () => {
+  it('shows flat targets with what they inherited, where they lead and the parameters they would get; asks nobody', async () => {
+    const gateway = createHarness(seeing);
+    const config = {
+      strategy: { mode: 'fallback', on_status_codes: [429] },
+      retry: { attempts: 2 },
+      override_params: { temperature: 0.1 },
+      targets: [
+        { name: 'first', provider: '@one', override_params: { model: 'gpt-5-mini' }, drop_params: ['user'] },
+        { provider: '@claude', default_params: { max_tokens: 5 }, request_timeout: 100, on_status_codes: [500] },
+      ],
+    };
+    const found = await explain(gateway, { config, request: { body: { ...body, user: 'ann', logit_bias: { 1: 1 } } } });
+    expect(found.request).toEqual({ endpoint: 'chatComplete', model: 'gpt-5', stream: false, metadata: { _user: 'ann' } });
+    expect(found.targets).toMatchObject([
+      {
+        path: 'config.targets[0]',
+        name: 'first',
+        first: 1,
+        reachable: true,
+        retry: { attempts: 2 },
+        provider: { slug: 'one', type: 'openai', model: 'gpt-5-mini', host: 'api.openai.com' },
+        request: { params: { model: 'gpt-5-mini', temperature: 0.1 }, dropped_params: [] },
+      },
+      {
+        first: 0,
+        reachable: true,
+        request_timeout: 100,
+        provider: { slug: 'claude', type: 'anthropic', host: 'api.anthropic.com' },
+        request: { params: { max_tokens: 5 }, dropped_params: ['logit_bias'] },
+      },
+    ]);
+    expect(found.targets[0].request.params).not.toHaveProperty('user');
+    expect(found.strategy).toMatchObject({
+      mode: 'fallback',
+      targets: [
+        { order: 1, moves_on_after: [429] },
+        { order: 2, moves_on_after: [500] },
+      ],
+    });
+    expect(gateway.records).toMatchObject([{ endpoint: 'explainConfig', outcome: 'success', attempts: [] }]);
+  });
+
+  it('tells which condition holds and what each compared', async () => {
+    const gateway = createHarness(seeing);
+    gateway.addConfig('pc-c', {
+      strategy: {
+        mode: 'conditional',
+        conditions: [
+          { query: { 'headers.authorization': 'Bearer sk-secret' }, then: 'b' },
+          { query: { $or: [{ 'metadata.tier': 'gold' }, { 'params.model': { $regex: '^gpt' } }] }, then: 'b' },
+          { query: { 'tokens.input': { $gt: 1 } }, then: 'a' },
+        ],
+        default: 'a',
+      },
+      targets: [
+        { name: 'a', provider: '@one' },
+        { name: 'b', provider: '@two' },
+        { name: 'c', provider: '@two' },
+      ],
+    });
+    const headers = { authorization: 'Bearer sk-other' };
+    const found = await explain(gateway, { config: 'pc-c', request: { body, headers, metadata: { tier: 'tin' } } });
+    expect(found.strategy.why).toBe('conditions[1] holds: b');
+    expect(found.strategy.conditions).toEqual([
+      {
+        then: 'b',
+        holds: false,
+        clauses: [{ path: 'headers.authorization', operator: '$eq', expected: '***', actual: '***', holds: false }],
+      },
+      {
+        then: 'b',
+        holds: true,
+        clauses: [
+          { path: '$or[0].metadata.tier', operator: '$eq', expected: 'gold', actual: 'tin', holds: false },
+          { path: '$or[1].params.model', operator: '$regex', expected: '^gpt', actual: 'gpt-5', holds: true },
+        ],
+      },
+    ]);
+    expect(found.targets.map((target: JsonObject) => [target.first, target.reachable])).toEqual([
+      [0, false],
+      [1, true],
+      [0, false],
+    ]);
+    expect(found.warnings).toEqual(['config.targets[2]: no condition and no default names it']);
+    expect(JSON.stringify(found)).not.toContain('sk-');
+  });
+
+  it('says that a request would be refused where no condition holds', async () => {
+    const config = {
+      strategy: { mode: 'conditional', conditions: [{ query: { 'metadata.a': 'b' }, then: 'a' }] },
+      targets: [{ name: 'a', provider: '@one' }],
+    };
+    const found = await explain(createHarness(), { config, request: { body } });
+    expect(found.strategy).toMatchObject({ why: 'no condition holds, and there is no default', refusal: expect.any(String) });
+    expect(found.targets[0]).toMatchObject({ first: 0, reachable: false });
+  });
+
+  it('multiplies probabilities down the tree instead of rolling', async () => {
+    const config = {
+      strategy: { mode: 'loadbalance' },
+      targets: [
+        { provider: '@one', weight: 1 },
+        { weight: 3, strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }, { provider: '@two' }] },
+        { provider: '@two', weight: 0 },
+      ],
+    };
+    const found = await explain(createHarness(), { config, request: { body } });
+    expect(found.targets.map((target: JsonObject) => target.first)).toEqual([0.25, 0.375, 0.375, 0]);
+    expect(found.warnings).toEqual(['config.targets[2]: its weight is 0, so it is never chosen']);
+  });
+
+  it('says where a circuit is open, and that a sticky identity decides', async () => {
+    const gateway = createHarness(seeing);
+    const cb_config = { failure_threshold: 1, cooldown_interval: 60_000 };
+    gateway.addConfig('pc-b', {
+      strategy: { mode: 'fallback', cb_config },
+      targets: [{ provider: '@one' }, { provider: '@two' }],
+    });
+    gateway.script(answer(500, {}), answer(200, {}));
+    await gateway.send({ headers: { 'x-svc-config': 'pc-b' }, body });
+    gateway.calls.length = 0;
+    const found = await explain(gateway, { config: 'pc-b', request: { body } });
+    expect(found.strategy.targets).toMatchObject([
+      { circuit: 'open', first: 0, order: null },
+      { circuit: 'closed', first: 1, order: 1 },
+    ]);
+    const sticky = {
+      strategy: { mode: 'loadbalance', sticky: { enabled: true } },
+      targets: [{ provider: '@one' }, { provider: '@two' }],
+    };
+    const balanced = await explain(gateway, { config: sticky, request: { body } });
+    expect(balanced.strategy).toMatchObject({ sticky: true, algorithm: 'weighted' });
+    expect(balanced.targets.map((target: JsonObject) => target.first).sort()).toEqual([0, 1]);
+  });
+
+  it('warns of circuits that can have no effect', async () => {
+    const gateway = createHarness(seeing);
+    const strategy = { mode: 'single', cb_config: { failure_threshold: 1, cooldown_interval: 60_000 } };
+    const config = { strategy, targets: [{ provider: 'openai' }] };
+    expect((await explain(gateway, { config })).warnings).toEqual([
+      expect.stringContaining('config.strategy.cb_config: no effect'),
+    ]);
+    gateway.addConfig('pc-x', config);
+    expect((await explain(gateway, { config: 'pc-x' })).warnings).toEqual([
+      expect.stringContaining('config.targets[0]: cb_config'),
+    ]);
+  });
+
+  it('finds the config of the key where none is named', async () => {
+    const key = { ...seeing.key, defaults: { configSlug: 'pc-own', metadata: { team: 'red' }, allowConfigOverride: true } };
+    const gateway = createHarness({ key });
+    gateway.addConfig('pc-own', { provider: '@two' });
+    const found = await explain(gateway, {});
+    expect(found.config.slug).toBe('pc-own');
+    expect(found.request.metadata).toEqual({ team: 'red' });
+  });
+
+  it('shows no credential', async () => {
+    const config = {
+      provider: 'openai',
+      api_key: 'sk-own',
+      custom_host: 'https://llm.example/v1',
+      aws_secret_access_key: 'wJal',
+    };
+    const text = JSON.stringify(
+      await explain(createHarness(), { config, request: { headers: { authorization: 'Bearer sk-2' } } }),
+    );
+    expect(text).toContain('"credentials":["api_key","aws_secret_access_key"]');
+    expect(text).not.toMatch(/sk-|wJal|sha256/);
+  });
+
+  it('says at its target what cannot be used', async () => {
+    const config = {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@gone' }, { provider: '@claude', strict_params: true }],
+    };
+    const found = await explain(createHarness(), { config, request: { body: { ...body, logit_bias: { 1: 1 } } } });
+    expect(found.targets[0].provider.error).toMatchObject({ code: 'invalid_provider' });
+    expect(found.targets[1].request.error).toMatchObject({ code: 'bad_request', message: expect.stringContaining('logit_bias') });
+  });
+
+  it.each([
+    [{ config: {}, more: 1 }, 'more'],
+    [{ request: { path: '/other' } }, 'request.path'],
+    [{ request: { path: '/v1/api-keys' } }, 'request.path'],
+    [{ request: { body: [] } }, 'request.body'],
+    [{ config: { provider: '@one', retry: { attempts: 9 } } }, 'retry.attempts'],
+    [{ config: 'pc-unknown' }, 'pc-unknown'],
+  ])('refuses %j and names the fault', async (question, name) => {
+    expect(JSON.stringify(await explain(createHarness(seeing), question as never, 400))).toContain(name);
+  });
+
+  it('shows saved configs only to keys that may see them', async () => {
+    const gateway = createHarness();
+    gateway.addConfig('pc-x', { provider: '@one' });
+    expect(JSON.stringify(await explain(gateway, { config: 'pc-x' }, 403))).toContain('configs.read');
+    const blind = createHarness({ key: { scopes: ['logs.write'] } });
+    await explain(blind, { config: { provider: '@one' } }, 403);
+  });
+});
+
+describe('x-svc-debug-route', () => {
+  const config = JSON.stringify({
+    strategy: { mode: 'loadbalance' },
+    targets: [
+      { provider: '@one', name: 'größe' },
+      { provider: '@two', weight: 3 },
+    ],
+  });
+  const headers = { 'x-svc-config': config, 'x-svc-debug-route': 'true' };
+
+  it('tells on the reply where the request went and why, in ASCII', async () => {
+    const reply = await createHarness(seeing).send({
+      headers: { ...headers, 'x-svc-config': Buffer.from(config).toString('latin1') },
+    });
+    expect(reply.status).toBe(200);
+    const value = reply.header('x-svc-debug-route') as string;
+    expect(value).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(value)).toMatchObject({
+      strategy: { mode: 'loadbalance', targets: [{ name: 'größe', first: 0.25 }, { first: 0.75 }] },
+      targets: [{ path: 'config.targets[0]', provider: { slug: 'one', model: 'gpt-5' } }, { provider: { slug: 'two' } }],
+    });
+  });
+
+  it('is on an error too, and notes no decision twice', async () => {
+    const gateway = createHarness(seeing);
+    gateway.script(answer(500, {}));
+    const reply = await gateway.send({ headers });
+    expect(reply.status).toBe(500);
+    expect(reply.header('x-svc-debug-route')).toContain('loadbalance');
+    expect(gateway.records[0]?.model).toBe('gpt-5');
+  });
+
+  it('holds at most 4 KiB', async () => {
+    const gateway = createHarness(seeing);
+    const targets = Array.from({ length: 60 }, (_each, index) => ({ name: `target ${index}`, provider: '@one' }));
+    gateway.addConfig('pc-long', { strategy: { mode: 'fallback' }, targets });
+    const value = (await gateway.send({ headers: { ...headers, 'x-svc-config': 'pc-long' } })).header(
+      'x-svc-debug-route',
+    ) as string;
+    expect(value.length).toBeLessThanOrEqual(4096);
+    expect(JSON.parse(value)).toMatchObject({ config: 'pc-long', truncated: true });
+  });
+
+  it('tells keys that may not see configs nothing', async () => {
+    const reply = await createHarness().send({ headers });
+    expect(reply.header('x-svc-debug-route')).toBe('{"error":"the key needs the scope configs.read"}');
+  });
+
+  it('is absent unless asked for, and refused where it is neither true nor false', async () => {
+    const gateway = createHarness(seeing);
+    expect((await gateway.send({ headers: { 'x-svc-config': config } })).header('x-svc-debug-route')).toBeUndefined();
+    const refused = await gateway.send({ headers: { ...headers, 'x-svc-debug-route': 'yes' } });
+    expect([refused.status, refused.text.includes('x-svc-debug-route')]).toEqual([400, true]);
+  });
+});
