@@ -11,6 +11,7 @@ import { lockDirectory } from './lock-directory.ts';
 import { migrations } from './migrations/index.ts';
 import { isUuid } from './new-id.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
+import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
 
 export type { EntityManager };
 
@@ -43,7 +44,7 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
     const { MikroORM } = await import('@mikro-orm/pglite');
     const orm = (await MikroORM.init({ ...shared(log), dbName: directory })) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
-    await orm.migrator.up();
+    await runMigrations(orm);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
     const close = async () => {
       await orm.close(true);
@@ -59,7 +60,8 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
 async function openServer(url: string, poolSize: number, log: Log): Promise<Database> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
   // Migrations may take long and get a connection of their own; every later query must answer or fail within its deadline.
-  const migrating = await MikroORM.init({ ...shared(log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions: connect });
+  const driverOptions = { ...connect, lock_timeout: migrationLockWaitMs };
+  const migrating = await MikroORM.init({ ...shared(log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions });
   let sessionOf: TenantSession;
   try {
     sessionOf = await migrateAlone(migrating, log);
@@ -100,9 +102,10 @@ const migrationLock = 4_715_001;
 /** The lock is held on one connection while the migrator works on others; who waits finds nothing left to do. */
 async function migrateAlone(orm: MikroORM, log: Log): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
+    await tx.execute('set local lock_timeout = 0');
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
-    await orm.migrator.up();
-    return applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
+    await runMigrations(orm);
+    return patiently(() => applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log));
   });
 }
 

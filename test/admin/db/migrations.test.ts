@@ -6,6 +6,7 @@ import { MikroORM as EmbeddedOrm } from '@mikro-orm/pglite';
 import { MikroORM as ServerOrm } from '@mikro-orm/postgresql';
 import { describe, expect, it } from 'vitest';
 import { migrations } from '../../../admin/db/migrations/index.ts';
+import { migrationLockWaitMs, patiently } from '../../../admin/db/run-migrations.ts';
 import { type DatabaseName, databases, newTestDatabase } from './../support/test-database.ts';
 
 /**
@@ -15,7 +16,7 @@ import { type DatabaseName, databases, newTestDatabase } from './../support/test
 describe.each(databases)('migrations beside an older version, on %s', (database) => {
   it('add tables and columns, and never take away, rename, retype or demand what older versions know', async () => {
     await onDatabase(database, async (open) => {
-      const orm = await open();
+      const orm = await open(true);
       for (const [index, migration] of migrations.entries()) {
         const before = await columnsOf(orm);
         await orm.migrator.up(migration.name);
@@ -36,7 +37,7 @@ describe.each(databases)('migrations beside an older version, on %s', (database)
 
   it('let the statements of the first version go on while they run', async () => {
     await onDatabase(database, async (open) => {
-      const [migrating, serving] = [await open(), await open()];
+      const [migrating, serving] = [await open(true), await open(false)];
       await migrating.migrator.up(migrations[0]?.name);
       const tenant = await firstVersion.begin(serving);
       let running = true;
@@ -51,7 +52,7 @@ describe.each(databases)('migrations beside an older version, on %s', (database)
       })();
       for (const migration of migrations.slice(1)) {
         const seen = rounds;
-        await migrating.migrator.up(migration.name);
+        await patiently(() => migrating.migrator.up(migration.name));
         // At least one round that began after this migration, so that no two of them pass as one.
         while (rounds < seen + 2) await Promise.race([workload, nextTurn()]);
       }
@@ -193,7 +194,10 @@ function sql(orm: Orm, text: string, values: readonly unknown[] = []): Promise<a
 }
 
 /** An empty database; `open` gives connections to it of its own (PGlite has but one, which is then shared). */
-async function onDatabase(database: DatabaseName, work: (open: () => Promise<Orm>) => Promise<void>): Promise<void> {
+async function onDatabase(
+  database: DatabaseName,
+  work: (open: (migrates: boolean) => Promise<Orm>) => Promise<void>,
+): Promise<void> {
   const opened: Orm[] = [];
   const options = {
     entities: [],
@@ -203,10 +207,14 @@ async function onDatabase(database: DatabaseName, work: (open: () => Promise<Orm
   };
   const server = database === 'PostgreSQL' ? await newTestDatabase() : null;
   try {
-    await work(async () => {
+    await work(async (migrates) => {
       if (!server && opened[0]) return opened[0];
       const orm = (server
-        ? await ServerOrm.init({ ...options, clientUrl: server.url })
+        ? await ServerOrm.init({
+            ...options,
+            clientUrl: server.url,
+            driverOptions: migrates ? { lock_timeout: migrationLockWaitMs } : {},
+          })
         : await EmbeddedOrm.init({ ...options, dbName: 'memory://' })) as unknown as Orm;
       opened.push(orm);
       return orm;
