@@ -6,6 +6,7 @@ import type { Secret } from '../../contract/secret.ts';
 import { createTokenCache, type Token, tokenKey } from '../shared/token-cache.ts';
 import { withProject } from './address.ts';
 import { type CredentialFile, projectIn, readCredentialFile } from './credential-file.ts';
+import { withRankingHost } from './rerank.ts';
 import { authorizedUserToken, serviceAccountToken } from './service-account.ts';
 import { machineProject, machineToken, requireLent, usesMachine, workloadToken } from './workload-identity.ts';
 
@@ -28,6 +29,7 @@ export function sign(
   credentials: Credentials,
   services: SignServices,
 ): Maybe<void> {
+  withRankingHost(call, settings);
   if (!fetchesToken(settings, credentials)) return addProject(call, null, keyPattern.test(credentials.api_key?.reveal() ?? ''));
   const secret = credentials.vertex_service_account_json;
   if (!isPresent(secret)) {

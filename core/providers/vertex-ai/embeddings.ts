@@ -3,15 +3,17 @@ import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { emptyUsage, type Usage } from '../../contract/usage.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { tokenCount } from '../shared/chat-usage.ts';
-import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
+import { embeddingList } from '../shared/embedding-list.ts';
+import { embeddingItems, embeddingParts } from '../shared/gemini/embedding-input.ts';
 import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
+import { isMultimodal, multimodalRequest, multimodalVectors } from './multimodal-embeddings.ts';
 
 /**
  * Embeddings: text models by `predict`, several texts at once; Gemini models after `gemini-embedding-001` by `embedContent`,
- * which takes one (as @google/genai 3.1 decides it).
+ * which takes one content (as @google/genai 3.1 decides it); `multimodalembedding` by `predict` of instances of its own.
  */
 export const embed: Operation = {
   path: (call) => `${locationPath(call.settings, vertexModel(call.model).path)}:${takesOne(call) ? 'embedContent' : 'predict'}`,
@@ -30,18 +32,20 @@ function takesOne(call: OperationCall): boolean {
 function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { model: _model, input, encoding_format: _format, dimensions, user, task_type, title, ...others } = params;
   if (user !== undefined && user !== null) noteOnce(call.dropped, 'user');
-  const texts = embeddingTexts(input, 'vertex-ai');
+  const items = embeddingItems(input, 'vertex-ai');
+  if (isMultimodal(call.model)) return { ...multimodalRequest(items, params, call), ...others };
   const size = dimensions === undefined ? {} : { outputDimensionality: dimensions };
   const titled = title === undefined ? {} : { title };
   if (!takesOne(call)) {
     const task = task_type === undefined ? {} : { task_type };
     const parameters = Object.keys(size).length > 0 ? { parameters: size } : {};
-    return { instances: texts.map((content) => ({ content, ...task, ...titled })), ...parameters, ...others };
+    if (!items.every((item) => typeof item === 'string')) throw badParam('input', `${call.model} embeds texts only`);
+    return { instances: items.map((content) => ({ content, ...task, ...titled })), ...parameters, ...others };
   }
-  if (texts.length > 1) throw badParam('input', `${call.model} takes one text in a call`);
+  if (items.length > 1) throw badParam('input', `${call.model} takes one text, or one object of several parts, in a call`);
   const config = { ...(task_type === undefined ? {} : { taskType: task_type }), ...titled, ...size };
   const asked = Object.keys(config).length > 0 ? { embedContentConfig: config } : {};
-  return { content: { parts: [{ text: texts[0] }] }, ...asked, ...others };
+  return { content: { parts: embeddingParts(items[0] as (typeof items)[number], 'input', call) }, ...asked, ...others };
 }
 
 function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
@@ -54,9 +58,18 @@ function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
     deployedModelId: _id,
     ...others
   } = reply;
+  if (isMultimodal(call.model)) return { ...multimodalList(predictions, call), ...others };
   const vectors = embedding === undefined ? embeddingsOf(predictions) : [embedding];
   const values = vectors.map((vector) => (isObject(vector) ? vector.values : vector));
   return { ...embeddingList(values, usage(reply), call), provider: 'vertex-ai', ...others };
+}
+
+function multimodalList(predictions: unknown, call: OperationCall): JsonObject {
+  const vectors = (Array.isArray(predictions) ? predictions.filter(isObject) : []).map(multimodalVectors);
+  const embeddings = vectors.map(({ embedding }) => embedding);
+  const { data, ...list } = embeddingList(embeddings, null, call);
+  const items = (data as JsonObject[]).map((item, index) => ({ ...item, ...vectors[index]?.beside }));
+  return { ...list, data: items, provider: 'vertex-ai' };
 }
 
 function embeddingsOf(predictions: unknown): unknown[] {

@@ -4,8 +4,10 @@ import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
 import { embed } from './embeddings.ts';
+import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate } from './media.ts';
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, messages, messagesCountTokens } from './operations.ts';
+import { rerank } from './rerank.ts';
 import { pinned, settings } from './settings.ts';
 
 /** Models on Google Cloud's Vertex AI: Gemini, Claude, and open models behind OpenAI's format. See README.md. */
@@ -20,7 +22,18 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   forwards: ['anthropic-beta'],
   proxyPath,
   models: modelList,
-  operations: { chatComplete, embed, messages, messagesCountTokens },
+  operations: {
+    chatComplete,
+    embed,
+    messages,
+    messagesCountTokens,
+    createSpeech,
+    createTranscription,
+    createTranslation,
+    imageGenerate,
+    imageEdit,
+    rerank,
+  },
   chatExtras,
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
 };

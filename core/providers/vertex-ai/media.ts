@@ -1,0 +1,29 @@
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { imagen } from '../shared/gemini/imagen.ts';
+import { imagenOr } from '../shared/gemini/imagen-or.ts';
+import { geminiImages } from '../shared/gemini/images.ts';
+import { geminiSpeech } from '../shared/gemini/speech.ts';
+import { geminiTranscription } from '../shared/gemini/transcription.ts';
+import { locationPath } from './address.ts';
+import { vertexModel } from './models.ts';
+
+const id = 'vertex-ai';
+
+/** Speech, transcription and images of Google's own models; nobody else's have them on Vertex AI in a form known here. */
+export const createSpeech: Operation = geminiSpeech(id, (call) => googlePath(call, 'speak'));
+export const createTranscription: Operation = geminiTranscription(id, (call) => googlePath(call, 'transcribe'), 'transcribe');
+export const createTranslation: Operation = geminiTranscription(id, (call) => googlePath(call, 'translate'), 'translate');
+export const imageGenerate: Operation = images('generation');
+export const imageEdit: Operation = images('edit');
+
+function images(kind: 'generation' | 'edit'): Operation {
+  const path = (call: OperationCall): string => googlePath(call, 'draw');
+  return imagenOr(imagen(id, kind, path), geminiImages(id, kind, path, { outputOptions: true }));
+}
+
+function googlePath(call: OperationCall, act: string): string {
+  const model = vertexModel(call.model);
+  if (model.family !== 'gemini') throw badParam('model', `${call.model} does not ${act} on ${id}: a model of Google is expected`);
+  return locationPath(call.settings, model.path);
+}

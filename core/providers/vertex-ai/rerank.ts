@@ -1,0 +1,93 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { unitUsage } from '../shared/media-usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import { anyProject } from './address.ts';
+
+/** Records that one query may rank; Google bills a query for each hundred of them. */
+const recordsOfQuery = 100;
+
+const rankMethod = '/rankingConfigs/default_ranking_config:rank';
+
+/**
+ * Rerank by the ranking API of Vertex AI Search
+ * (https://cloud.google.com/generative-ai-app-builder/docs/reference/rest/v1/projects.locations.rankingConfigs/rank). It has a host of
+ * its own: `withRankingHost` sends the call there.
+ */
+export const rerank: Operation = {
+  path: ({ settings }) => {
+    const { vertex_project_id: project } = settings;
+    const name = typeof project === 'string' ? encodeURIComponent(project) : anyProject;
+    return `/v1/projects/${name}/locations/${rankingLocation(settings)}${rankMethod}`;
+  },
+  toProvider: rankRequest,
+  fromProvider: rankReply,
+  usage: () => null,
+  usageOfCall: ({ params }) => {
+    const count = Array.isArray(params.documents) ? params.documents.length : 0;
+    return count > 0 ? unitUsage('search_units', Math.ceil(count / recordsOfQuery), null) : null;
+  },
+  // Never streamed; the contract wants a reader all the same.
+  streamReader: () => typedEventsReader('vertex-ai', []),
+};
+
+/** Moves a ranking call to the host of the ranking API, unless the provider has been given a host. */
+export function withRankingHost(call: OutgoingCall, settings: ProviderSettings): void {
+  if (!call.path.endsWith(rankMethod) || typeof settings.custom_host === 'string') return;
+  const location = rankingLocation(settings);
+  call.origin = `https://${location === 'global' ? '' : `${location}-`}discoveryengine.googleapis.com`;
+}
+
+/** There are a global place and the two multi-regions; a region stays within its own continent where that has one. */
+function rankingLocation({ vertex_region: region }: ProviderSettings): 'global' | 'us' | 'eu' {
+  if (typeof region !== 'string') return 'global';
+  if (region === 'eu' || region.startsWith('europe-')) return 'eu';
+  return region === 'us' || region.startsWith('us-') ? 'us' : 'global';
+}
+
+function rankRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { documents, top_n: topN, return_documents, max_chunks_per_doc, rank_fields, max_tokens_per_doc, ...others } = params;
+  if (!Array.isArray(documents) || documents.length === 0) throw badParam('documents', 'a list of documents is expected');
+  for (const [name, value] of Object.entries({ max_chunks_per_doc, rank_fields, max_tokens_per_doc })) {
+    if (value !== undefined) noteOnce(call.dropped, name);
+  }
+  return {
+    ...others,
+    model: call.model.replace(/^(google|publishers\/google\/models)[./]/, ''),
+    records: documents.map((document: unknown, index) => ({ id: String(index), ...recordOf(document, `documents[${index}]`) })),
+    ...(topN === undefined || topN === null ? {} : { topN }),
+    ...(return_documents === true ? {} : { ignoreRecordDetailsInResponse: true }),
+  };
+}
+
+function recordOf(document: unknown, path: string): JsonObject {
+  if (typeof document === 'string') return { content: document };
+  if (!isObject(document)) throw badParam(path, 'a text or an object is expected');
+  const { title, text, content } = document;
+  const said = text ?? content;
+  if (typeof said !== 'string' && typeof title !== 'string') return { content: JSON.stringify(document) };
+  return { ...(typeof title === 'string' ? { title } : {}), ...(typeof said === 'string' ? { content: said } : {}) };
+}
+
+function rankReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { records, ...others } = reply;
+  const documents = Array.isArray(call.params.documents) ? call.params.documents : [];
+  return {
+    id: call.newId('rerank-'),
+    model: call.model,
+    results: (Array.isArray(records) ? records.filter(isObject) : []).map((record) => {
+      const index = Number(record.id);
+      const given: unknown = documents[index];
+      const document = typeof given === 'string' ? { text: given } : given;
+      return {
+        index,
+        relevance_score: typeof record.score === 'number' ? record.score : 0,
+        ...(call.params.return_documents === true ? { document } : {}),
+      };
+    }),
+    provider: 'vertex-ai',
+    ...others,
+  };
+}
