@@ -1,11 +1,23 @@
 import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { togetherImages, togetherRerank } from './media.ts';
 
 /** Together AI. See README.md for where it differs from OpenAI. */
 export const togetherAi = openAiCompatible({
   id: 'together-ai',
   baseUrl: 'https://api.together.xyz',
   pathPrefix: '/v1',
-  operations: ['chatComplete', 'complete', 'embed'],
+  operations: [
+    'chatComplete',
+    'complete',
+    'embed',
+    'createSpeech',
+    'createTranscription',
+    'createTranslation',
+    'imageGenerate',
+    'rerank',
+  ],
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+  images: togetherImages,
+  rerank: togetherRerank,
   chatExtras: ['top_k'],
 });

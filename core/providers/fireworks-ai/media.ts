@@ -1,0 +1,59 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { nearestRatio } from '../shared/aspect-ratio.ts';
+import { type ImageQuirks, withWidthAndHeight } from '../shared/images.ts';
+import { type RerankQuirks, withTextDocuments } from '../shared/rerank.ts';
+
+/** Shapes that FLUX models draw (https://docs.fireworks.ai, text to image). */
+const fluxRatios = ['1:1', '21:9', '16:9', '3:2', '5:4', '4:5', '2:3', '9:16', '9:21', '4:3', '3:4'];
+
+/**
+ * Images: the model is part of the path, FLUX models take a ratio and the others two numbers; the reply is the image itself or, asked
+ * for as JSON, base64.
+ */
+export const fireworksImages: ImageQuirks = {
+  pathOf: ({ model }) => (isFlux(model) ? `/workflows/${segments(model)}/text_to_image` : `/image_generation/${segments(model)}`),
+  refuses: ['background', 'moderation', 'output_format', 'quality', 'response_format', 'style', 'user'],
+  request: ({ model, n, ...params }, call) => {
+    const several = n !== undefined && n !== null && n !== 1;
+    if (isFlux(model)) {
+      if (several) call.dropped.push('n');
+      return withRatio(params, call);
+    }
+    return withWidthAndHeight(several ? { ...params, samples: n } : params, call);
+  },
+  reply: (reply, call) => {
+    const { base64, ...rest } = reply;
+    if (!Array.isArray(base64)) return reply;
+    return { created: call.nowSeconds, data: base64.map((image) => ({ b64_json: image })), ...rest };
+  },
+  answersWithImage: true,
+};
+
+function isFlux(model: unknown): boolean {
+  return /flux/i.test(String(model));
+}
+
+function segments(model: string): string {
+  return model.split('/').map(encodeURIComponent).join('/');
+}
+
+function withRatio({ size, ...params }: JsonObject, call: OperationCall): JsonObject {
+  if (size === undefined || size === null || size === 'auto') return params;
+  const ratio = nearestRatio(size, fluxRatios);
+  if (ratio === null) call.dropped.push('size');
+  else call.adapted.push('size->aspect_ratio');
+  return ratio === null ? params : { ...params, aspect_ratio: ratio };
+}
+
+/** Rerank: texts alone, and the list under OpenAI's name (https://docs.fireworks.ai/api-reference/rerank-documents). */
+export const fireworksRerank: RerankQuirks = {
+  refuses: ['max_tokens_per_doc', 'priority', 'rank_fields'],
+  request: withTextDocuments,
+  reply: ({ object, data, ...rest }) =>
+    Array.isArray(data) ? { ...rest, results: data.map(withDocument) } : { ...rest, object, data },
+};
+
+function withDocument(item: unknown): unknown {
+  return isObject(item) && typeof item.document === 'string' ? { ...item, document: { text: item.document } } : item;
+}

@@ -1,0 +1,15 @@
+import type { ImageQuirks } from '../shared/images.ts';
+import { withWidthAndHeight } from '../shared/images.ts';
+import type { RerankQuirks } from '../shared/rerank.ts';
+
+/** Images: two numbers for the size, and another word for base64 (https://github.com/togethercomputer/openapi, `/images/generations`). */
+export const togetherImages: ImageQuirks = {
+  refuses: ['background', 'moderation', 'quality', 'style', 'user'],
+  request: (params, call) => {
+    const body = withWidthAndHeight(params, call);
+    return body.response_format === 'b64_json' ? { ...body, response_format: 'base64' } : body;
+  },
+};
+
+/** Cohere's shape, with token counts (https://docs.together.ai/reference/rerank-1). */
+export const togetherRerank: RerankQuirks = { refuses: ['max_tokens_per_doc', 'priority'] };
