@@ -10,6 +10,7 @@ import { errorReply, toAdminError } from './http/write-error.ts';
 import { linkPage } from './identity/link-page.ts';
 import { internalApp } from './internal/routes.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
+import { servePrices } from './pricing/serve-prices.ts';
 import { adminRoutes, publicRoutes } from './resources/index.ts';
 
 const versions = ['/v1', '/v2'] as const;
@@ -36,6 +37,7 @@ export function createApp(services: AdminServices): Hono {
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
   }
   for (const version of versions) app.get(`${version}/auth/link`, linkPage);
+  servePrices(app, versions, services);
   serveOpenApi(app, versions, services);
   app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
   app.onError((thrown) => {

@@ -5,6 +5,7 @@ import { builtInPlugins } from '../plugins/index.ts';
 import { toRecord } from '../plugins/record/index.ts';
 import { createWorkerPool } from '../workers/pool.ts';
 import { BodyMemory } from './contract/body-memory.ts';
+import { connectionTestPath } from './contract/connection-test.ts';
 import { RequestContext } from './contract/context.ts';
 import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
 import { GatewayError } from './contract/errors.ts';
@@ -22,6 +23,7 @@ import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
 import { loadPlugins } from './load-plugins.ts';
+import { createBuilder } from './pipeline/build-target.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
 import { readGatewayHeaders } from './pipeline/gateway-headers.ts';
@@ -31,6 +33,7 @@ import { PlanStore } from './pipeline/plan-store.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
 import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
+import { createConnectionTests } from './pipeline/test-connection.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { traceIdOf } from './pipeline/trace-id.ts';
 import { providers } from './providers/index.ts';
@@ -152,7 +155,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
     openModelHeaders: modelHeaderOpener(settings.clusterKey),
-    parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false)),
+    parseBaseUrl,
     now: clock.now,
   });
   const resolve = withHeldProxyBodies(resolveTarget, settings.jsonBodyBytesMax);
@@ -202,10 +205,18 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
   });
 
+  const testConnection = createConnectionTests({
+    builder: createBuilder({ providers, parseBaseUrl }),
+    transport,
+    sign: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
+    clusterKey: settings.clusterKeyText,
+    openSecrets: secretOpener(settings.clusterKey),
+  });
+
   let draining = false;
   const server: HttpServer = await createHttpServer({
     settings,
-    handle,
+    handle: (request, sink) => (request.path === connectionTestPath ? testConnection(request, sink) : handle(request, sink)),
     messageBytesMax: settings.realtimeMessageBytesMax,
     refused: (error, request) => journal.append(refusal(error, request)),
     builtIns: {
@@ -259,6 +270,10 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await transport.close();
     },
   };
+
+  function parseBaseUrl(url: string): { origin: string; path: string } {
+    return url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false);
+  }
 
   function parseOutbound(url: string, allowQuery: boolean): { origin: string; path: string } {
     const check = checkOutboundUrl(url, { trusted, allowQuery });

@@ -8,14 +8,17 @@ import { auditLogRoutes } from './audit-logs/routes.ts';
 import { configRoutes } from './configs/routes.ts';
 import { integrationModelRoutes } from './integrations/model-routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
+import { integrationTestRoutes } from './integrations/test-routes.ts';
 import { integrationWorkspaceRoutes } from './integrations/workspace-routes.ts';
 import { logRoutes } from './logs/routes.ts';
+import { modelConfigRoutes } from './model-configs/routes.ts';
 import { organisationMemberRoutes } from './organisation-members/routes.ts';
 import { organisationRoutes } from './organisations/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
 import { acceptInviteRoute } from './user-invites/accept-route.ts';
 import { userInviteRoutes } from './user-invites/routes.ts';
 import { userRoutes } from './users/routes.ts';
+import { virtualKeyRoutes } from './virtual-keys/routes.ts';
 import { workspaceExclusionRoutes } from './workspace-exclusions/routes.ts';
 import { workspaceUserRoutes } from './workspace-users/routes.ts';
 import { workspaceRoutes } from './workspaces/routes.ts';
@@ -31,9 +34,12 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...workspaceUserRoutes,
   ...workspaceExclusionRoutes,
   ...integrationRoutes,
+  ...integrationTestRoutes,
   ...integrationModelRoutes,
   ...integrationWorkspaceRoutes,
   ...providerRoutes,
+  ...virtualKeyRoutes,
+  ...modelConfigRoutes,
   ...configRoutes,
   ...apiKeyRoutes,
   ...logRoutes,

@@ -1,4 +1,4 @@
-/** First path segments below `/v1` that the control plane answers; everything below `/v2` is its own. */
+/** First path segments below `/v1` that the control plane answers; everything below `/v2` and `/model-configs` is its own. */
 const segments: ReadonlySet<string> = new Set([
   'admin',
   'agent-integrations',
@@ -42,7 +42,8 @@ const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** True for paths that go to the control plane as they are. Never true for its internal API, however it is spelt. */
 export function isControlPlanePath(path: string): boolean {
-  if (path.startsWith('/v2/')) return !dotSegment.test(path);
+  // Public prices have no version in their path.
+  if (path.startsWith('/v2/') || path.startsWith('/model-configs/')) return !dotSegment.test(path);
   if (!path.startsWith('/v1/') || dotSegment.test(path)) return false;
   const end = path.indexOf('/', 4);
   return segments.has(end === -1 ? path.slice(4) : path.slice(4, end));

@@ -18,10 +18,10 @@ export interface ResolvedTarget {
   /** Credential, version and custom headers of every call. */
   readonly headers: HeaderList;
   /**
-   * The place of a model, where models are restricted or have places of their own; null where all go the same way. Throws
+   * The place of a model, where models are restricted or have places of their own; null or absent where all go the same way. Throws
    * `model_not_allowed`.
    */
-  readonly ofModel: ((model: string) => ResolvedTarget) | null;
+  readonly ofModel?: ((model: string) => ResolvedTarget) | null;
 }
 
 export interface BuilderOptions {

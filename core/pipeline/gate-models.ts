@@ -46,7 +46,7 @@ export function gateModels(made: ResolvedTarget, models: Models, places: Places)
  */
 export function placeOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): ResolvedTarget {
   const { ofModel } = resolved;
-  if (ofModel === null) return resolved;
+  if (!ofModel) return resolved;
   let place = resolved;
   for (const model of namedModels(ctx, target)) place = ofModel(model);
   return place;

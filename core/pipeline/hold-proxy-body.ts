@@ -24,5 +24,5 @@ async function hold(ctx: RequestContext, resolved: ResolvedTarget, bytesMax: num
 function mustHold(ctx: RequestContext, { adapter, settings, credentials, ofModel }: ResolvedTarget): boolean {
   if (adapter.buffersProxyBodies?.(settings, credentials)) return true;
   // Files name no model, and may be large.
-  return ofModel !== null && !/^\/(?:files|uploads)(?:\/|$)/.test(ctx.endpoint?.proxyPath ?? '');
+  return Boolean(ofModel) && !/^\/(?:files|uploads)(?:\/|$)/.test(ctx.endpoint?.proxyPath ?? '');
 }

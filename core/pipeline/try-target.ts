@@ -34,7 +34,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
     }
-    const resolved = given.resolved.ofModel === null ? given.resolved : placeOfModel(ctx, target, given.resolved);
+    const resolved = given.resolved.ofModel ? placeOfModel(ctx, target, given.resolved) : given.resolved;
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
     const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
     if (given.timeMs !== Number.POSITIVE_INFINITY) {

@@ -11,6 +11,9 @@ const ids = new Set(
 /** Older spellings that clients still send. */
 const aliases: Readonly<Record<string, string>> = { 'open-ai': 'openai', 'hugging-face': 'huggingface', xai: 'x-ai' };
 
+/** All types under their one true spelling. */
+export const providerTypes: readonly string[] = [...ids].sort();
+
 export function isProviderId(id: string): boolean {
   return ids.has(aliases[id] ?? id);
 }

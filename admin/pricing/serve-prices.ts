@@ -1,0 +1,22 @@
+import type { Context, Hono } from 'hono';
+import { clientAddress } from '../http/client-address.ts';
+import type { AdminServices } from '../http/route.ts';
+import { wireGeneral, wirePrices } from './wire-prices.ts';
+
+/**
+ * `GET /model-configs/{pricing,general}/{provider}/{model}`, for everybody and not below a version (control-plane reference §3.17). Model
+ * names may hold slashes.
+ */
+export function servePrices(app: Hono, versions: readonly string[], services: AdminServices): void {
+  const serve = (read: (provider: string, model: string) => object | null) => (c: Context) => {
+    services.limits.perAddress.take(clientAddress(c, services.settings));
+    const { provider = '', model = '' } = c.req.param();
+    const found = model.length > 255 ? null : read(provider, model);
+    return found ? c.json(found) : c.json({ error: 'Model not found' }, 404);
+  };
+  for (const prefix of ['', ...versions]) {
+    const prices = (provider: string, model: string) => wirePrices(provider, model, new Date(services.clock.now()));
+    app.get(`${prefix}/model-configs/pricing/:provider/:model{.+}`, serve(prices));
+    app.get(`${prefix}/model-configs/general/:provider/:model{.+}`, serve(wireGeneral));
+  }
+}

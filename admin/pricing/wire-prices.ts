@@ -1,0 +1,47 @@
+import { findProvider } from '@pydantic/genai-prices';
+import { priceIds, publicRates } from './rates.ts';
+import type { Rates } from './units.ts';
+
+/** micro-USD to cents. */
+const centsOf = (microUsd: number): { price: number } => ({ price: Number((microUsd / 10_000).toPrecision(12)) });
+
+/** Public prices of a model as the reference's pricing files have them: cents per unit. Null when there are none. */
+export function wirePrices(provider: string, model: string, now: Date) {
+  const rates = publicRates(provider, model, 0, now);
+  return rates && toWire(rates);
+}
+
+function toWire({ tokens, units, perRequest }: Rates) {
+  const prices = Object.fromEntries(Object.entries(tokens).map(([unit, price]) => [unit, centsOf(price)]));
+  const others = Object.fromEntries(Object.entries(units).map(([unit, price]) => [unit, centsOf(price)]));
+  return {
+    pay_as_you_go: {
+      ...prices,
+      ...(Object.keys(others).length > 0 ? { additional_units: others } : {}),
+      ...(perRequest > 0 ? { fixed_cost: centsOf(perRequest) } : {}),
+    },
+    currency: 'USD' as const,
+  };
+}
+
+/** What the price list tells of a model beside its prices. */
+export function wireGeneral(provider: string, model: string) {
+  const found = listed(provider).find(({ id }) => id === model);
+  if (!found) return null;
+  return {
+    model: found.id,
+    name: found.name ?? found.id,
+    description: found.description ?? null,
+    context_window: found.context_window ?? null,
+    deprecated: found.deprecated ?? false,
+  };
+}
+
+/** Names of all models of a provider that the price list knows. */
+export function listedModels(provider: string): string[] {
+  return listed(provider).map(({ id }) => id);
+}
+
+function listed(provider: string) {
+  return findProvider({ providerId: priceIds[provider] ?? provider })?.models ?? [];
+}

@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import {
+  type ConnectionDiagnosis,
+  connectionDiagnosis,
+  connectionTestMs,
+  connectionTestPath,
+} from '../../../core/contract/connection-test.ts';
+import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
+import { deriveKey, seal } from '../../../core/contract/secret.ts';
+import { newId } from '../../db/new-id.ts';
+import { AdminError } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
+
+/** An account to be tried: stored, or only sent. */
+export interface Tried {
+  readonly organisationId: string;
+  readonly aiProviderId: string;
+  /** Settings that are no secret, under their wire names. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** How much longer than the test itself its answer may take. */
+const slackMs = 400;
+
+/**
+ * Has a gateway make the cheapest authenticated call of the provider and say what its outcome means, field by field. Secrets travel
+ * sealed, as in documents. Throws AB10 when no gateway answers.
+ */
+export async function testConnection(
+  services: Pick<AdminServices, 'settings' | 'log'>,
+  tried: Tried,
+): Promise<ConnectionDiagnosis> {
+  const { settings, log } = services;
+  try {
+    const reply = await fetch(`${settings.gatewayUrl}${connectionTestPath}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${settings.clusterKeyText}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ document: toDocument(settings.clusterKey, tried) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(connectionTestMs + slackMs),
+    });
+    if (reply.status !== 200) throw new Error(`status ${reply.status}`);
+    return v.parse(connectionDiagnosis, await reply.json());
+  } catch (error) {
+    log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'no gateway could test a connection');
+    throw new AdminError('AB10', 'No gateway could make the test; see GATEWAY_URL, and try again shortly');
+  }
+}
+
+function toDocument(clusterKey: Uint8Array, tried: Tried): ProviderDocument {
+  const id = newId();
+  const { custom_headers: customHeaders, ...settings } = tried.settings;
+  const isOpen = Object.keys(tried.secrets).length === 0;
+  const transport = deriveKey(clusterKey, keyPurposes.transport);
+  return {
+    id,
+    slug: 'connection-test',
+    organisationId: tried.organisationId,
+    workspaceId: '',
+    integrationId: id,
+    provider: tried.aiProviderId,
+    status: 'active',
+    expiresAt: null,
+    settings,
+    customHeaders: (customHeaders ?? {}) as Record<string, string>,
+    secrets: isOpen ? null : seal(transport, JSON.stringify(tried.secrets), `provider/${id}`),
+  };
+}

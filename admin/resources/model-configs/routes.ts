@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { notFound } from '../../http/errors.ts';
+import { success } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { tenantQuery } from '../../http/schemas.ts';
+import { listedModels, wireGeneral, wirePrices } from '../../pricing/wire-prices.ts';
+import { providerTypes } from '../integrations/provider-ids.ts';
+
+const scopes = [
+  'providers.list',
+  'virtual_keys.list',
+  'workspace_integrations.list',
+  'organisation_integrations.list',
+  'models.list',
+];
+
+const readers = {
+  pricing: (provider: string, model: string) => wirePrices(provider, model, new Date()),
+  general: wireGeneral,
+} as const;
+type Kind = keyof typeof readers;
+
+const text = v.strictObject({
+  id: v.string(),
+  slug: v.string(),
+  name: v.string(),
+  status: v.literal('active'),
+  description: v.null(),
+});
+
+const anything = v.record(v.string(), v.unknown());
+
+/** What is known about providers and models as such: types of providers, public prices (control-plane reference §3.17, §4). */
+export const modelConfigRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/utils/static-resources/ai-providers',
+    summary: 'List the types of providers',
+    reply: success(v.array(text)),
+    scopes,
+    tenant: 'either',
+    resource: 'model_configs',
+    action: 'list-providers',
+    query: tenantQuery,
+    body: null,
+    async handle() {
+      const data = providerTypes.map((slug) => ({ id: slug, slug, name: titleOf(slug), status: 'active', description: null }));
+      return { success: true, data };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/utils/model-configs/:type/:provider',
+    summary: 'Read the public prices, or the descriptions, of all models of a provider',
+    reply: success(anything),
+    scopes,
+    tenant: 'either',
+    resource: 'model_configs',
+    action: 'list',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const read = readerOf(call.params.type);
+      const provider = call.params.provider ?? '';
+      const found = listedModels(provider).flatMap((model) => {
+        const one = read(provider, model);
+        return one ? [[model, one] as const] : [];
+      });
+      if (found.length === 0) throw notFound('Provider');
+      return { success: true, data: Object.fromEntries(found) };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/utils/model-configs/:type/:provider/:model',
+    summary: 'Read the public prices, or the description, of a model',
+    reply: success(anything),
+    scopes,
+    tenant: 'either',
+    resource: 'model_configs',
+    action: 'read',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const found = readerOf(call.params.type)(call.params.provider ?? '', call.params.model ?? '');
+      if (!found) throw notFound('Model');
+      return { success: true, data: found };
+    },
+  }),
+];
+
+function readerOf(type: string | undefined) {
+  const read = Object.hasOwn(readers, type ?? '') ? readers[type as Kind] : undefined;
+  if (!read) throw notFound('Model config');
+  return read;
+}
+
+/** `azure-openai` as `Azure OpenAI`. */
+function titleOf(slug: string): string {
+  const words = slug.split('-').map((word) => spelt[word] ?? `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
+  return words.join(' ');
+}
+
+const spelt: Readonly<Record<string, string>> = {
+  openai: 'OpenAI',
+  ai: 'AI',
+  openrouter: 'OpenRouter',
+  ovhcloud: 'OVHcloud',
+  x: 'x',
+};

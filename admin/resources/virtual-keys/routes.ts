@@ -1,0 +1,154 @@
+import { invalid, unknownReference } from '../../http/errors.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { type Integration, integrations } from '../integrations/entity.ts';
+import { archiveIntegration } from '../integrations/service.ts';
+import { createProviderFromBody } from '../providers/create-from-body.ts';
+import { type Provider, providers } from '../providers/entity.ts';
+import { createBody, updateBody } from '../providers/schema.ts';
+import { deleteProvider, findProvider } from '../providers/service.ts';
+import { toReply } from '../providers/to-reply.ts';
+import { updateProviderFromBody } from '../providers/update-from-body.ts';
+import { createReply, listQuery, listReply, migrateBody, migrateReply, readReply } from './schema.ts';
+
+/** Providers under their older name: a provider and the integration made for it as one (control-plane reference §3.4). */
+export const virtualKeyRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/virtual-keys',
+    summary: 'List the virtual keys of a workspace, or of all (older name of providers)',
+    reply: listReply,
+    scopes: ['virtual_keys.list'],
+    tenant: 'either',
+    resource: 'virtual_keys',
+    action: 'list',
+    query: listQuery,
+    body: null,
+    async handle(call) {
+      const { organisationId, workspaceId, em } = call;
+      const where = { organisationId, ...(workspaceId ? { workspaceId } : {}) };
+      const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(providers, where, page);
+      const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
+      const byId = new Map(behind.map((row) => [row.id, row]));
+      return { object: 'list', total, data: rows.map((row) => toVirtualKey(row, byId.get(row.integrationId) ?? null)) };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/virtual-keys',
+    summary: 'Add a virtual key: an account at a provider and its use in one',
+    reply: createReply,
+    scopes: ['virtual_keys.create'],
+    tenant: 'workspace',
+    resource: 'virtual_keys',
+    action: 'create',
+    query: tenantQuery,
+    body: createBody,
+    async handle(call) {
+      const { organisationId, workspaceId, actor, body, services } = call;
+      if (workspaceId === null) throw invalid('workspace_id: required');
+      const made = await call.write((change) =>
+        createProviderFromBody(change, services, actor, { organisationId, workspaceId }, body),
+      );
+      return { success: true, data: { slug: made.slug } };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/virtual-keys/migrate',
+    summary: 'Name the integration that a virtual key stands on',
+    reply: migrateReply,
+    scopes: ['virtual_keys.update'],
+    tenant: 'workspace',
+    resource: 'virtual_keys',
+    action: 'migrate',
+    query: tenantQuery,
+    body: migrateBody,
+    async handle(call) {
+      // There is nothing to move: every virtual key has been a provider on an integration from the start.
+      return call.write(async (change) => {
+        const { organisationId } = call;
+        const row = await findProvider(change.tx, call, call.body.virtual_key_id).catch(() => {
+          throw unknownReference('virtual_key_id', 'Virtual key');
+        });
+        const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
+        change.about(row.id);
+        return { success: true, data: { slug: row.slug, integration_id: integration?.slug ?? row.integrationId } };
+      });
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/virtual-keys/:slug',
+    summary: 'Read a virtual key',
+    reply: readReply,
+    scopes: ['virtual_keys.read'],
+    tenant: 'workspace',
+    resource: 'virtual_keys',
+    action: 'read',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      const row = await findProvider(call.em, call, call.params.slug ?? '');
+      call.tag(row.revision);
+      const { integrationId: id, organisationId } = row;
+      return toVirtualKey(row, await call.em.findOne(integrations, { id, organisationId }));
+    },
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/virtual-keys/:slug',
+    summary: 'Change a virtual key, its credential included',
+    reply: emptyReply,
+    scopes: ['virtual_keys.update'],
+    tenant: 'workspace',
+    resource: 'virtual_keys',
+    action: 'update',
+    query: tenantQuery,
+    body: updateBody,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findProvider(change.tx, call, call.params.slug ?? '');
+        call.match(row.revision);
+        await updateProviderFromBody(change, call.services, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/virtual-keys/:slug',
+    summary: 'Delete a virtual key, and the credential that only it used',
+    reply: emptyReply,
+    scopes: ['virtual_keys.delete'],
+    tenant: 'workspace',
+    resource: 'virtual_keys',
+    action: 'delete',
+    query: tenantQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => {
+        const { tx } = change;
+        const row = await findProvider(tx, call, call.params.slug ?? '');
+        call.match(row.revision);
+        const { integrationId: id, organisationId } = row;
+        const integration = await tx.findOne(integrations, { id, organisationId, status: 'active' });
+        const shared = (await tx.count(providers, { integrationId: id })) > 1;
+        deleteProvider(change, row);
+        if (integration?.workspaceId && !shared) {
+          await tx.flush();
+          await archiveIntegration(change, integration);
+        }
+        change.about(row.id);
+      });
+      return {};
+    },
+  }),
+];
+
+function toVirtualKey(row: Provider, integration: Integration | null) {
+  const { organisation_id: _, last_updated_at: __, ...shared } = toReply(row, integration);
+  return { ...shared, object: 'virtual-key' };
+}

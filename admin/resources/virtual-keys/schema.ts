@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply-schemas.ts';
+import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/schemas.ts';
+import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
+
+export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: v.optional(v.string()) });
+
+export const migrateBody = v.strictObject({
+  organisation_id: v.optional(id),
+  workspace_id: v.optional(idOrSlug),
+  virtual_key_id: idOrSlug,
+});
+
+const virtualKey = v.strictObject({
+  id: uuid,
+  slug: v.string(),
+  name: v.string(),
+  note: nullableText,
+  status: v.picklist(['active', 'exhausted', 'expired']),
+  usage_limits: v.nullable(usageLimitsReplySchema),
+  rate_limits: v.nullable(v.array(rateLimitReplySchema)),
+  reset_usage: v.null(),
+  last_reset_at: nullableTime,
+  expires_at: nullableTime,
+  ai_provider_name: nullableText,
+  /** The credential's last characters, where it is the workspace's own. */
+  masked_api_key: nullableText,
+  /** Settings that are no secret; empty where they are the organisation's. */
+  model_config: v.record(v.string(), v.unknown()),
+  integration_id: v.string(),
+  workspace_id: uuid,
+  tags: v.nullable(v.record(v.string(), v.unknown())),
+  secret_mappings: v.tuple([]),
+  created_at: time,
+  object: v.literal('virtual-key'),
+});
+
+export const listReply = listOf(virtualKey);
+export const readReply = virtualKey;
+export const createReply = success(v.strictObject({ slug: v.string() }));
+export const migrateReply = success(v.strictObject({ slug: v.string(), integration_id: v.string() }));

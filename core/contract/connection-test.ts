@@ -1,0 +1,31 @@
+import * as v from 'valibot';
+import { providerDocument } from './documents.ts';
+
+/**
+ * What the control plane asks a gateway for, since gateways alone open sockets to providers: `POST` with the cluster key as bearer and
+ * `connectionTest` as body; 200 `connectionDiagnosis`.
+ */
+export const connectionTestPath = '/internal/v1/connection-tests';
+
+/** Milliseconds a test takes at most: admin requests have little more. */
+export const connectionTestMs = 2_000;
+
+/** The provider as its document would be, secrets sealed as there. */
+export const connectionTest = v.object({ document: providerDocument });
+
+export const connectionDiagnosis = v.strictObject({
+  /** No check has failed. */
+  ok: v.boolean(),
+  checks: v.array(
+    v.strictObject({
+      /** The field of an integration to look at: `key`, `configurations.aws_region`, … */
+      field: v.string(),
+      /** `unknown`: could not be told. */
+      status: v.picklist(['ok', 'failed', 'unknown']),
+      /** In words, without any secret. */
+      message: v.string(),
+    }),
+  ),
+});
+export type ConnectionDiagnosis = v.InferOutput<typeof connectionDiagnosis>;
+export type ConnectionCheck = ConnectionDiagnosis['checks'][number];

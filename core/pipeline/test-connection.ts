@@ -1,0 +1,174 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import * as v from 'valibot';
+import { type ConnectionCheck, type ConnectionDiagnosis, connectionTest, connectionTestMs } from '../contract/connection-test.ts';
+import type { ProviderDocument } from '../contract/documents.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/http.ts';
+import { isObject } from '../contract/json.ts';
+import type { Credentials, OutgoingCall, SignServices } from '../contract/provider.ts';
+import type { UpstreamTransport } from '../contract/upstream.ts';
+import type { ResolvedTarget, TargetBuilder } from './build-target.ts';
+import { errorChecks, hostField, statusChecks } from './diagnose.ts';
+import { readWholeReply } from './whole-reply.ts';
+
+export interface ConnectionTestOptions {
+  readonly builder: TargetBuilder;
+  readonly transport: UpstreamTransport;
+  readonly sign: SignServices;
+  readonly clusterKey: string;
+  openSecrets(document: ProviderDocument): Credentials;
+}
+
+const requestBytesMax = 1024 * 1024;
+const replyBytesMax = 16 * 1024 * 1024;
+/** Tests at a time; each holds a list of models at most. */
+const atOnceMax = 8;
+/** Deployments that are asked for, of an account that has many. */
+const deploymentsMax = 4;
+
+/** Serves `connectionTestPath`: the cheapest authenticated call of a provider over the one connector, and what its outcome means. */
+export function createConnectionTests(options: ConnectionTestOptions): (request: InboundRequest, sink: ReplySink) => void {
+  let running = 0;
+  return (request, sink) => {
+    const answer = (status: number, body: object) =>
+      sink.send(status, ['content-type', 'application/json', 'cache-control', 'no-store'], JSON.stringify(body));
+    const bearer = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? '';
+    if (request.method !== 'POST' || !isSame(bearer, options.clusterKey)) return answer(404, { error: 'not found' });
+    if (running >= atOnceMax) return answer(503, { error: 'busy' });
+    running += 1;
+    read(request)
+      .then((document) => (document === null ? null : testConnection(document, options)))
+      .then((diagnosis) => (diagnosis === null ? answer(400, { error: 'malformed' }) : answer(200, diagnosis)))
+      .catch(() => answer(500, { error: 'internal' }))
+      .finally(() => {
+        running -= 1;
+      });
+  };
+}
+
+/** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
+export async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
+  const late: ConnectionCheck = {
+    field: hostField(document.provider, document.settings),
+    status: 'failed',
+    message: 'no answer in time',
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<ConnectionCheck[]>((resolve) => {
+    timer = setTimeout(() => resolve([late]), connectionTestMs);
+  });
+  const checks = await Promise.race([check(document, options), timeout]);
+  clearTimeout(timer);
+  return { ok: checks.every(({ status }) => status !== 'failed'), checks };
+}
+
+async function check(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionCheck[]> {
+  const { provider, settings } = document;
+  try {
+    const adapter = options.builder.adapterOf(provider);
+    const credentials = options.openSecrets(document);
+    const resolved = options.builder.build(adapter, document.slug, document.settings, credentials, document.customHeaders);
+    const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
+    const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
+    const checks = statusChecks(provider, settings, status, said);
+    if (checks.some((one) => one.status === 'failed')) return checks;
+    return [...checks, ...(await checkDeployments(resolved, document, options))];
+  } catch (thrown) {
+    return errorChecks(provider, settings, toGatewayError(thrown));
+  }
+}
+
+/** A call that a deployment refuses for having no messages: free, and 404 where there is no such deployment. */
+async function checkDeployments(
+  resolved: ResolvedTarget,
+  document: ProviderDocument,
+  options: ConnectionTestOptions,
+): Promise<ConnectionCheck[]> {
+  const rows = document.settings.azure_deployment_config;
+  if (document.provider !== 'azure-openai' || !Array.isArray(rows)) return [];
+  return Promise.all(
+    rows.slice(0, deploymentsMax).map(async (row: Record<string, unknown>, index): Promise<ConnectionCheck> => {
+      const name = String(row.azure_deployment_name);
+      const version = String(row.azure_api_version);
+      const field = `configurations.azure_deployment_config[${index}].azure_deployment_name`;
+      const isDated = /^\d/.test(version);
+      const path = isDated
+        ? `${below(resolved, `/deployments/${encodeURIComponent(name)}/chat/completions`)}?api-version=${encodeURIComponent(version)}`
+        : '/openai/v1/chat/completions';
+      const body = JSON.stringify({ model: name, messages: [] });
+      const { status, said } = await ask(resolved, 'POST', resolved.basePath + path, body, document, options);
+      if (status === 404) return { field, status: 'failed', message: `there is no such deployment (404)${said && `: ${said}`}` };
+      if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };
+      return { field, status: 'ok', message: 'the deployment is there' };
+    }),
+  );
+}
+
+function below(resolved: ResolvedTarget, path: string): string {
+  return resolved.adapter.proxyPath?.(path, resolved.settings) ?? path;
+}
+
+async function ask(
+  resolved: ResolvedTarget,
+  method: 'GET' | 'POST',
+  path: string,
+  body: string | null,
+  document: ProviderDocument,
+  options: ConnectionTestOptions,
+): Promise<{ readonly status: number; readonly said: string }> {
+  const headers = ['accept', 'application/json', ...(body === null ? [] : ['content-type', 'application/json'])];
+  const call: OutgoingCall = {
+    method,
+    origin: resolved.origin,
+    path,
+    headers: [...headers, ...resolved.headers],
+    body: body === null ? null : Buffer.from(body),
+  };
+  await resolved.adapter.sign?.(call, resolved.settings, resolved.credentials, options.sign);
+  const ms = connectionTestMs;
+  const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms, totalMs: ms };
+  const reply = await readWholeReply(
+    options.transport,
+    { ...call, tenant: document.organisationId, timeouts },
+    replyBytesMax,
+    () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
+  );
+  if (reply.status < 300) return { status: reply.status, said: '' };
+  const fault = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
+  return { status: reply.status, said: conceal(fault.message, resolved.credentials) };
+}
+
+/** The provider's words on one line, without what it repeats of the credential. */
+function conceal(text: string, credentials: Credentials): string {
+  let safe = text.replace(/\s+/g, ' ').slice(0, 300);
+  for (const secret of Object.values(credentials)) {
+    const value = secret.reveal();
+    if (value.length >= 4) safe = safe.replaceAll(value, '***');
+  }
+  // Providers like to repeat the ends of a key that they refuse.
+  return safe.replace(/\b(?:sk|key|pk|AKIA|AIza)[-_A-Za-z0-9*.]{6,}/g, '***');
+}
+
+async function read(request: InboundRequest): Promise<ProviderDocument | null> {
+  try {
+    const bytes = await request.body.bytes(requestBytesMax);
+    const parsed = v.safeParse(connectionTest, JSON.parse(Buffer.from(bytes).toString('utf8')));
+    return parsed.success ? parsed.output.document : null;
+  } catch {
+    return null;
+  }
+}
+
+function parse(bytes: Uint8Array) {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isObject(body) ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+function isSame(given: string, key: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(key));
+}

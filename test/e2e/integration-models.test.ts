@@ -1,0 +1,176 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reply } from '../support/fake-upstream.ts';
+import { freePorts } from '../support/free-port.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream();
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'hello' }] });
+const ask = (model: string, provider = '@oai', path = '/chat/completions') =>
+  gateway.call(path, { headers: { 'x-svc-provider': provider }, body: chat(model) });
+const putModels = async (body: object) => {
+  const answer = await gateway.admin.put('/integrations/int-oai/models', body as never);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+};
+
+describe('models of an integration', () => {
+  it('are refused before any call when they are not enabled, until they are', async () => {
+    await putModels({ models: [{ slug: 'good', enabled: true }], allow_all_models: false });
+    await until(async () => (await ask('bad')).status === 412, { what: 'the refusal' });
+    gateway.upstream.reset();
+    const refused = await ask('bad');
+    expect(refused.status).toBe(412);
+    expect((await refused.json()).error).toMatchObject({
+      message: 'Model bad is not allowed for this integration',
+      type: 'model_not_allowed_error',
+    });
+    expect(gateway.upstream.requests).toHaveLength(0);
+    expect((await ask('good')).status).toBe(200);
+    await putModels({ models: [{ slug: 'bad', enabled: true }] });
+    await until(async () => (await ask('bad')).status === 200, { what: 'the opened model' });
+  });
+
+  it('are refused on pass-through routes too, and under every spelling of a body', async () => {
+    await putModels({ models: [{ slug: 'bad', enabled: false }], allow_all_models: true });
+    await until(async () => (await ask('bad')).status === 412, { what: 'the refusal' });
+    gateway.upstream.reset();
+    const headers = { 'x-svc-provider': '@oai', 'content-type': 'application/json' };
+    const raw = (path: string, body: string) => gateway.call(path, { method: 'POST', headers, body });
+    expect((await raw('/proxy/chat/completions', JSON.stringify(chat('bad')))).status).toBe(412);
+    expect((await raw('/proxy/some/route', '{"model":"good","model":"bad"}')).status).toBe(412);
+    expect((await raw('/proxy/models/bad:generateContent', '{}')).status).toBe(412);
+    expect(gateway.upstream.requests).toHaveLength(0);
+    // What the provider reads is what was judged: the second spelling is gone.
+    expect((await raw('/chat/completions', '{"model":"bad","messages":[],"model":"good"}')).status).toBe(200);
+    expect(gateway.upstream.last.body.toString()).not.toContain('bad');
+  });
+
+  it('let a fallback go on to another provider', async () => {
+    const key = await gateway.keyFor({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@oai' }, { provider: '@ant', override_params: { model: 'claude-3' } }],
+    });
+    const answer = await gateway.call('/chat/completions', {
+      headers: { 'x-svc-api-key': key },
+      body: { ...chat('bad'), max_tokens: 5 },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-svc-last-used-option-index')).toBe('config.targets[1]');
+  });
+
+  it('go to a host with headers of their own, with and without the credential of the integration', async () => {
+    const { upstream } = gateway;
+    await putModels({
+      models: [
+        {
+          slug: 'mine',
+          enabled: true,
+          is_custom: true,
+          base_model_slug: 'gpt-4o-mini',
+          configurations: { custom_host: `${upstream.openaiHost}/elsewhere`, custom_headers: { 'X-Tenant': 'a' } },
+        },
+        { slug: 'keyed', enabled: true, is_custom: true, custom_headers: { Authorization: 'Bearer of-the-model-0123456789' } },
+      ],
+    });
+    await until(
+      async () => {
+        await ask('mine');
+        return upstream.last.path.includes('/elsewhere/');
+      },
+      { what: 'the other host' },
+    );
+    expect(upstream.last.header('x-tenant')).toBe('a');
+    expect(upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
+    expect((await ask('keyed')).status).toBe(200);
+    expect(upstream.last.path).not.toContain('/elsewhere/');
+    expect(upstream.last.headerValues('authorization')).toEqual(['Bearer of-the-model-0123456789']);
+    const read = (await gateway.admin.get('/integrations/int-oai/models')).body;
+    const keyed = read.models.find((one: { slug: string }) => one.slug === 'keyed');
+    expect(keyed.configurations.custom_headers).toEqual({ authorization: '****6789' });
+  });
+
+  it('cost what was saved with them, times what the integration adds', async () => {
+    const config = { type: 'static', pay_as_you_go: { request_token: { price: 1_000 }, response_token: { price: 2_000 } } };
+    await putModels({ models: [{ slug: 'priced', enabled: true, pricing_config: config }] });
+    const adjustments = { multiplier: { default: 2, response_token: 3 } };
+    expect((await gateway.admin.put('/integrations/int-oai', { pricing_adjustments: adjustments })).status).toBe(200);
+    const log = await gateway.logOf(await ask('priced'));
+    const { req_units: input, res_units: output, cost, price_source: source } = log.metrics;
+    expect(input).toBeGreaterThan(0);
+    expect(output).toBeGreaterThan(0);
+    // 1,000 dollars a million tokens are 0.1 cents a token.
+    expect(cost).toBeCloseTo(0.1 * input * 2 + 0.2 * output * 3, 8);
+    expect(source).toBe('model');
+    const unknown = await gateway.logOf(await ask('nobody-knows-this-model'));
+    expect(unknown.metrics).toMatchObject({ cost: null, price_source: 'unknown' });
+  });
+
+  it('are listed by the workspace only as far as they are enabled', async () => {
+    const list = await (await gateway.call('/models?provider=oai')).json();
+    const slugs = list.data.map((one: { slug: string }) => one.slug);
+    expect(slugs).toContain('mine');
+    expect(slugs).not.toContain('bad');
+  });
+
+  it('are out of reach once the workspace has lost the integration', async () => {
+    const body = { workspaces: [{ id: gateway.workspaceId, enabled: false }] };
+    expect((await gateway.admin.put('/integrations/int-oai/workspaces', body)).status).toBe(200);
+    await until(async () => (await ask('good')).status === 400, { deadlineMs: 1_000, what: 'the end of the access' });
+    expect(
+      (await gateway.admin.put('/integrations/int-oai/workspaces', { workspaces: [{ id: gateway.workspaceId, enabled: true }] }))
+        .status,
+    ).toBe(200);
+  });
+});
+
+describe('the test of a connection', () => {
+  const tried = (configurations: object, key: string | null = 'sk-tried-0123456789', type = 'openai') =>
+    gateway.admin.post('/integrations/test', { ai_provider_id: type, key, configurations } as never);
+
+  it('says that a stored account works', async () => {
+    const answer = await gateway.admin.post('/integrations/int-oai/test', {});
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    expect(answer.body).toEqual({
+      ok: true,
+      checks: [
+        { field: 'configurations.custom_host', status: 'ok', message: 'the provider answers' },
+        { field: 'key', status: 'ok', message: 'the provider accepts it' },
+      ],
+    });
+    expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
+  });
+
+  it('says that nothing listens at the host, that its name is unknown, or that it must not be called', async () => {
+    const [free] = await freePorts(1);
+    const refused = await tried({ custom_host: `http://127.0.0.1:${free}/v1` });
+    expect(refused.body).toMatchObject({ ok: false, checks: [{ field: 'configurations.custom_host', status: 'failed' }] });
+    expect(refused.body.checks[0].message).toContain('refused');
+    const closed = await tried({ custom_host: 'http://10.0.0.1/v1' });
+    expect(closed.status).toBe(400);
+    expect(closed.body.data.message).toContain('configurations.custom_host');
+  });
+
+  it('says which credential is refused, without repeating it', async () => {
+    const body = { error: { message: 'Incorrect API key provided: sk-tried-0123456789', type: 'invalid_request_error' } };
+    gateway.upstream.always(reply(401, JSON.stringify(body), { 'content-type': 'application/json' }));
+    const answer = await tried({ custom_host: gateway.upstream.openaiHost });
+    expect(answer.body.ok).toBe(false);
+    expect(answer.body.checks).toContainEqual(expect.objectContaining({ field: 'key', status: 'failed' }));
+    expect(JSON.stringify(answer.body)).not.toContain('0123456789');
+  });
+
+  it('is refused to keys that may not change integrations, and the gateway takes tests from nobody else', async () => {
+    const { key } = await gateway.admin.createKey();
+    const headers = { 'x-svc-api-key': key };
+    const answer = await gateway.call('/integrations/int-oai/test', { method: 'POST', headers, body: {} });
+    expect(answer.status).toBe(403);
+    const direct = await fetch(`${gateway.origin}/internal/v1/connection-tests`, { method: 'POST', body: '{}' });
+    expect(direct.status).toBe(404);
+  });
+});
