@@ -1,12 +1,14 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import type { Usage } from '../../contract/usage.ts';
-import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { type EmbeddingInput, embeddingInputs, inlineImage } from '../shared/embedding-inputs.ts';
+import { embeddingList } from '../shared/embedding-list.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { usageOf } from './usage.ts';
 
 /**
- * Embeddings of the API's version 2. Parameters that the OpenAI format does not have (`input_type`, `truncate`, …) are passed;
+ * Embeddings of the API's version 2, of texts and images. Parameters that the OpenAI format does not have (`input_type`, `truncate`, …) are passed;
  * of several `embedding_types` the first is the reply's.
  */
 export const embed: Operation = {
@@ -21,9 +23,36 @@ function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { model, input, dimensions, encoding_format: _format, user, ...passed } = params;
   if (user !== undefined) noteOnce(call.dropped, 'user');
   const size = dimensions === undefined ? {} : { output_dimension: dimensions };
-  // Images and mixed inputs come in fields of the provider's own.
-  const texts = input === undefined && (passed.images || passed.inputs) ? {} : { texts: embeddingTexts(input, 'cohere') };
-  return { model, ...texts, input_type: 'search_document', embedding_types: ['float'], ...size, ...passed };
+  const types = { embedding_types: ['float'] };
+  // Images and mixed inputs may come in fields of the provider's own.
+  if (input === undefined && (passed.images || passed.inputs)) {
+    return { model, input_type: passed.inputs ? 'search_document' : 'image', ...types, ...size, ...passed };
+  }
+  return { model, ...contentOf(embeddingInputs(input, 'cohere'), String(model)), ...types, ...size, ...passed };
+}
+
+/** Texts as such; images as models before version 4 take them, which is one a call; since then anything as content. */
+function contentOf(inputs: readonly EmbeddingInput[], model: string): JsonObject {
+  if (inputs.every(({ image }) => image === null))
+    return { texts: inputs.map(({ text }) => text), input_type: 'search_document' };
+  if (!/-v3/.test(model)) return { inputs: inputs.map(mixedInput), input_type: 'search_document' };
+  if (inputs.some(({ text }) => text !== null)) throw badParam('input', `${model} embeds texts or images, not both`);
+  return { images: inputs.map(({ image }) => asDataUrl(image as string)), input_type: 'image' };
+}
+
+function mixedInput({ text, image }: EmbeddingInput): JsonObject {
+  return {
+    content: [
+      ...(text === null ? [] : [{ type: 'text', text }]),
+      ...(image === null ? [] : [{ type: 'image_url', image_url: { url: image } }]),
+    ],
+  };
+}
+
+/** Throws `bad_request` for web addresses. */
+function asDataUrl(image: string): string {
+  const { format, base64 } = inlineImage(image, 'cohere');
+  return `data:image/${format};base64,${base64}`;
 }
 
 function embedReply(reply: JsonObject, call: OperationCall): JsonObject {

@@ -5,6 +5,7 @@ import { providerFault } from '../shared/provider-fault.ts';
 import { chatComplete } from './chat-completions.ts';
 import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
+import { rerank } from './rerank.ts';
 import { settings } from './settings.ts';
 
 /** Cohere's API, version 2. See README.md. */
@@ -15,7 +16,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: versionedPath,
   models: modelList,
-  operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed },
+  operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed, rerank },
   chatExtras: ['top_k', 'thinking', 'reasoning_content'],
   error: providerFault('cohere'),
 };

@@ -80,6 +80,42 @@ it('falls over to another target when the generation failed before it began', as
   expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello from another' } }] });
 });
 
+it('ranks documents and counts what is billed', async () => {
+  const { request, providerRequest, providerReply, reply } = JSON.parse(readFileSync(join(fixtures, 'rerank.json'), 'utf8'));
+  const harness = harnessWith(answer(200, providerReply));
+  const answered = await harness.send({ path: '/v1/rerank', body: { ...request, model: '@co/rerank-v3.5' } });
+  expect(answered.json).toEqual(reply);
+  expect(answered.header('x-svc-adapted')).toBe('documents:object->text');
+  expect(harness.calls).toMatchObject([{ origin: 'https://api.cohere.ai', path: '/v2/rerank' }]);
+  expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
+  expect(harness.records).toMatchObject([{ provider: 'cohere', media: { units: { search_units: 1 } } }]);
+});
+
+it.each([
+  ['embed-english-v3.0', [{ text: 'a', image: 'iVBORw0KGgo=' }]],
+  ['embed-english-v3.0', [{ image: 'https://example.com/a.png' }]],
+  ['embed-v4.0', [[1, 2]]],
+  ['embed-v4.0', []],
+])('refuses to embed with %s what it cannot: %j', async (model, input) => {
+  const harness = harnessWith(answer(200, {}));
+  const reply = await harness.send({ path: '/v1/embeddings', body: { model: `@co/${model}`, input } });
+  expect([reply.status, reply.json]).toMatchObject([400, { error: { param: 'input' } }]);
+  expect(harness.calls).toEqual([]);
+});
+
+it('lists models page by page', async () => {
+  const pages = [{ models: [{ name: 'command-a-03-2025', endpoints: ['chat'] }], next_page_token: 't/1' }, { models: [] }];
+  const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
+  harness.documents.set(`provider ${workspaceId}/co`, providerDocument('co', 'cohere'));
+  harness.script(...pages.map((page) => answer(200, page)));
+  const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@co' }, body: '' });
+  expect(reply.json.data).toMatchObject([{ id: 'command-a-03-2025', object: 'model', provider: 'cohere' }]);
+  expect(harness.calls.map((call) => call.path)).toEqual([
+    '/v1/models?page_size=1000',
+    '/v1/models?page_size=1000&page_token=t%2F1',
+  ]);
+});
+
 it.each([
   ['/v1/rerank', '/v2/rerank'],
   ['/v1/v1/tokenize', '/v1/tokenize'],

@@ -1,0 +1,41 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { rerank as cohereShape } from '../shared/rerank.ts';
+import { withReturnedDocuments } from '../shared/returned-documents.ts';
+
+/**
+ * Rerank of the API's version 2, whose shape is the route's (https://docs.cohere.com/reference/rerank). What version 1 had besides
+ * is done here: objects as documents, `rank_fields`, `return_documents`.
+ */
+export const rerank: Operation = {
+  ...cohereShape(() => '/v2/rerank', { refuses: ['max_chunks_per_doc'], request: rerankRequest, reply: rerankReply }),
+};
+
+function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { return_documents: _return, rank_fields: rankFields, documents, ...body } = params;
+  const fields = Array.isArray(rankFields) ? rankFields.map(String) : null;
+  if (!Array.isArray(documents)) return { ...body, documents };
+  if (documents.some(isObject)) noteOnce(call.adapted, 'documents:object->text');
+  return { ...body, documents: documents.map((document) => documentText(document, fields)) };
+}
+
+/** A document of several fields as lines of YAML, which the models are made to read (https://docs.cohere.com/docs/rerank-overview). */
+function documentText(document: unknown, fields: readonly string[] | null): unknown {
+  if (!isObject(document)) return document;
+  const names = Object.keys(document).filter((name) => fields === null || fields.includes(name));
+  if (names.length === 1 && typeof document[names[0] as string] === 'string') return document[names[0] as string];
+  return names.map((name) => `${name}: ${lineOf(document[name])}`).join('\n');
+}
+
+/** JSON is YAML too: what is no plain line of text is written so. */
+function lineOf(value: unknown): string {
+  const isPlain = typeof value === 'string' && /^[\p{L}\p{N}][^\n:#]*$/u.test(value);
+  return isPlain ? value : JSON.stringify(value);
+}
+
+function rerankReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { results, ...others } = reply;
+  if (!Array.isArray(results)) return reply;
+  return { results: withReturnedDocuments(results, call), ...others, model: call.model, provider: 'cohere' };
+}
