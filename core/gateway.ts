@@ -4,6 +4,8 @@ import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
 import { toRecord } from '../plugins/record/index.ts';
 import { createWorkerPool } from '../workers/pool.ts';
+import { ownStoreTransport } from './batches/own-store-transport.ts';
+import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
 import { BodyMemory } from './contract/body-memory.ts';
 import { connectionTestPath } from './contract/connection-test.ts';
 import { RequestContext } from './contract/context.ts';
@@ -12,6 +14,7 @@ import { GatewayError } from './contract/errors.ts';
 import type { InboundRequest } from './contract/http.ts';
 import { isObject } from './contract/json.ts';
 import { checkOutboundUrl, parseTrustedHosts } from './contract/outbound-url.ts';
+import { ownStoreProvider } from './contract/own-store.ts';
 import type { Journal, Services } from './contract/plugin.ts';
 import type { Credentials } from './contract/provider.ts';
 import { deriveKey, Secret, unseal } from './contract/secret.ts';
@@ -22,6 +25,7 @@ import { startHealth } from './health/start-health.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
+import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
 import { createBuilder } from './pipeline/build-target.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
@@ -39,6 +43,7 @@ import { traceIdOf } from './pipeline/trace-id.ts';
 import { providers } from './providers/index.ts';
 import { mockOrigin } from './providers/mock/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
+import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
@@ -89,15 +94,14 @@ const sessionClosingMs = 2000;
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
-  const transport: UpstreamTransport = mockTransport(
-    createTransport({
-      trusted,
-      internalOrigins: [settings.controlPlaneUrl],
-      machineIdentity: settings.machineIdentity,
-      messageBytesMax: settings.realtimeMessageBytesMax,
-      onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
-    }),
-  );
+  const sockets: UpstreamTransport = createTransport({
+    trusted,
+    internalOrigins: [settings.controlPlaneUrl],
+    machineIdentity: settings.machineIdentity,
+    messageBytesMax: settings.realtimeMessageBytesMax,
+    onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
+  });
+  const transport = mockTransport(ownStoreTransport(sockets, settings.controlPlaneUrl, settings.clusterKeyText));
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
   const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
   const bus = natsBus ?? createIpcBus(process);
@@ -122,12 +126,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   };
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
 
+  const leases = startLeases({ fetch, clock, log, newId: () => randomUUID() });
   const workers = createWorkerPool();
   let slots = 0;
   const services: Services = {
     documents: snapshot.documents,
     journal,
     health,
+    leases,
     log,
     clock,
     newId: () => randomUUID(),
@@ -139,14 +145,16 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
     countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
-    isProvider: (id) => providers.has(id),
+    jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
+    keptOnManyTargets: settings.keptOnManyTargets,
+    isProvider: (id) => providers.has(id) || id === ownStoreProvider,
     checkCustomHost(url) {
       const check = checkOutboundUrl(url, { trusted });
       return check.ok ? null : check.reason;
     },
   };
   const chain = compileChain(mergePlugins(builtInPlugins, await loadPlugins(settings.plugins)), services);
-  const plans = new PlanStore(chain, services, settings.documentCacheEntries);
+  const plans = new PlanStore(chain, services, settings.documentCacheEntries, settings);
   Object.assign(services, { plans });
 
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
@@ -158,7 +166,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     parseBaseUrl,
     now: clock.now,
   });
-  const resolve = withHeldProxyBodies(resolveTarget, settings.jsonBodyBytesMax);
+  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), settings.jsonBodyBytesMax);
   const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
@@ -246,6 +254,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   );
   metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
   metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
+  metrics.counter('lease_asks_total', 'Questions to the ledger of limits', () => leases.counts.asks);
+  metrics.counter('lease_failures_total', 'Those that were not answered', () => leases.counts.failures);
   metrics.counter('document_hits_total', 'Look-ups answered from memory', () => snapshot.documents.counts.hits);
   metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => snapshot.documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed their check', () => snapshot.documents.counts.invalid);
@@ -262,6 +272,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
       server.close();
       plans.close();
+      await leases.close();
       await spool.close(lastShipmentMs);
       health.close();
       await snapshot.close();

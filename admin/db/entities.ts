@@ -1,9 +1,13 @@
 import { auditChains, auditEntries } from '../audit/entity.ts';
 import { idempotencyKeys } from '../http/idempotency/entity.ts';
 import { oneTimeTokens, sessions } from '../identity/entity.ts';
+import { jobs } from '../jobs/entity.ts';
+import { limitBudgets, limitLeases, limitWindows } from '../leases/entity.ts';
 import { outbox } from '../publish/entity.ts';
 import { apiKeys } from '../resources/api-keys/entity.ts';
+import { batches, batchLines } from '../resources/batches/entity.ts';
 import { configs, configVersions } from '../resources/configs/entity.ts';
+import { storedFileChunks, storedFiles } from '../resources/files/entity.ts';
 import { integrations, integrationWorkspaces } from '../resources/integrations/entity.ts';
 import { integrationModels } from '../resources/integrations/model-entity.ts';
 import { requestRecords } from '../resources/logs/entity.ts';
@@ -39,4 +43,12 @@ export const entities = [
   idempotencyKeys,
   outbox,
   requestRecords,
+  limitWindows,
+  limitBudgets,
+  limitLeases,
+  jobs,
+  storedFiles,
+  storedFileChunks,
+  batches,
+  batchLines,
 ];

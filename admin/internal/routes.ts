@@ -6,12 +6,19 @@ import { AdminError, invalid } from '../http/errors.ts';
 import { readBytes } from '../http/read-body.ts';
 import type { AdminServices } from '../http/route.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
+import { serveLeases, serveRates } from '../leases/serve-leases.ts';
+import { batchStoreApp } from '../resources/batches/store-routes.ts';
+import { storeErrorReply } from '../resources/files/store-error.ts';
+import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { readChanges } from './read-changes.ts';
 import { isDocumentKind, readDocument } from './read-document.ts';
 import { storeRecords } from './store-records.ts';
 
 /** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
+
+/** A thousand questions about limits, and room to spare. */
+const leasesBytesMax = 1_048_576;
 
 /** The API of `core/contract/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
 export function internalApp(services: AdminServices): Hono {
@@ -42,6 +49,10 @@ export function internalApp(services: AdminServices): Hono {
     return c.json(await readChanges(services.database.em(), after));
   });
 
+  app.post('/leases', async (c: Context) => c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax))));
+
+  app.get('/rates', async (c) => c.json(await serveRates(services, c.req.query())));
+
   app.post('/records', async (c: Context) => {
     const bytes = await readBytes(c.req, batchBytesMax);
     const reply: RecordsReply = await storeRecords(services.database, bytes);
@@ -49,5 +60,14 @@ export function internalApp(services: AdminServices): Hono {
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
     return c.json(reply);
   });
+  const store = new Hono();
+  store.route('/', fileStoreApp(services));
+  store.route('/', batchStoreApp(services));
+  store.onError((thrown) => {
+    const reply = storeErrorReply(thrown);
+    if (reply.status >= 500) services.log.error({ cause: causeOf(thrown) }, 'a request for a file or batch failed');
+    return reply;
+  });
+  app.route('/store', store);
   return app;
 }

@@ -6,6 +6,7 @@ import { isDatabaseAway } from '../db/is-database-away.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
+import { settleRecords } from '../leases/settle.ts';
 import { type PriceSource, priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../pricing/read-pricing.ts';
 
@@ -65,8 +66,23 @@ interface Row {
   readonly record: RequestRecord;
 }
 
+/** How many were stored; what they used of budgets is settled in the same transaction. */
 async function insert(em: EntityManager, rows: readonly Row[]): Promise<number> {
-  const inserted = await em.execute<unknown[]>(
+  if (!rows.some(({ record }) => record.reservations?.length)) return (await insertRows(em, rows)).length;
+  return em.fork().transactional(async (tx) => {
+    const inserted = new Set((await insertRows(tx, rows)).map(({ id }) => id));
+    const count = inserted.size;
+    // Taken out as they are met: the same record twice in a batch was stored once.
+    await settleRecords(
+      tx,
+      rows.filter(({ id }) => inserted.delete(id)),
+    );
+    return count;
+  });
+}
+
+function insertRows(em: EntityManager, rows: readonly Row[]): Promise<{ id: string }[]> {
+  return em.execute<{ id: string }[]>(
     `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
        provider_slug, model, config_slug, api_key_id, cost_micro_usd, price_source, record)
      select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
@@ -77,7 +93,6 @@ async function insert(em: EntityManager, rows: readonly Row[]): Promise<number> 
     [JSON.stringify(rows)],
     'all',
   );
-  return inserted.length;
 }
 
 function parseBatch(bytes: Uint8Array): unknown[] {

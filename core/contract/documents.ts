@@ -25,6 +25,8 @@ export const usageLimitsDocument = v.object({
   periodicResetDays: v.nullable(v.number()),
   /** ISO time. */
   nextUsageResetAt: v.nullable(v.string()),
+  /** What holds while nobody can say what is left; absent: deny. */
+  onUnavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
 /** A rate limit; a value of 0 refuses every call. */
@@ -32,6 +34,8 @@ export const rateLimitDocument = v.object({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
   value: v.number(),
+  /** What holds while nobody can say what is left; absent: allow. */
+  onUnavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
 export const apiKeyDocument = v.object({
@@ -224,6 +228,8 @@ export const changesSubject = 'svc.changes';
 export const keyPurposes = {
   /** from ENCRYPTION_KEY: pepper of `digestSecret` */
   apiKeyPepper: 'svc api-key pepper v1',
+  /** from CLUSTER_KEY: signs what jobs of the control plane call models with */
+  jobCredential: 'svc job credential v1',
   /** from CLUSTER_KEY: seals provider secrets on the internal API */
   transport: 'svc internal transport v1',
   /** from ENCRYPTION_KEY: encrypts the last-known-good file */

@@ -10,6 +10,8 @@ import { changeNotice } from './documents.ts';
  * | `GET /internal/v1/documents/{kind}/{encoded id}` | 200 `documentReply`; an unknown id is 200 with `document: null` |
  * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
+ * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
+ * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
  *
  * Anything but 200 means "could not say", never "does not exist".
  */
@@ -17,6 +19,8 @@ export const internalPaths = {
   documents: '/internal/v1/documents',
   changes: '/internal/v1/changes',
   records: '/internal/v1/records',
+  leases: '/internal/v1/leases',
+  rates: '/internal/v1/rates',
 } as const;
 
 export const documentReply = v.object({

@@ -55,6 +55,18 @@ export const mediaRecord = v.object({
 });
 export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 
+/** Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. */
+export const reservationRecord = v.object({
+  key: v.pipe(v.string(), v.maxLength(200)),
+  /** Null: the ledger could not be asked, and the request was let through. */
+  lease: v.nullable(v.pipe(v.string(), v.uuid())),
+  /** Names the window; 0: not known. */
+  startMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  /** Tokens or micro-USD. */
+  units: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+});
+export type ReservationRecord = v.InferOutput<typeof reservationRecord>;
+
 /**
  * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
  * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
@@ -107,6 +119,8 @@ export const requestRecord = v.object({
   requestBytes: count,
   replyBytes: count,
   clientAddress: v.string(),
+  /** Of requests under budgets. */
+  reservations: v.optional(v.array(reservationRecord)),
   /** Of requests that became WebSocket sessions. */
   session: v.optional(v.nullable(sessionRecord)),
   metadata: v.record(v.string(), v.string()),

@@ -5,6 +5,7 @@ import { digestSecret, type ParsedApiKey, parseApiKey } from '../../core/contrac
 import type { Identity, RequestContext } from '../../core/contract/context.ts';
 import type { ApiKeyDocument } from '../../core/contract/documents.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
+import { isJobCredential, readJobCredential } from '../../core/contract/job-credential.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
 import { findCredential } from './credential.ts';
@@ -40,6 +41,7 @@ function createHooks(services: Services): Hooks {
         throw new GatewayError('invalid_api_key', {
           message: 'Invalid API Key: send it as x-svc-api-key or as Authorization: Bearer',
         });
+      if (isJobCredential(credential)) return admitJob(ctx, credential);
       const sha256 = hash('sha256', credential, 'base64');
       const known = verified.get(sha256);
       // Looked up once: a promise that nobody waits for could be rejected, and nobody would see to it.
@@ -54,6 +56,19 @@ function createHooks(services: Services): Hooks {
         : admit(ctx, verify(ctx, key, sha256, document));
     },
   };
+
+  /** A job of the control plane calls for the key that asked for it: what that key may still do is what its document says. */
+  function admitJob(ctx: RequestContext, credential: string): Maybe<undefined> {
+    const secret = services.jobCredentialKey;
+    const id = secret ? readJobCredential(secret, credential, services.clock.now()) : null;
+    if (id === null) throw refused(ctx, failures);
+    const document = services.documents.get('api-key', id);
+    const admitFound = (found: ApiKeyDocument | null): undefined => {
+      if (!found) throw new GatewayError('invalid_api_key');
+      return admit(ctx, { document: found, identity: identityOf(found), expiresAtMs: timeOf(found.expiresAt) });
+    };
+    return isPromise(document) ? document.then(admitFound) : admitFound(document);
+  }
 
   function lookUp(ctx: RequestContext, key: ParsedApiKey): Maybe<ApiKeyDocument | null> {
     const document = services.documents.get('api-key', key.id);
@@ -137,8 +152,14 @@ function identityOf(document: ApiKeyDocument): Identity {
     userId: document.userId,
     userName: document.userName ?? null,
     scopes: new Set(document.scopes),
+    limits: limitsOf(document),
     defaults: document.defaults,
   };
+}
+
+function limitsOf({ usageLimits, usageResetAt, rateLimits }: ApiKeyDocument): Identity['limits'] {
+  if (!usageLimits && !rateLimits?.length) return null;
+  return { usageLimits: usageLimits ? [usageLimits] : [], usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
 function refused(ctx: RequestContext, failures: FailureLimit): GatewayError {

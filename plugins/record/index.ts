@@ -90,6 +90,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     replyBytes: ctx.replyBytes,
     clientAddress: ctx.request.remoteAddress,
     session: ctx.session ?? undefined,
+    ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
     metadata: ctx.metadata,
   };
 }

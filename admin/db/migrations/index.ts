@@ -6,6 +6,8 @@ import { Identity } from './0004-identity.ts';
 import { Tenancy } from './0005-tenancy.ts';
 import { ApiKeysComplete } from './0006-api-keys.ts';
 import { IntegrationsComplete } from './0007-integrations.ts';
+import { FilesBatchesJobs } from './0008-files-batches-jobs.ts';
+import { Limits } from './0010-limits.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -16,4 +18,6 @@ export const migrations: MigrationObject[] = [
   { name: '0005-tenancy', class: Tenancy },
   { name: '0006-api-keys', class: ApiKeysComplete },
   { name: '0007-integrations', class: IntegrationsComplete },
+  { name: '0008-files-batches-jobs', class: FilesBatchesJobs },
+  { name: '0010-limits', class: Limits },
 ];

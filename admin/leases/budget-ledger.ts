@@ -1,0 +1,137 @@
+import type { BudgetAsk, Grant } from '../../core/contract/leases.ts';
+import { budgetWindow } from '../../core/contract/limit-window.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { clearExhausted } from './entity-state.ts';
+import { grantOf } from './share.ts';
+
+/** How long a share may be spent without its holder asking again. A process that dies keeps it from the others for so long. */
+export const leaseMs = 300_000;
+
+/** A row of `limit_budgets`, as drivers hand it out. */
+export interface BudgetRow {
+  readonly key: string;
+  readonly organisation_id: string;
+  readonly scope: BudgetAsk['scope'];
+  readonly entity_id: string;
+  readonly unit: BudgetAsk['unit'];
+  readonly start_ms: number | string;
+  readonly end_ms: number | string | null;
+  readonly capacity: number | string;
+  readonly alert_threshold: number | string | null;
+  readonly used: number | string;
+}
+
+interface LeaseRow {
+  readonly lease: string;
+  readonly key: string;
+  readonly seq: number | string;
+  readonly units: number | string;
+  readonly settled: number | string;
+  readonly expires_ms: number | string;
+}
+
+/**
+ * Hands out shares of budgets: what is used, and what others hold and have not settled, is never handed out again. Rows are locked
+ * in the order of their keys. Must run inside a transaction; every key at most once.
+ */
+export async function grantBudgets(tx: EntityManager, asks: readonly BudgetAsk[], nowMs: number): Promise<Grant[]> {
+  if (asks.length === 0) return [];
+  const rows = await tx.execute<BudgetRow[]>(
+    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold)
+     select key, "organisationId", scope, "entityId", unit, ?, capacity, "alertThreshold"
+     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, unit text,
+       capacity bigint, "alertThreshold" bigint)
+     order by key
+     on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold
+     returning *`,
+    [nowMs, JSON.stringify(asks)],
+    'all',
+  );
+  const leases = await tx.execute<LeaseRow[]>(
+    `select * from limit_leases where key in (select * from jsonb_array_elements_text(?::jsonb))`,
+    [JSON.stringify(asks.map((ask) => ask.key))],
+    'all',
+  );
+  const found = new Map(rows.map((row) => [row.key, row]));
+  const grants: Grant[] = [];
+  for (const ask of asks) {
+    const row = found.get(ask.key);
+    if (!row) continue;
+    const window = windowOf(row, ask, nowMs);
+    const used = window.isNew ? 0 : Number(row.used);
+    if (window.isNew) await beginAnew(tx, row, window);
+    else if (window.endMs !== numberOrNull(row.end_ms)) {
+      await tx.execute('update limit_budgets set end_ms = ? where key = ?', [window.endMs, ask.key], 'run');
+    }
+    const ofKey = window.isNew ? [] : leases.filter((lease) => lease.key === ask.key);
+    grants.push(await grantOne(tx, ask, window, used, ofKey, nowMs));
+  }
+  return grants;
+}
+
+interface Window {
+  readonly startMs: number;
+  readonly endMs: number | null;
+  /** True when it is not the one the row tells of. */
+  readonly isNew: boolean;
+}
+
+/** The window that runs now: a reset by hand begins one, and so does every period that has passed. */
+function windowOf(row: BudgetRow, ask: BudgetAsk, nowMs: number): Window {
+  const knownMs = Number(row.start_ms);
+  const resetMs = ask.resetAt === null ? 0 : Date.parse(ask.resetAt);
+  const { startMs, endMs } = budgetWindow(ask, Math.max(knownMs, resetMs), nowMs);
+  return { startMs, endMs, isNew: startMs !== knownMs };
+}
+
+/** Nothing is used of a new window, and what was handed out of the one before is nobody's concern. */
+async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Window): Promise<void> {
+  await tx.execute(
+    `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, threshold_crossed_at = null, exhausted_at = null where key = ?`,
+    [startMs, endMs, row.key],
+    'run',
+  );
+  await tx.execute('delete from limit_leases where key = ?', [row.key], 'run');
+  await clearExhausted(tx, row);
+}
+
+async function grantOne(
+  tx: EntityManager,
+  ask: BudgetAsk,
+  window: Window,
+  used: number,
+  leases: readonly LeaseRow[],
+  nowMs: number,
+): Promise<Grant> {
+  const own = leases.find((lease) => lease.lease === ask.lease);
+  const kept = ask.startMs === window.startMs ? ask.kept : 0;
+  const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
+  let held = own && !isOvertaken ? Math.max(0, kept - Number(own.settled)) : 0;
+  for (const lease of leases) {
+    if (lease === own && !isOvertaken) continue;
+    // A lease that has ended counts no more: its holder has stopped spending it some seconds before.
+    if (Number(lease.expires_ms) > nowMs) held += Math.max(0, Number(lease.units) - Number(lease.settled));
+  }
+  const left = ask.capacity - used - held;
+  const units = isOvertaken ? 0 : grantOf(left, ask);
+  if (!isOvertaken) {
+    await tx.execute(
+      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms) values (?, ?, ?, ?, ?, ?)
+       on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms`,
+      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs],
+      'run',
+    );
+  }
+  return {
+    key: ask.key,
+    startMs: window.startMs,
+    endMs: window.endMs,
+    units,
+    remaining: Math.max(0, left - units),
+    leaseMs,
+  };
+}
+
+function numberOrNull(value: number | string | null): number | null {
+  return value === null ? null : Number(value);
+}

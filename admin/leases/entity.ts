@@ -1,0 +1,49 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** What was handed out of one window of a rate limit. */
+export const limitWindows = defineEntity({
+  name: 'LimitWindow',
+  tableName: 'limit_windows',
+  properties: {
+    key: p.text().primary(),
+    startMs: p.bigint('number').primary(),
+    organisationId: p.uuid(),
+    endMs: p.bigint('number'),
+    handedOut: p.bigint('number'),
+  },
+});
+
+/** A budget in its present window: what was used of it, in tokens or micro-USD. */
+export const limitBudgets = defineEntity({
+  name: 'LimitBudget',
+  tableName: 'limit_budgets',
+  properties: {
+    key: p.text().primary(),
+    organisationId: p.uuid(),
+    scope: p.text().$type<'key' | 'workspace' | 'provider' | 'integration'>(),
+    entityId: p.text(),
+    unit: p.text().$type<'cost' | 'tokens'>(),
+    startMs: p.bigint('number'),
+    endMs: p.bigint('number').nullable(),
+    capacity: p.bigint('number'),
+    alertThreshold: p.bigint('number').nullable(),
+    used: p.bigint('number'),
+    thresholdCrossedAt: p.datetime().nullable(),
+    exhaustedAt: p.datetime().nullable(),
+  },
+});
+
+/** A share of a budget that one gateway process holds: what it was given less what it gave back, and what of that is settled. */
+export const limitLeases = defineEntity({
+  name: 'LimitLease',
+  tableName: 'limit_leases',
+  properties: {
+    lease: p.uuid().primary(),
+    key: p.text(),
+    organisationId: p.uuid(),
+    seq: p.bigint('number'),
+    units: p.bigint('number'),
+    settled: p.bigint('number'),
+    expiresMs: p.bigint('number'),
+  },
+});

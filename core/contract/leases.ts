@@ -1,0 +1,153 @@
+import * as v from 'valibot';
+import type { Maybe } from './json.ts';
+
+/** Most that one account asks and gives back in one call; sums in the ledger stay exact far beyond it. */
+const units = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1e15));
+const timeMs = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+
+const shared = {
+  /** Names the counter: one limit of one entity. */
+  key,
+  organisationId: v.pipe(v.string(), v.uuid()),
+  /** Units of one window: requests, tokens or micro-USD. */
+  capacity: units,
+  /** What waits for the answer: as much of it as is left is granted. */
+  need: units,
+  /** What would be good to have; of what is left beyond `need` only a share is granted. */
+  want: units,
+};
+
+/** Asks for units of a fixed window that begins at `startMs`. */
+export const rateAsk = v.strictObject({
+  kind: v.literal('rate'),
+  ...shared,
+  startMs: timeMs,
+  lengthMs: timeMs,
+  /** Units of this window that are given back. */
+  give: units,
+});
+
+/** Asks for units of a budget, whose window the ledger keeps. */
+export const budgetAsk = v.strictObject({
+  kind: v.literal('budget'),
+  ...shared,
+  scope: v.picklist(['key', 'workspace', 'provider', 'integration']),
+  /** Whose budget it is: a row id, of an integration `<integration>-<workspace>`. */
+  entityId: v.pipe(v.string(), v.maxLength(100)),
+  unit: v.picklist(['cost', 'tokens']),
+  /** People are told when so much is used. */
+  alertThreshold: v.nullable(units),
+  /** Names the lease: it ends unless its holder asks again in time. */
+  lease: v.pipe(v.string(), v.uuid()),
+  /** Counts the questions about this lease: one that was overtaken on its way is granted nothing. */
+  seq: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  /** Start of the window the lease is of; 0: not known yet. */
+  startMs: timeMs,
+  /** All its holder has received and not given back: what was granted beyond it got lost on the way. */
+  kept: units,
+  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodicResetDays: v.nullable(v.number()),
+  nextUsageResetAt: v.nullable(v.string()),
+  /** ISO time of the last reset by hand. */
+  resetAt: v.nullable(v.string()),
+});
+
+/** `POST /internal/v1/leases`. */
+export const leasesBody = v.strictObject({ asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)) });
+
+export const leasesReply = v.object({
+  grants: v.array(
+    v.object({
+      key,
+      startMs: timeMs,
+      /** Null: the window has no end. */
+      endMs: v.nullable(timeMs),
+      units,
+      /** Units nobody holds after this grant. */
+      remaining: units,
+      /** Milliseconds for which the grant may be spent; null: until the window ends. */
+      leaseMs: v.nullable(timeMs),
+    }),
+  ),
+});
+
+/** What one token of a model costs, in micro-USD. */
+export const modelRates = v.object({ input: v.number(), cacheRead: v.number(), output: v.number() });
+/** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
+export const ratesReply = v.object({ rates: v.nullable(modelRates) });
+
+export type RateAsk = v.InferOutput<typeof rateAsk>;
+export type BudgetAsk = v.InferOutput<typeof budgetAsk>;
+export type LeaseAsk = RateAsk | BudgetAsk;
+export type Grant = v.InferOutput<typeof leasesReply>['grants'][number];
+export type ModelRates = v.InferOutput<typeof modelRates>;
+
+/** One limit that units are taken from. */
+export type LimitSpec =
+  | {
+      readonly kind: 'rate';
+      readonly key: string;
+      readonly organisationId: string;
+      readonly capacity: number;
+      readonly lengthMs: number;
+    }
+  | {
+      readonly kind: 'budget';
+      readonly key: string;
+      readonly organisationId: string;
+      readonly scope: 'key' | 'workspace' | 'provider' | 'integration';
+      readonly entityId: string;
+      readonly unit: 'cost' | 'tokens';
+      readonly capacity: number;
+      readonly alertThreshold: number | null;
+      readonly periodicReset: 'weekly' | 'monthly' | null;
+      readonly periodicResetDays: number | null;
+      readonly nextUsageResetAt: string | null;
+      readonly resetAt: string | null;
+    };
+
+/** What `take` answers when it takes nothing: too few are left in this window, or nobody could say. */
+export const refused = -1;
+export const unavailable = -2;
+
+/** This process's part of one limit. */
+export interface LeaseAccount {
+  readonly key: string;
+  /** Names the lease that units are taken from; null for rate limits, whose use is not settled afterwards. */
+  readonly lease: string | null;
+  /** Start of the window that units are taken from now; 0 before the first grant of a budget. */
+  readonly startMs: number;
+  /** When it ends; Infinity: never. */
+  readonly endMs: number;
+  /** Units in hand; below 0 after a request that used more than was taken for it. */
+  readonly available: number;
+  /**
+   * Takes as many as there are between `least` and `most`. At once where the lease holds them, else after the ledger was asked;
+   * never rejects. `refused` and `unavailable` take nothing.
+   */
+  take(least: number, most: number): Maybe<number>;
+  /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once these are over. */
+  put(units: number, startMs: number, lease: string | null): void;
+  /** Something is under way, or has come to its end, that the lease must outlive. */
+  hold(): void;
+  release(): void;
+}
+
+/** Shares of limits that this process holds (architecture: limits are quota leases). */
+export interface Leases {
+  /** The account of a limit: the same one for the same key; a later spec changes its size and rules. */
+  account(spec: LimitSpec): LeaseAccount;
+  /** Prices of a model, kept for some minutes. Rejects when nobody could say. */
+  rates(call: PricedCall): Maybe<ModelRates | null>;
+}
+
+/** What decides about a price. */
+export interface PricedCall {
+  readonly workspaceId: string;
+  /** Provider type. */
+  readonly provider: string;
+  /** Slug of the stored provider. */
+  readonly slug: string | null;
+  readonly model: string;
+}

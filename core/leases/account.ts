@@ -1,0 +1,217 @@
+import type { Maybe } from '../contract/json.ts';
+import { type Grant, type LeaseAccount, type LeaseAsk, type LimitSpec, refused, unavailable } from '../contract/leases.ts';
+import { windowStartMs } from '../contract/limit-window.ts';
+import type { Clock } from '../contract/plugin.ts';
+
+/** Least that is asked for at a time: one question for a handful of requests. */
+const wantMin = { rate: 8, budget: 5_000 } as const;
+/** How long a limit counts as used up before the ledger is asked again: others may have given something back. */
+const emptyMs = 200;
+/** A lease ends here this long before it ends in the ledger, so that no unit is ever spent by two. */
+const leaseMarginMs = 5_000;
+
+interface Waiter {
+  readonly least: number;
+  readonly most: number;
+  readonly resolve: (taken: number) => void;
+}
+
+/**
+ * One limit as this process knows it: units it holds and spends without asking anybody, and those who wait for more. `wake` is
+ * called when there is something to ask; the answer comes to `granted` or `failed`.
+ */
+export class Account implements LeaseAccount {
+  spec: LimitSpec;
+  lease: string | null;
+  startMs = 0;
+  endMs = 0;
+  /** Units in hand; below 0 after a request that used more than was taken for it. */
+  available = 0;
+  asking = false;
+  /** Monotonic: when units were last taken or put. */
+  usedAtMs = 0;
+  readonly #clock: Clock;
+  readonly #newId: () => string;
+  readonly #wake: (account: Account) => void;
+  readonly #waiters: Waiter[] = [];
+  #wants = false;
+  #seq = 0;
+  #kept = 0;
+  #low = 0;
+  #spent = 0;
+  #held = 0;
+  /** What is to be given back with the next question. */
+  #giving = 0;
+  #emptyUntilMs = 0;
+  #leaseUntilMs = Number.POSITIVE_INFINITY;
+  #askedAtMs = 0;
+
+  constructor(spec: LimitSpec, clock: Clock, newId: () => string, wake: (account: Account) => void) {
+    this.spec = spec;
+    this.lease = spec.kind === 'budget' ? newId() : null;
+    this.#clock = clock;
+    this.#newId = newId;
+    this.#wake = wake;
+  }
+
+  get key(): string {
+    return this.spec.key;
+  }
+
+  /** True while somebody waits, or what is held must be kept alive in the ledger. */
+  get isNeeded(): boolean {
+    return this.#waiters.length > 0 || this.#held > 0;
+  }
+
+  get hasWaiters(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  take(least: number, most: number): Maybe<number> {
+    if (least > this.spec.capacity) return refused;
+    this.#roll();
+    if (this.#waiters.length === 0 && this.available >= least && this.available > 0) return this.#spend(least, most);
+    if (this.#clock.elapsed() < this.#emptyUntilMs) return refused;
+    return new Promise((resolve) => {
+      this.#waiters.push({ least, most, resolve });
+      this.#ask();
+    });
+  }
+
+  put(units: number, startMs: number, lease: string | null): void {
+    this.#roll();
+    if (startMs !== this.startMs || lease !== this.lease) return;
+    this.available += units;
+    this.usedAtMs = this.#clock.elapsed();
+  }
+
+  hold(): void {
+    this.#held++;
+  }
+
+  release(): void {
+    this.#held--;
+  }
+
+  /** What to ask the ledger now; marks the question as asked. */
+  question(): LeaseAsk {
+    this.#roll();
+    const { spec } = this;
+    this.asking = true;
+    this.#askedAtMs = this.#clock.elapsed();
+    let need = Math.max(0, -this.available);
+    for (const { least } of this.#waiters) need += Math.max(1, least);
+    need = Math.min(need, spec.capacity);
+    const more = Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent));
+    const want = Math.max(need, this.#wants ? more : 0);
+    this.#wants = false;
+    this.#spent = 0;
+    const give = this.#giving;
+    this.#giving = 0;
+    const { key, organisationId, capacity } = spec;
+    const asked = { key, organisationId, capacity, need, want, startMs: this.startMs };
+    if (spec.kind === 'rate') return { kind: 'rate', ...asked, lengthMs: spec.lengthMs, give };
+    const { scope, entityId, unit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt, resetAt } = spec;
+    const rules = { scope, entityId, unit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
+    const lease = { lease: this.lease as string, seq: ++this.#seq, kept: this.#kept };
+    return { kind: 'budget', ...asked, ...lease, ...rules };
+  }
+
+  /** The ledger's answer. Those who wait are served in the order they came; who finds too little is refused. */
+  granted(grant: Grant): void {
+    this.asking = false;
+    this.#roll();
+    if (this.spec.kind === 'budget') this.#enter(grant);
+    // A window that has passed meanwhile is nobody's; those who wait are of the one that runs now.
+    else if (grant.startMs !== this.startMs) return this.#waiters.length > 0 ? this.#ask() : undefined;
+    this.available += grant.units;
+    this.#kept += grant.units;
+    this.#low = grant.remaining === 0 ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
+    const waiting = this.#waiters.splice(0);
+    for (const waiter of waiting) {
+      if (this.available >= waiter.least && this.available > 0) waiter.resolve(this.#spend(waiter.least, waiter.most));
+      // Who came while the question was on its way was not in it.
+      else if (grant.remaining > 0) this.#waiters.push(waiter);
+      else {
+        this.#emptyUntilMs = this.#clock.elapsed() + Math.min(emptyMs, Math.max(1, this.endMs - this.#clock.now()));
+        waiter.resolve(refused);
+      }
+    }
+    if (this.#waiters.length > 0) this.#ask();
+  }
+
+  /** Nobody could say. What was on its way back is lost to this process: it may have arrived. */
+  failed(): void {
+    this.asking = false;
+    this.#roll();
+    for (const { resolve } of this.#waiters.splice(0)) resolve(unavailable);
+  }
+
+  /** Lays aside what is in hand, to be given back with the next question. True when there is something. */
+  giveBack(): boolean {
+    this.#roll();
+    if (this.available <= 0) return false;
+    this.#giving += this.available;
+    this.#kept -= this.available;
+    this.available = 0;
+    this.#low = 0;
+    return true;
+  }
+
+  /** True when a lease that is still needed should be asked for again, so that it does not end. */
+  isAgeing(): boolean {
+    if (this.#leaseUntilMs === Number.POSITIVE_INFINITY || !(this.#held > 0 || this.available > 0)) return false;
+    const nowMs = this.#clock.elapsed();
+    return nowMs - this.#askedAtMs > (this.#leaseUntilMs - this.#askedAtMs) / 3;
+  }
+
+  #spend(least: number, most: number): number {
+    const taken = Math.max(least, Math.min(most, this.available));
+    this.available -= taken;
+    this.#spent += taken;
+    this.usedAtMs = this.#clock.elapsed();
+    if (this.available < this.#low && !this.asking) {
+      // Once per grant: an answer of nothing must not be asked for again and again.
+      this.#low = 0;
+      this.#ask();
+    }
+    return taken;
+  }
+
+  #ask(): void {
+    this.#wants = true;
+    if (!this.asking) this.#wake(this);
+  }
+
+  /** Leaves what belongs to a window, or to a lease, that is over. */
+  #roll(): void {
+    const nowMs = this.#clock.now();
+    if (nowMs < this.endMs && nowMs >= this.startMs && this.#clock.elapsed() < this.#leaseUntilMs) return;
+    if (this.spec.kind === 'rate') {
+      this.startMs = windowStartMs(nowMs, this.spec.lengthMs);
+      this.endMs = this.startMs + this.spec.lengthMs;
+    } else {
+      this.startMs = 0;
+      this.endMs = 0;
+      this.lease = this.#newId();
+      this.#seq = 0;
+    }
+    this.available = 0;
+    this.#kept = 0;
+    this.#giving = 0;
+    this.#low = 0;
+    this.#emptyUntilMs = 0;
+    this.#leaseUntilMs = Number.POSITIVE_INFINITY;
+  }
+
+  #enter({ startMs, endMs, leaseMs }: Grant): void {
+    if (startMs !== this.startMs) {
+      this.available = 0;
+      this.#kept = 0;
+      this.#giving = 0;
+    }
+    this.startMs = startMs;
+    this.endMs = endMs ?? Number.POSITIVE_INFINITY;
+    this.#leaseUntilMs = leaseMs === null ? Number.POSITIVE_INFINITY : this.#askedAtMs + leaseMs - leaseMarginMs;
+  }
+}

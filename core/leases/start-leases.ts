@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
+import { type LeaseAsk, type Leases, type LimitSpec, leasesReply } from '../contract/leases.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+import { Account } from './account.ts';
+import { createPriceBook } from './price-book.ts';
+
+export interface LeasesOptions {
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Random UUID. */
+  readonly newId: () => string;
+  /** Delayed calls that keep no process alive; the returned function cancels. */
+  readonly timers?: { after(delayMs: number, callback: () => void): () => void };
+}
+
+export interface LeaseClient extends Leases {
+  readonly counts: { asks: number; failures: number };
+  /** Gives back what is held; what cannot be given back ends by itself. */
+  close(): Promise<void>;
+}
+
+/** A caller waits for this answer, so it is short; without one the limit's own word for such times holds. */
+const timeoutMs = 1_000;
+/** After a failure nothing is asked for this long, and callers learn at once that nobody could say. */
+const pauseMs = 500;
+const tickMs = 1_000;
+/** Accounts that nobody has used for this long are forgotten. */
+const forgetMs = 600_000;
+const asksMax = 1_000;
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The accounts of this process, and the one conversation with the ledger that they share. */
+export function startLeases(options: LeasesOptions): LeaseClient {
+  const { fetch, clock, log, newId, timers = realTimers } = options;
+  const accounts = new Map<string, Account>();
+  const asking = new Set<Account>();
+  const counts = { asks: 0, failures: 0 };
+  const prices = createPriceBook(fetch, clock);
+  let flushing = false;
+  let pausedUntilMs = 0;
+  let closed = false;
+  let cancelTick = timers.after(tickMs, tick);
+
+  return {
+    counts,
+    rates: prices,
+    account(spec: LimitSpec) {
+      let account = accounts.get(spec.key);
+      if (account) account.spec = spec;
+      else {
+        account = new Account(spec, clock, newId, wake);
+        accounts.set(spec.key, account);
+      }
+      return account;
+    },
+    async close() {
+      closed = true;
+      cancelTick();
+      const giving = [...accounts.values()].filter((account) => account.giveBack());
+      for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
+    },
+  };
+
+  /** Questions of one turn of the event loop go out together. */
+  function wake(account: Account): void {
+    asking.add(account);
+    if (flushing) return;
+    flushing = true;
+    setImmediate(flush);
+  }
+
+  function flush(): void {
+    flushing = false;
+    const due = [...asking];
+    asking.clear();
+    for (let at = 0; at < due.length; at += asksMax) void send(due.slice(at, at + asksMax));
+  }
+
+  async function send(due: readonly Account[]): Promise<void> {
+    if (clock.elapsed() < pausedUntilMs) {
+      for (const account of due) account.failed();
+      return;
+    }
+    counts.asks++;
+    try {
+      const asks = due.map((account) => account.question());
+      const grants = new Map((await exchange(asks)).map((grant) => [grant.key, grant]));
+      pausedUntilMs = 0;
+      for (const account of due) {
+        const grant = grants.get(account.key);
+        if (grant) account.granted(grant);
+        else account.failed();
+      }
+    } catch (error) {
+      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'the ledger of limits cannot be asked');
+      pausedUntilMs = clock.elapsed() + pauseMs;
+      for (const account of due) account.failed();
+    }
+  }
+
+  async function exchange(asks: readonly LeaseAsk[]) {
+    const body = Buffer.from(JSON.stringify({ asks }));
+    const reply = await fetch('POST', internalPaths.leases, body, timeoutMs);
+    if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
+    return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
+  }
+
+  /** Keeps leases that are needed alive, and gives back those that nobody has touched for a while. */
+  function tick(): void {
+    if (closed) return;
+    const nowMs = clock.elapsed();
+    for (const account of accounts.values()) {
+      if (account.asking || account.hasWaiters) continue;
+      const idleMs = nowMs - account.usedAtMs;
+      if (idleMs > tickMs && account.giveBack()) wake(account);
+      else if (account.isAgeing()) wake(account);
+      else if (idleMs > forgetMs && !account.isNeeded) accounts.delete(account.key);
+    }
+    cancelTick = timers.after(tickMs, tick);
+  }
+}
+
+const realTimers = {
+  after(delayMs: number, callback: () => void) {
+    const timer = setTimeout(callback, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

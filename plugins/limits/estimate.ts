@@ -1,0 +1,73 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import type { JsonObject } from '../../core/contract/json.ts';
+import type { ModelRates } from '../../core/contract/leases.ts';
+import { totalTokens, type Usage } from '../../core/contract/usage.ts';
+
+/** Tokens a request may take. */
+export interface TokenEstimate {
+  readonly input: number;
+  /** What it says it wants at most, for all its answers together; else what is set aside for it. */
+  readonly output: number;
+  /** True when the request states its maximum: then all of it must be left. */
+  readonly isStated: boolean;
+}
+
+/** Set aside for an answer whose request states no maximum, as far as so much is left. */
+const outputDefault = 1_024;
+/** Characters of text per token, on the low side for most languages: rather too many tokens are set aside than too few. */
+const charactersPerToken = 3;
+/** Tokens of a picture, sound or file inside a body. */
+const attachmentTokens = 1_000;
+const depthMax = 32;
+
+const answers: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'messages', 'createModelResponse']);
+const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools', 'contents'] as const;
+const maximumKeys = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
+const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'b64_json']);
+
+/** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
+export function estimateTokens(ctx: RequestContext): TokenEstimate {
+  const { params } = ctx;
+  let input = 0;
+  if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);
+  input = Math.ceil(input);
+  if (ctx.endpoint?.operation && !answers.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
+  const stated = params && maximumOf(params);
+  return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
+}
+
+function maximumOf(params: JsonObject): number | null {
+  const count = typeof params.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
+  for (const key of maximumKeys) {
+    const value = params[key];
+    if (typeof value === 'number' && value > 0 && value <= 1e9) return Math.ceil(value) * count;
+  }
+  return null;
+}
+
+function tokensIn(value: unknown, key: string, depth: number): number {
+  if (typeof value === 'string') {
+    const tokens = value.length / charactersPerToken;
+    return attachments.has(key) || value.startsWith('data:') ? Math.min(tokens, attachmentTokens) : tokens;
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return 1;
+  if (typeof value !== 'object' || value === null || depth > depthMax) return 0;
+  let sum = 0;
+  if (Array.isArray(value)) for (const item of value) sum += tokensIn(item, key, depth + 1);
+  else for (const name in value) sum += 1 + tokensIn((value as JsonObject)[name], name, depth + 1);
+  return sum;
+}
+
+/** Micro-USD, rounded up. */
+export function estimatedCost({ input, output }: { input: number; output: number }, rates: ModelRates): number {
+  return Math.ceil(input * rates.input + output * rates.output);
+}
+
+/** What a finished request has used of a limit, by its own counts; 0 where the price is not known. */
+export function usedUnits(unit: 'tokens' | 'cost', usage: Usage | null, rates: ModelRates | null): number {
+  if (usage === null) return 0;
+  if (unit === 'tokens') return totalTokens(usage);
+  if (rates === null) return 0;
+  const input = usage.inputTokens + usage.cacheWriteTokens;
+  return Math.ceil(input * rates.input + usage.cacheReadTokens * rates.cacheRead + usage.outputTokens * rates.output);
+}

@@ -1,0 +1,167 @@
+import * as v from 'valibot';
+import type { EntityLimits, Identity, RequestContext } from '../../core/contract/context.ts';
+import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/documents.ts';
+import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import type { Leases } from '../../core/contract/leases.ts';
+import type { Target } from '../../core/contract/plan.ts';
+import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { type Meter, metersOf } from './meters.ts';
+import { refusalHeaders, unknownLimit } from './refusal.ts';
+import { Reservations } from './reservations.ts';
+
+/** Budgets and rate limits of key, workspace, provider and integration. Requests without any meet two comparisons. */
+export const limits = definePlugin({
+  name: 'limits',
+  stage: 'limits',
+  after: ['auth', 'config-resolution'],
+  config: v.optional(v.strictObject({})),
+  onConfig(_config, _scope, services) {
+    if (!services.leases) return null;
+    let hooks = hooksOf.get(services.leases);
+    if (!hooks) {
+      hooks = createHooks(services, services.leases);
+      hooksOf.set(services.leases, hooks);
+    }
+    return hooks;
+  },
+});
+
+/** Limits depend on no config: all plans of a process share their hooks. */
+const hooksOf = new WeakMap<Leases, Hooks>();
+
+const none: readonly Meter[] = [];
+
+function createHooks(services: Services, leases: Leases): Hooks {
+  const { clock, documents } = services;
+  const slot = services.newSlot();
+  /** By the caller's identity and the workspace document it was met with: each is one object per document. */
+  const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
+  const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
+
+  return {
+    onRequest(ctx) {
+      const identity = ctx.identity;
+      if (!identity) return undefined;
+      const known = ofCaller.get(identity);
+      const meters = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+      if (meters.length === 0) return undefined;
+      const state = stateOf(ctx);
+      return state.admit(isFree(ctx) ? meters.filter((meter) => !meter.isBudget) : meters, state.own);
+    },
+
+    onUpstream(ctx, target) {
+      const slug = ctx.providerSlug;
+      const state = ctx.slots[slot] as Reservations | undefined;
+      if (slug === null) return state?.hasCost || state?.target ? enter(ctx, target, state, none) : undefined;
+      const document = documents.get('provider', `${ctx.identity?.workspaceId}/${slug}`);
+      if (isPromise(document)) return document.then((found) => enterWith(ctx, target, found));
+      return enterWith(ctx, target, document);
+    },
+
+    onError(ctx, error) {
+      ctx.replyHeaders.push(...refusalHeaders(error));
+    },
+
+    onEnd(ctx, outcome) {
+      (ctx.slots[slot] as Reservations | undefined)?.settle(outcome);
+    },
+  };
+
+  function enterWith(ctx: RequestContext, target: Target, document: ProviderDocument | null): Maybe<undefined> {
+    const meters = document ? providerMeters(document) : none;
+    const state = ctx.slots[slot] as Reservations | undefined;
+    if (meters.length === 0 && !state?.hasCost && !state?.target) return undefined;
+    return enter(ctx, target, state ?? stateOf(ctx), meters);
+  }
+
+  /** Takes what a call of this target may use. A second try at the same target is the same call. */
+  function enter(ctx: RequestContext, target: Target, state: Reservations, all: readonly Meter[]): Maybe<undefined> {
+    if (state.target === target) return undefined;
+    state.leaveTarget();
+    state.target = target;
+    const meters = isFree(ctx) ? all.filter((meter) => !meter.isBudget) : all;
+    const priced = meters.find((meter) => meter.unit === 'cost') ?? state.own.find(({ meter }) => meter.unit === 'cost')?.meter;
+    if (!priced) return state.admit(meters, state.ofTarget);
+    const then = (): Maybe<undefined> => {
+      const grown = state.growCost();
+      return isPromise(grown) ? grown.then(() => state.admit(meters, state.ofTarget)) : state.admit(meters, state.ofTarget);
+    };
+    const rates = ratesFor(ctx, target);
+    if (!isPromise(rates)) {
+      state.rates = rates;
+      return then();
+    }
+    return rates.then(
+      (found) => {
+        state.rates = found;
+        return then();
+      },
+      () => {
+        if (priced.onUnavailable === 'deny') throw unknownLimit(priced);
+        state.rates = null;
+        return then();
+      },
+    );
+  }
+
+  function ratesFor(ctx: RequestContext, target: Target): ReturnType<Leases['rates']> {
+    const forced = target.overrideParams?.model;
+    const model = typeof forced === 'string' ? forced : (ctx.model ?? null);
+    if (model === null || ctx.provider === null) return null;
+    const workspaceId = ctx.identity?.workspaceId ?? '';
+    return leases.rates({ workspaceId, provider: ctx.provider, slug: ctx.providerSlug, model });
+  }
+
+  function stateOf(ctx: RequestContext): Reservations {
+    const state = new Reservations(ctx, clock);
+    ctx.slots[slot] = state;
+    return state;
+  }
+
+  function callerMeters(identity: Identity, workspace: WorkspaceDocument | null): readonly Meter[] {
+    const { organisationId } = identity;
+    const key = identity.limits ? metersOf(leases, { scope: 'key', id: identity.keyId, organisationId }, identity.limits) : [];
+    const own = workspace ? limitsOf(workspace.usageLimits, null, workspace.rateLimits) : null;
+    const shared = own && workspace ? metersOf(leases, { scope: 'workspace', id: workspace.id, organisationId }, own) : [];
+    // Budgets of key and workspace, then the rate limits of workspace and key (semantics §1.3).
+    const meters = [...key.filter((one) => one.isBudget), ...shared, ...key.filter((one) => !one.isBudget)];
+    ofCaller.set(identity, { workspace, meters: meters.length === 0 ? none : meters });
+    return meters;
+  }
+
+  function providerMeters(document: ProviderDocument): readonly Meter[] {
+    const known = ofProvider.get(document);
+    if (known) return known;
+    const { organisationId, workspaceId, integrationId, integrationLimits: shared } = document;
+    const own = limitsOf(document.usageLimits, document.usageResetAt, document.rateLimits);
+    const ofIntegration = shared ? limitsOf(shared.usageLimits, shared.usageResetAt, shared.rateLimits) : null;
+    const id = `${integrationId}-${workspaceId}`;
+    const all = [
+      ...(ofIntegration ? metersOf(leases, { scope: 'integration', id, organisationId }, ofIntegration) : []),
+      ...(own ? metersOf(leases, { scope: 'provider', id: document.id, organisationId }, own) : []),
+    ];
+    // Budgets before rate limits.
+    const meters = [...all.filter((one) => one.isBudget), ...all.filter((one) => !one.isBudget)];
+    ofProvider.set(document, meters);
+    return meters;
+  }
+}
+
+/** Null where nothing is limited, which is nearly everywhere. */
+function limitsOf(
+  usage: EntityLimits['usageLimits'] | EntityLimits['usageLimits'][number] | null | undefined,
+  usageResetAt: string | null | undefined,
+  rateLimits: EntityLimits['rateLimits'] | undefined,
+): EntityLimits | null {
+  const usageLimits = usage ? [usage].flat() : [];
+  if (usageLimits.length === 0 && !rateLimits?.length) return null;
+  return { usageLimits, usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
+}
+
+const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels']);
+
+/** Requests that budgets do not hold up (semantics §4.2): looking at files, batches and models, and counting tokens. */
+function isFree(ctx: RequestContext): boolean {
+  const name = ctx.endpoint?.name ?? '';
+  return uncharged.has(name) || (ctx.request.method === 'GET' && name !== 'realtime');
+}

@@ -1,0 +1,77 @@
+import type { EntityLimits } from '../../core/contract/context.ts';
+import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/documents.ts';
+import type { LeaseAccount, Leases } from '../../core/contract/leases.ts';
+import { rateWindowMs } from '../../core/contract/limit-window.ts';
+
+export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
+export type MeterUnit = 'requests' | 'tokens' | 'cost';
+
+/** One limit of one entity, ready to be taken from. */
+export interface Meter {
+  readonly scope: Scope;
+  readonly unit: MeterUnit;
+  readonly isBudget: boolean;
+  /** Of one window: requests, tokens or micro-USD. */
+  readonly capacity: number;
+  /** For people: `minute`, `hour`, …; null for budgets. */
+  readonly period: string | null;
+  /** What holds while nobody can say what is left. */
+  readonly onUnavailable: 'allow' | 'deny';
+  readonly account: LeaseAccount;
+}
+
+/** Whose limits these are. */
+export interface Entity {
+  readonly scope: Scope;
+  /** Names it in the ledger. */
+  readonly id: string;
+  readonly organisationId: string;
+}
+
+/** Stands for a budget that has a threshold for alerts and no limit. */
+const unlimited = 1e15;
+export const microUsd = 1_000_000;
+
+/** The budgets and rate limits of an entity as meters: budgets first, for they are checked first (semantics §1.3). */
+export function metersOf(leases: Leases, entity: Entity, limits: EntityLimits): Meter[] {
+  return [
+    ...limits.usageLimits.map((budget) => budgetMeter(leases, entity, budget, limits.usageResetAt)),
+    ...limits.rateLimits.map((limit) => rateMeter(leases, entity, limit)),
+  ];
+}
+
+function budgetMeter(leases: Leases, entity: Entity, budget: UsageLimitsDocument, resetAt: string | null): Meter {
+  const { periodicReset, periodicResetDays, nextUsageResetAt } = budget;
+  const perUnit = budget.type === 'cost' ? microUsd : 1;
+  const capacity = budget.creditLimit === null ? unlimited : Math.min(unlimited, Math.round(budget.creditLimit * perUnit));
+  const account = leases.account({
+    kind: 'budget',
+    key: `budget:${budget.id}`,
+    organisationId: entity.organisationId,
+    scope: entity.scope,
+    entityId: entity.id,
+    unit: budget.type,
+    capacity,
+    alertThreshold: budget.alertThreshold === null ? null : Math.round(budget.alertThreshold * perUnit),
+    periodicReset,
+    periodicResetDays,
+    nextUsageResetAt,
+    resetAt,
+  });
+  const onUnavailable = budget.onUnavailable ?? 'deny';
+  return { scope: entity.scope, unit: budget.type, isBudget: true, capacity, period: null, onUnavailable, account };
+}
+
+function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest }: RateLimitDocument): Meter {
+  const account = leases.account({
+    kind: 'rate',
+    key: `rate:${entity.scope}:${entity.id}:${type}:${unit}`,
+    organisationId: entity.organisationId,
+    capacity: value,
+    lengthMs: rateWindowMs[unit],
+  });
+  const onUnavailable = rest.onUnavailable ?? 'allow';
+  return { scope: entity.scope, unit: type, isBudget: false, capacity: value, period: periods[unit], onUnavailable, account };
+}
+
+const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;

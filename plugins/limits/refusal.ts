@@ -1,0 +1,51 @@
+import { GatewayError } from '../../core/contract/errors.ts';
+import type { HeaderList } from '../../core/contract/http.ts';
+import type { Meter, Scope } from './meters.ts';
+
+/** Headers that belong to a refusal, should it be the one the client gets: a fallback may still answer. */
+const headersByError = new WeakMap<GatewayError, HeaderList>();
+
+/** The `x-ratelimit-…` headers of a refusal; none for other errors. */
+export function refusalHeaders(error: GatewayError): HeaderList {
+  return headersByError.get(error) ?? [];
+}
+
+const names: Readonly<Record<Scope, string>> = {
+  key: 'API key',
+  workspace: 'Workspace',
+  provider: 'Provider',
+  integration: 'Integration',
+};
+
+/** What is said to a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. */
+export function refusal(meter: Meter, needed: number, nowMs: number): GatewayError {
+  if (meter.isBudget) return new GatewayError(`${meter.scope}_usage_limit`);
+  const { unit, capacity, period, account } = meter;
+  const tooLarge = needed > capacity && capacity > 0;
+  const waitMs = Math.max(0, account.endMs - nowMs);
+  const error = new GatewayError(`${meter.scope}_rate_limit`, {
+    message:
+      `${names[meter.scope]} rate limit exceeded: ${capacity} ${unit} per ${period}` +
+      (tooLarge ? `, and this request may need ${needed}` : ''),
+    retryAfterMs: waitMs,
+  });
+  const left = Math.max(0, Math.min(account.available, capacity));
+  headersByError.set(error, [
+    `x-ratelimit-limit-${unit}`,
+    String(capacity),
+    `x-ratelimit-remaining-${unit}`,
+    String(left),
+    `x-ratelimit-reset-${unit}`,
+    `${Math.max(1, Math.ceil(waitMs / 1000))}s`,
+  ]);
+  return error;
+}
+
+/** What is said while nobody can tell what is left of a limit that must be kept. */
+export function unknownLimit(meter: Meter): GatewayError {
+  const what = meter.isBudget ? 'budget' : 'rate limit';
+  return new GatewayError('limit_unknown', {
+    message: `The ${what} of the ${names[meter.scope]} cannot be checked right now, so the request is refused; try again shortly`,
+    retryAfterMs: 1000,
+  });
+}
