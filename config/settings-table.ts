@@ -17,6 +17,7 @@ export interface Setting<Value> {
 
 const port = wholeNumber(0, 65_535);
 const milliseconds = wholeNumber(0, 86_400_000, 'milliseconds');
+const targets = wholeNumber(1, 10_000);
 const hostPattern = /^[A-Za-z0-9._:-]+$/;
 /** Header names, less those that carry credentials: metadata is kept and shown. */
 const metadataHeaderPattern =
@@ -183,6 +184,32 @@ export const settingsTable = {
     'what stands before the names of those headers in metadata',
     text(/^[A-Za-z0-9_.-]{1,32}$/, 'at most 32 letters, digits, _, . and -'),
   ),
+  keptOnManyTargets: row(
+    'FILES_ON_MANY_TARGETS',
+    'false',
+    'whether configs with several targets may be used for files, batches and fine-tuning jobs',
+    flag(),
+  ),
+  fileBytesMax: row(
+    'FILE_MAX',
+    '536870912',
+    'bytes of one file in the service’s own store',
+    wholeNumber(1024, 8_589_934_592, 'bytes'),
+  ),
+  gatewayUrl: row(
+    'GATEWAY_URL',
+    null,
+    'where the control plane reaches a gateway, to send the lines of batches',
+    url(['http', 'https'], 'a URL such as http://10.0.0.4:8787'),
+    { defaultShown: '`http(s)://<HOST>:<PORT>`' },
+  ),
+  batchBucketLines: row(
+    'BATCH_BUCKET_LINES',
+    '25',
+    'lines of a batch that are sent to a gateway at a time',
+    wholeNumber(1, 1000),
+  ),
+  batchIntervalMs: row('BATCH_INTERVAL', '5000', 'ms from one such bucket to the next', milliseconds),
   requestTimeoutMs: row(
     'REQUEST_TIMEOUT',
     '600000',
@@ -208,6 +235,14 @@ export const settingsTable = {
     'retries within ten seconds that are allowed beyond that share',
     wholeNumber(0, 1_000_000),
   ),
+  rootTargetsMax: row('MAX_ROOT_CONFIG_TARGETS', '100', 'targets at the root of a config', targets),
+  conditionalRootTargetsMax: row(
+    'MAX_CONDITIONAL_ROOT_CONFIG_TARGETS',
+    '1000',
+    'the same where its strategy is conditional',
+    targets,
+  ),
+  nestedTargetsMax: row('MAX_NESTED_CONFIG_TARGETS', '50', 'targets below any one target of the root, at all depths', targets),
   logLevel: row(
     'LOG_LEVEL',
     'info',

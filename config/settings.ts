@@ -41,6 +41,15 @@ export interface Settings {
   readonly headersToMetadata: readonly string[];
   /** What stands before the header's name in metadata. */
   readonly metadataKeyPrefix: string;
+  /** Whether configs with several targets may be used for files, batches and fine-tuning jobs. */
+  readonly keptOnManyTargets: boolean;
+  /** Bytes of one file in the service's own store. */
+  readonly fileBytesMax: number;
+  /** Where jobs of the control plane reach a gateway, no trailing slash. */
+  readonly gatewayUrl: string;
+  /** How many lines of a batch are sent at a time, and how often. */
+  readonly batchBucketLines: number;
+  readonly batchIntervalMs: number;
   readonly requestTimeoutMs: number;
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;
@@ -49,6 +58,10 @@ export interface Settings {
   readonly retryBudgetPercent: number;
   /** Retries within these ten seconds that are allowed whatever the traffic. */
   readonly retryBudgetFloor: number;
+  /** Targets at the root of a config, at the root of a conditional one, and below any one target of the root. */
+  readonly rootTargetsMax: number;
+  readonly conditionalRootTargetsMax: number;
+  readonly nestedTargetsMax: number;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;

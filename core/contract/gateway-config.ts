@@ -112,13 +112,13 @@ export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 }
 
 /** How many targets a config may have: at its root, at the root of a conditional one, and below any one target of the root. */
 export interface TargetLimits {
-  readonly rootTargets: number;
-  readonly conditionalRootTargets: number;
-  readonly nestedTargets: number;
+  readonly rootTargetsMax: number;
+  readonly conditionalRootTargetsMax: number;
+  readonly nestedTargetsMax: number;
 }
 
 /** What holds where the settings say nothing else (data-plane §4.2). */
-export const targetLimitsDefault: TargetLimits = { rootTargets: 100, conditionalRootTargets: 1000, nestedTargets: 50 };
+export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditionalRootTargetsMax: 1000, nestedTargetsMax: 50 };
 
 /**
  * A config that this build can run, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
@@ -168,12 +168,14 @@ function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]):
   if (root.weight !== undefined) errors.push('weight: only targets of loadbalance have it');
   if (root.on_status_codes) errors.push('on_status_codes: only targets of fallback have it; the strategy has its own');
   const targets = root.targets ?? [];
-  const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargets : limits.rootTargets;
+  const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargetsMax : limits.rootTargetsMax;
   if (targets.length > most) errors.push(`targets: ${targets.length} are more than the ${most} a config may have`);
   for (const [index, child] of targets.entries()) {
     const below = countBelow(child);
-    if (below <= limits.nestedTargets) continue;
-    errors.push(`targets[${index}].targets: ${below} are more than the ${limits.nestedTargets} that may stand below one target`);
+    if (below <= limits.nestedTargetsMax) continue;
+    errors.push(
+      `targets[${index}].targets: ${below} are more than the ${limits.nestedTargetsMax} that may stand below one target`,
+    );
   }
 }
 

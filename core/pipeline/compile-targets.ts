@@ -38,7 +38,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
   const named = node.provider ?? virtual ?? split?.slug;
   const asked = node.passthrough === true;
-  // A child that names its own provider does not take the parent's key, host or provider settings with it.
+  // A child that names its own provider does not take the parent's key with it.
   const sameProvider = named === undefined && !asked;
   return {
     provider: named ?? (asked ? null : (parent?.provider ?? null)),

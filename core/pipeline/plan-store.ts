@@ -3,7 +3,13 @@ import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../contract/context.ts';
 import type { ConfigDocument } from '../contract/documents.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { configLimits, type GatewayConfig, parseGatewayConfig } from '../contract/gateway-config.ts';
+import {
+  configLimits,
+  type GatewayConfig,
+  parseGatewayConfig,
+  type TargetLimits,
+  targetLimitsDefault,
+} from '../contract/gateway-config.ts';
 import { headerText } from '../contract/http.ts';
 import type { Plan } from '../contract/plan.ts';
 import type { PlanSource, Services } from '../contract/plugin.ts';
@@ -17,11 +23,13 @@ export class PlanStore implements PlanSource {
   readonly base: Plan;
   readonly #chain: Chain;
   readonly #services: Services;
+  readonly #limits: TargetLimits;
   readonly #saved: LRUCache<string, { document: ConfigDocument; plan: Plan }>;
   readonly #inline: LRUCache<string, Plan>;
   readonly #running = new Map<Plan, { count: number; retired: boolean }>();
 
-  constructor(chain: Chain, services: Services, entriesMax: number) {
+  constructor(chain: Chain, services: Services, entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
+    this.#limits = limits;
     this.#chain = chain;
     this.#services = services;
     // After, not at once: a plan may stay on under a new entry, and by then that one stands.
@@ -35,7 +43,7 @@ export class PlanStore implements PlanSource {
     if (entry?.document === document) return entry.plan;
     try {
       const plan = compilePlan(this.#chain, this.#services, {
-        config: parse(document.config),
+        config: parse(document.config, this.#limits),
         slug: document.slug,
         versionId: document.versionId,
         stateKey: `${document.organisationId}:${document.workspaceId}:${document.slug}:${document.versionId}`,
@@ -75,7 +83,7 @@ export class PlanStore implements PlanSource {
         param: 'x-svc-config',
       });
     }
-    const plan = compilePlan(this.#chain, this.#services, { config: parse(parsed), slug: null, versionId: null });
+    const plan = compilePlan(this.#chain, this.#services, { config: parse(parsed, this.#limits), slug: null, versionId: null });
     if (plan.targets.length > configLimits.inlineTargets) {
       throw invalidConfig([`targets: an inline config holds at most ${configLimits.inlineTargets} targets; save it instead`]);
     }
@@ -129,8 +137,8 @@ export class PlanStore implements PlanSource {
   }
 }
 
-function parse(input: unknown): GatewayConfig {
-  const result = parseGatewayConfig(input);
+function parse(input: unknown, limits: TargetLimits): GatewayConfig {
+  const result = parseGatewayConfig(input, limits);
   if ('errors' in result) throw invalidConfig(result.errors);
   return result.config;
 }

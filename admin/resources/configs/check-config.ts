@@ -1,4 +1,4 @@
-import { type GatewayConfig, parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import { type GatewayConfig, parseGatewayConfig, type TargetLimits } from '../../../core/contract/gateway-config.ts';
 import { providerSecretKeys } from '../../../core/contract/provider-settings.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
@@ -10,9 +10,14 @@ import { providers } from '../providers/entity.ts';
  * The config as gateways will run it. Throws AB01 with a path for every fault: what the language refuses, provider types and
  * slugs that do not exist in the workspace, and credentials, which belong into an integration and not into plain rows.
  */
-export async function checkConfig(em: EntityManager, workspaceId: string, sent: unknown): Promise<Record<string, unknown>> {
+export async function checkConfig(
+  em: EntityManager,
+  workspaceId: string,
+  sent: unknown,
+  limits: TargetLimits,
+): Promise<Record<string, unknown>> {
   const input = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;
-  const parsed = parseGatewayConfig(input);
+  const parsed = parseGatewayConfig(input, limits);
   if ('errors' in parsed) throw refuse(parsed.errors);
   const references = [...referencesOf(parsed.config, '')];
   const slugs = references.flatMap((one) => (one.slug === null ? [] : [one.slug]));

@@ -60,7 +60,7 @@ export const configRoutes: readonly AdminRoute[] = [
       if (workspaceId === null) throw invalid('workspace_id: required');
       const isDefault = asBoolean(body.isDefault ?? body.is_default) ?? false;
       const made = await call.write((change) =>
-        createConfig(change, { organisationId, workspaceId }, actor, { ...body, isDefault }),
+        createConfig(change, { organisationId, workspaceId }, actor, { ...body, isDefault }, call.services.settings),
       );
       call.tag(made.revision);
       return { success: true, data: { id: made.id, version_id: made.versionId, slug: made.slug, object: 'config' } };
@@ -95,7 +95,13 @@ export const configRoutes: readonly AdminRoute[] = [
       const config = await call.write(async (change) => {
         const found = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
         call.match(found.revision);
-        await updateConfig(change, found, actor, { ...body, isDefault: asBoolean(body.isDefault ?? body.is_default) });
+        await updateConfig(
+          change,
+          found,
+          actor,
+          { ...body, isDefault: asBoolean(body.isDefault ?? body.is_default) },
+          call.services.settings,
+        );
         return found;
       });
       call.tag(config.revision);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode, raw } from '@mikro-orm/core';
+import type { TargetLimits } from '../../../core/contract/gateway-config.ts';
 import { isUuid, newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -45,9 +46,10 @@ export async function createConfig(
   tenant: Tenant,
   actor: Actor,
   sent: { readonly name: string; readonly slug?: string | undefined; readonly config: unknown; readonly isDefault: boolean },
+  limits: TargetLimits,
 ): Promise<Config> {
   const { tx } = change;
-  const content = await checkConfig(tx, tenant.workspaceId, sent.config);
+  const content = await checkConfig(tx, tenant.workspaceId, sent.config, limits);
   if (sent.isDefault) await clearDefault(tx, tenant);
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
@@ -71,14 +73,20 @@ export async function createConfig(
 }
 
 /** Changes what is named; a config that says something new becomes a new version. */
-export async function updateConfig(change: Change, config: Config, actor: Actor, sent: ConfigChanges): Promise<void> {
+export async function updateConfig(
+  change: Change,
+  config: Config,
+  actor: Actor,
+  sent: ConfigChanges,
+  limits: TargetLimits,
+): Promise<void> {
   const { tx } = change;
   if (sent.status === 'archived') return archiveConfig(change, config);
   const author = actor.userId ?? actor.keyId;
   const now = new Date();
   if (sent.name !== undefined) config.name = sent.name;
   if (sent.config !== undefined) {
-    const content = await checkConfig(tx, config.workspaceId, sent.config);
+    const content = await checkConfig(tx, config.workspaceId, sent.config, limits);
     const current = await currentVersion(tx, config);
     if (!isDeepStrictEqual(current.config, content)) {
       config.versionId = newId();

@@ -4,10 +4,19 @@ import { answer, createHarness, type Harness } from '../../support/pipeline-harn
 
 const seeing = { key: { scopes: ['completions.write', 'configs.read'] } };
 
-async function explain(gateway: Harness, question: JsonObject, status = 200): Promise<any> {
+/** An explanation as a test reads it. */
+interface Explained {
+  readonly config: JsonObject;
+  readonly request: JsonObject;
+  readonly strategy: JsonObject;
+  readonly targets: (JsonObject & { readonly provider: JsonObject; readonly request: JsonObject & { params: JsonObject } })[];
+  readonly warnings: string[];
+}
+
+async function explain(gateway: Harness, question: JsonObject, status = 200): Promise<Explained> {
   const reply = await gateway.send({ path: '/v1/configs/explain', body: question });
   expect([reply.status, gateway.calls.length], reply.text).toEqual([status, 0]);
-  return reply.json;
+  return reply.json as unknown as Explained;
 }
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 
@@ -43,7 +52,7 @@ describe('POST /v1/configs/explain', () => {
         request: { params: { max_tokens: 5 }, dropped_params: ['logit_bias'] },
       },
     ]);
-    expect(found.targets[0].request.params).not.toHaveProperty('user');
+    expect(found.targets[0]?.request.params).not.toHaveProperty('user');
     expect(found.strategy).toMatchObject({
       mode: 'fallback',
       targets: [
@@ -189,8 +198,11 @@ describe('POST /v1/configs/explain', () => {
       targets: [{ provider: '@gone' }, { provider: '@claude', strict_params: true }],
     };
     const found = await explain(createHarness(), { config, request: { body: { ...body, logit_bias: { 1: 1 } } } });
-    expect(found.targets[0].provider.error).toMatchObject({ code: 'invalid_provider' });
-    expect(found.targets[1].request.error).toMatchObject({ code: 'bad_request', message: expect.stringContaining('logit_bias') });
+    expect(found.targets[0]?.provider.error).toMatchObject({ code: 'invalid_provider' });
+    expect(found.targets[1]?.request.error).toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('logit_bias'),
+    });
   });
 
   it.each([

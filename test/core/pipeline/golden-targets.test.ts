@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import { compileTargets } from '../../../core/pipeline/compile-targets.ts';
+
+/** `<name>.config.json` goes in, `<name>.targets.txt` must come out. `vitest -u` writes what comes out now. */
+const folder = join(import.meta.dirname, 'golden-targets');
+const names = readdirSync(folder).flatMap((file) =>
+  file.endsWith('.config.json') ? [file.slice(0, -'.config.json'.length)] : [],
+);
+
+it.each(names)('%s compiles to its flat targets', async (name) => {
+  const parsed = parseGatewayConfig(JSON.parse(readFileSync(join(folder, `${name}.config.json`), 'utf8')));
+  if ('errors' in parsed) throw new Error(parsed.errors.join('\n'));
+  const targets = compileTargets(parsed.config).map((target) => ({
+    ...target,
+    credentials: Object.fromEntries(Object.entries(target.credentials).map(([key, secret]) => [key, secret.reveal()])),
+  }));
+  await expect(`${JSON.stringify(targets, null, 2)}\n`).toMatchFileSnapshot(join(folder, `${name}.targets.txt`));
+});
