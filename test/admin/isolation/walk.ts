@@ -31,7 +31,8 @@ export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
 /** Path parameters that name things of the victim, with a body that would pass. */
 function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
-  if (params.length === 0) return;
+  // Names of providers and models are nobody's.
+  if (params.length === 0 || route.path.startsWith('/utils/model-configs/')) return;
   for (const name of new Set(namesFor(route, params.at(-1) ?? '', victim))) {
     const path = withQuery(route, fill(route, victim, name), attacker);
     yield { route, what: `names ${name} in the path`, path, ...bodyOf(route, attacker) };
@@ -69,7 +70,9 @@ function fill(route: AdminRoute, victim: Belongings, name: string): string {
 
 /** Routes of a workspace are told the attacker's, so that only the item is foreign. */
 function withQuery(route: AdminRoute, path: string, attacker: Belongings): string {
-  const knows = 'workspace_id' in entriesOf(route.query);
+  const entries = entriesOf(route.query);
+  if ('slugs' in entries) return `${path}?slugs=attacker`;
+  const knows = 'workspace_id' in entries;
   return knows && route.tenant === 'workspace' && route.method !== 'POST' ? `${path}?workspace_id=${attacker.workspaceId}` : path;
 }
 
@@ -143,6 +146,11 @@ function sampleBody(method: string, path: string, attacker: Belongings): Record<
 /** Bodies of routes that are no plain create or update. */
 const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
   'POST /auth/logout': () => ({}),
+  'POST /integrations/test': () => ({ ai_provider_id: 'mock' }),
+  'POST /integrations/{slug}/test': () => ({}),
+  'PUT /integrations/{slug}/models': () => ({ models: [{ slug: 'attacker', enabled: true }] }),
+  'PUT /integrations/{slug}/integration-models': () => ({ models: [{ slug: 'attacker', enabled: true }] }),
+  'POST /virtual-keys/migrate': () => ({ virtual_key_id: 'attacker' }),
   'POST /auth/password': () => ({ current_password: 'does not matter', new_password: 'neither does this one' }),
   'PUT /organisations/self': () => ({ name: 'attacker' }),
   'PUT /organisations/{organisationId}/auth-settings': () => ({ disable_auto_provision_user: true }),

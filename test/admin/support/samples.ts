@@ -114,6 +114,21 @@ export const samples: readonly Sample[] = [
     idOf: slugOf,
   },
   {
+    create: '/virtual-keys',
+    item: '/virtual-keys/{slug}',
+    list: '/virtual-keys',
+    body: (tenant, _, n, mark) => ({
+      workspace_id: tenant.workspaceId,
+      name: `${mark} virtual key ${n}`,
+      slug: `${mark}-virtual-key-${n}`,
+      provider: 'openai',
+      key: `sk-${mark}-secret-${n}`,
+    }),
+    update: (tenant, _, mark) => ({ workspace_id: tenant.workspaceId, note: `${mark} changed` }),
+    ofWorkspace: true,
+    idOf: slugOf,
+  },
+  {
     create: '/configs',
     item: '/configs/{slug}',
     list: '/configs',
