@@ -15,12 +15,15 @@ import { ollama } from './ollama/index.ts';
 import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
+import { pinecone } from './pinecone/index.ts';
 import { sagemaker } from './sagemaker/index.ts';
+import { segmind } from './segmind/index.ts';
 import { keptResponses } from './shared/kept-responses.ts';
 import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtras } from './shared/messages-over-chat-request.ts';
 import { withClientCredentials } from './shared/oauth-client-credentials.ts';
 import { responsesOverChat } from './shared/responses-over-chat/responses-over-chat.ts';
+import { stabilityAi } from './stability-ai/index.ts';
 import { togetherAi } from './together-ai/index.ts';
 import { vertexAi } from './vertex-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
@@ -42,7 +45,10 @@ const adapters: readonly ListedAdapter[] = [
   ollama,
   openrouter,
   perplexityAi,
+  pinecone,
   sagemaker,
+  segmind,
+  stabilityAi,
   togetherAi,
   vertexAi,
   xAi,

@@ -1,0 +1,25 @@
+import * as v from 'valibot';
+import type { ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
+import { providerFault } from '../shared/provider-fault.ts';
+import { embed } from './embeddings.ts';
+import { modelList } from './model-list.ts';
+import { rerank } from './rerank.ts';
+
+const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({ custom_host: v.nullish(v.string()) });
+
+/** The version of the API that requests are written for (https://docs.pinecone.io/reference/api/versioning, 2026-11-21). */
+const apiVersion = '2026-07';
+
+/** Pinecone's inference and, by pass-through, its indexes. See README.md. */
+export const pinecone: ProviderAdapter = {
+  id: 'pinecone',
+  settings,
+  baseUrl: () => 'https://api.pinecone.io',
+  headers: (_settings, { api_key: key }) => [
+    ...(key === undefined ? [] : ['api-key', key.reveal()]),
+    ...['x-pinecone-api-version', apiVersion],
+  ],
+  models: modelList,
+  operations: { embed, rerank },
+  error: providerFault('pinecone'),
+};

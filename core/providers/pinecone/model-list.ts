@@ -1,0 +1,14 @@
+import { isObject } from '../../contract/json.ts';
+import type { ModelList } from '../../contract/provider.ts';
+
+/** https://docs.pinecone.io/reference/api/2026-07/inference/list_models: one page. */
+export const modelList: ModelList = {
+  path: () => '/models',
+  read: ({ models }) => ({
+    models: (Array.isArray(models) ? models : []).flatMap((item: unknown) => {
+      if (!isObject(item) || typeof item.model !== 'string') return [];
+      const { model, provider_name: owner, ...more } = item;
+      return [{ id: model, created: 0, ownedBy: typeof owner === 'string' ? owner : 'pinecone', more }];
+    }),
+  }),
+};

@@ -1,0 +1,45 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { Usage } from '../../contract/usage.ts';
+import { unitUsage } from '../shared/media-usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { rerank as cohereShape } from '../shared/rerank.ts';
+
+/** https://docs.pinecone.io/reference/api/2026-07/inference/rerank-results */
+export const rerank: Operation = {
+  ...cohereShape(() => '/rerank', {
+    refuses: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority'],
+    request: rerankRequest,
+    reply: rerankReply,
+  }),
+  usage: rerankUsage,
+};
+
+/** Documents are objects there, and come back unless somebody says otherwise; here they come back where somebody asks. */
+function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { documents, truncate, parameters, ...rest } = params;
+  const body: JsonObject = { return_documents: false, ...rest };
+  if (Array.isArray(documents)) {
+    if (documents.some((item) => typeof item === 'string')) noteOnce(call.adapted, 'documents:text->object');
+    body.documents = documents.map((item) => (typeof item === 'string' ? { text: item } : item));
+  }
+  const options = { ...(truncate === undefined ? {} : { truncate }), ...(isObject(parameters) ? parameters : {}) };
+  return Object.keys(options).length === 0 ? body : { ...body, parameters: options };
+}
+
+function rerankReply(reply: JsonObject): JsonObject {
+  const { data, ...others } = reply;
+  if (!Array.isArray(data)) return reply;
+  const results = data.map((item: unknown) => {
+    if (!isObject(item)) return item;
+    const { score, ...rest } = item;
+    return { ...rest, relevance_score: score };
+  });
+  return { results, provider: 'pinecone', ...others };
+}
+
+/** What is billed is a request of up to a hundred documents. */
+function rerankUsage({ usage }: JsonObject): Usage | null {
+  if (!isObject(usage) || typeof usage.rerank_units !== 'number') return null;
+  return unitUsage('search_units', usage.rerank_units, usage);
+}

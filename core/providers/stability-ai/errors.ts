@@ -1,0 +1,18 @@
+import type { HeaderList } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { ProviderFault } from '../../contract/provider.ts';
+import { retryAfterMs } from '../shared/retry-after.ts';
+
+/** `{id, name, errors: [texts]}`, and `{id, name, message}` of engines. */
+export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const { errors, message, name } = body ?? {};
+  const list = Array.isArray(errors) ? errors.filter((text) => typeof text === 'string').join('; ') : '';
+  const said = list !== '' ? list : message;
+  return {
+    message: `stability-ai error: ${typeof said === 'string' && said !== '' ? said : `the provider answered with status ${status}`}`,
+    type: typeof name === 'string' && name !== '' ? name : null,
+    param: null,
+    code: null,
+    retryAfterMs: retryAfterMs(headers),
+  };
+}

@@ -1,0 +1,21 @@
+import type { ProviderAdapter } from '../../contract/provider.ts';
+import { faultOf } from './errors.ts';
+import { imageEdit, imageGenerate } from './images.ts';
+import { modelList } from './model-list.ts';
+import { clientHeaders, settings } from './settings.ts';
+
+/** Stability AI's own API. See README.md. */
+export const stabilityAi: ProviderAdapter = {
+  id: 'stability-ai',
+  settings,
+  baseUrl: () => 'https://api.stability.ai',
+  headers: (given, { api_key: key }) => [
+    ...(key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
+    ...clientHeaders(given),
+  ],
+  // Paths without a version are those of version 1; newer ones say `/v2beta`.
+  proxyPath: (path) => (/^\/v\d/.test(path) ? path : `/v1${path}`),
+  models: modelList,
+  operations: { imageGenerate, imageEdit },
+  error: faultOf,
+};

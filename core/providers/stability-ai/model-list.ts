@@ -1,0 +1,15 @@
+import { isObject } from '../../contract/json.ts';
+import type { ModelList } from '../../contract/provider.ts';
+
+/** Engines of version 1, all that the provider lists (https://platform.stability.ai/docs/api-reference#tag/Engines): a bare list. */
+export const modelList: ModelList = {
+  path: () => '/v1/engines/list',
+  read: ({ data }) => ({
+    models: (Array.isArray(data) ? data : []).flatMap((item: unknown) => {
+      if (!isObject(item) || typeof item.id !== 'string') return [];
+      return [
+        { id: item.id, created: 0, ownedBy: 'stability-ai', more: { display_name: item.name, description: item.description } },
+      ];
+    }),
+  }),
+};

@@ -1,0 +1,53 @@
+import type { OperationCall } from '../../contract/provider.ts';
+
+/** Engines of version 1 take JSON; everything since takes forms. */
+export function isEngine(model: string): boolean {
+  return /^stable-diffusion-(xl|v1|v2|512|768)/.test(model);
+}
+
+/** Stable Diffusion 3 and 3.5 share one path and are told apart by a field. */
+export function isDiffusion3(model: string): boolean {
+  return pathOfGeneration(model) === 'sd3';
+}
+
+/** Path of a generation: `core` and `ultra` have their own, engines theirs, all others are versions of Stable Diffusion 3. */
+export function generationPath({ model }: OperationCall): string {
+  if (isEngine(model)) return `/v1/generation/${encodeURIComponent(model)}/text-to-image`;
+  return `/v2beta/stable-image/generate/${pathOfGeneration(model)}`;
+}
+
+function pathOfGeneration(model: string): 'core' | 'ultra' | 'sd3' {
+  const found = /^(?:stable-image-)?(core|ultra)$/.exec(model);
+  return (found?.[1] as 'core' | 'ultra' | undefined) ?? 'sd3';
+}
+
+/** What changes an image, by the name that stands for a model: the group its path is in. */
+const tools: Readonly<Record<string, string>> = {
+  inpaint: 'edit',
+  erase: 'edit',
+  outpaint: 'edit',
+  'search-and-replace': 'edit',
+  'search-and-recolor': 'edit',
+  'remove-background': 'edit',
+  fast: 'upscale',
+  conservative: 'upscale',
+  sketch: 'control',
+  structure: 'control',
+  style: 'control',
+  'style-transfer': 'control',
+};
+
+/** True for a name of `tools`, with or without `stable-image-` before it. */
+export function isTool(model: string): boolean {
+  return Object.hasOwn(tools, toolName(model));
+}
+
+/** Path of an edit: that of a tool, or of a generation that takes an image. */
+export function editPath(call: OperationCall): string {
+  const name = toolName(call.model);
+  return isTool(call.model) ? `/v2beta/stable-image/${tools[name]}/${name}` : generationPath(call);
+}
+
+function toolName(model: string): string {
+  return model.replace(/^stable-image-/, '');
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findHeader } from '../../../../core/contract/http.ts';
+import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
+
+const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+
+function harnessWith(reply: Parameters<typeof answer>[1]) {
+  const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
+  harness.documents.set(`provider ${workspaceId}/pc`, providerDocument('pc', 'pinecone'));
+  harness.script(answer(200, reply));
+  return harness;
+}
+
+it.each([
+  ['rerank', '/v1/rerank', '/rerank', { media: { units: { search_units: 1 } } }],
+  ['embed', '/v1/embeddings', '/embed', { inputTokens: 4 }],
+])('answers %s', async (name, route, path, record) => {
+  const { request, providerRequest, providerReply, reply } = fixture(name);
+  const harness = harnessWith(providerReply);
+  const answered = await harness.send({ path: route, body: { ...request, model: `@pc/${request.model}` } });
+  expect(answered.json).toEqual(reply);
+  const [call] = harness.calls;
+  expect([call?.origin, call?.path]).toEqual(['https://api.pinecone.io', path]);
+  expect(findHeader(call?.headers ?? [], 'api-key')).toBe('sk-stored');
+  expect(findHeader(call?.headers ?? [], 'x-pinecone-api-version')).toMatch(/^20\d\d-\d\d$/);
+  expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toEqual(providerRequest);
+  expect(harness.records).toMatchObject([{ provider: 'pinecone', ...record }]);
+});
+
+it('lists its models', async () => {
+  const harness = harnessWith({
+    models: [{ model: 'pinecone-rerank-v0', type: 'rerank', provider_name: 'Pinecone' }, { type: 'embed' }],
+  });
+  const reply = await harness.send({ method: 'GET', path: '/v1/models', headers: { 'x-svc-provider': '@pc' }, body: '' });
+  expect(reply.json.data).toMatchObject([
+    { id: 'pinecone-rerank-v0', owned_by: 'Pinecone', type: 'rerank', provider: 'pinecone' },
+  ]);
+  expect(harness.calls[0]?.path).toBe('/models');
+});

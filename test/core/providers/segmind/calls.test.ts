@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findHeader } from '../../../../core/contract/http.ts';
+import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+
+const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorization: 'Bearer sg-key' };
+
+it('makes an image at the path of its model', async () => {
+  const harness = createHarness();
+  const { request, providerRequest, providerReply, reply } = fixture('stable-diffusion');
+  harness.script(answer(200, providerReply));
+  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(answered.json.data).toEqual(reply.data);
+  const [call] = harness.calls;
+  expect([call?.origin, call?.path]).toEqual(['https://api.segmind.com', '/v1/sdxl1.0-txt2img']);
+  expect(findHeader(call?.headers ?? [], 'x-api-key')).toBe('sg-key');
+  expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toEqual(providerRequest);
+  expect(harness.records).toMatchObject([{ provider: 'segmind', media: { units: { generated_images: 1 } } }]);
+});
+
+it('reads an image that comes as it is', async () => {
+  const harness = createHarness();
+  const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00]);
+  harness.script((_call, handler) => {
+    handler.onHead(200, ['content-type', 'image/png']);
+    handler.onData(bytes);
+    handler.onEnd();
+  });
+  const body = { model: 'flux-schnell', prompt: 'a lighthouse', base64: false };
+  const reply = await harness.send({ path: '/v1/images/generations', headers, body });
+  expect(reply.json.data).toEqual([{ b64_json: bytes.toString('base64') }]);
+});
+
+it.each(['', '..', 'a/b', 'a?b'])('refuses the model "%s"', async (model) => {
+  const harness = createHarness();
+  const reply = await harness.send({ path: '/v1/images/generations', headers, body: { model, prompt: 'x' } });
+  expect(reply.status).toBe(400);
+  expect(harness.calls).toEqual([]);
+});

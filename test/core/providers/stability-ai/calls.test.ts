@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { findHeader } from '../../../../core/contract/http.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import { encodeForm, parseForm } from '../../../../core/pipeline/form-data.ts';
+import { answer, createHarness, type Harness } from '../../../support/pipeline-harness.ts';
+
+const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+const headers = { 'x-svc-provider': 'stability-ai', authorization: 'Bearer sk-st', 'x-svc-stability-client-id': 'my-app' };
+
+/** The form that left, by field; files as their bytes in base64. */
+async function sentForm(harness: Harness): Promise<JsonObject> {
+  const [call] = harness.calls;
+  const parts = await parseForm(call?.body as Uint8Array, findHeader(call?.headers ?? [], 'content-type') ?? '');
+  return Object.fromEntries(
+    parts.map(({ name, filename, body }) => [name, Buffer.from(body).toString(filename === null ? 'utf8' : 'base64')]),
+  );
+}
+
+it('makes an image with a form that asks for JSON', async () => {
+  const harness = createHarness();
+  const { request, providerRequest, providerReply, reply } = fixture('sd3');
+  harness.script(answer(200, providerReply));
+  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(answered.json.data).toEqual(reply.data);
+  const [call] = harness.calls;
+  expect([call?.origin, call?.path]).toEqual(['https://api.stability.ai', '/v2beta/stable-image/generate/sd3']);
+  for (const [name, value] of [
+    ['authorization', 'Bearer sk-st'],
+    ['accept', 'application/json'],
+    ['stability-client-id', 'my-app'],
+  ] as const) {
+    expect(findHeader(call?.headers ?? [], name)).toBe(value);
+  }
+  expect(await sentForm(harness)).toEqual(providerRequest);
+  expect(answered.header('x-svc-adapted')).toBe('size->aspect_ratio');
+  expect(harness.records).toMatchObject([{ provider: 'stability-ai', media: { units: { generated_images: 1 } } }]);
+});
+
+it('asks an engine of version 1 with JSON', async () => {
+  const harness = createHarness();
+  const { request, providerRequest, providerReply, reply } = fixture('engine');
+  harness.script(answer(200, providerReply));
+  const answered = await harness.send({ path: '/v1/images/generations', headers, body: request });
+  expect(answered.json.data).toEqual(reply.data);
+  expect(harness.calls[0]?.path).toBe('/v1/generation/stable-diffusion-xl-1024-v1-0/text-to-image');
+  expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
+});
+
+it('edits an image of the form of a client', async () => {
+  const harness = createHarness();
+  const { form, providerReply, reply } = fixture('inpaint');
+  const { contentType, body } = encodeForm(
+    form.map((part: Record<string, string>) => ({
+      name: part.name,
+      filename: part.filename ?? null,
+      contentType: part.contentType ?? null,
+      body: part.base64 === undefined ? Buffer.from(part.text ?? '') : Buffer.from(part.base64, 'base64'),
+    })),
+  );
+  harness.script(answer(200, providerReply));
+  const answered = await harness.send({ path: '/v1/images/edits', headers: { ...headers, 'content-type': contentType }, body });
+  expect(answered.json.data).toEqual(reply.data);
+  expect(harness.calls[0]?.path).toBe('/v2beta/stable-image/edit/inpaint');
+  expect(await sentForm(harness)).toEqual({ prompt: 'a red roof', image: 'iVBORw0KGgo=', mask: 'iVBORw0KGgoA' });
+});
+
+it.each([
+  [{ model: 'inpaint', prompt: 'x' }, 'image'],
+  [{ model: 'ultra', prompt: 'x', image: 'iVBORw0KGgo=', mask: 'iVBORw0KGgo=' }, 'mask'],
+  [{ model: 'stable-diffusion-v1-6', prompt: 'x', image: 'iVBORw0KGgo=' }, 'model'],
+])('refuses the edit %j naming the parameter', async (body, param) => {
+  const harness = createHarness();
+  const reply = await harness.send({ path: '/v1/images/edits', headers, body });
+  expect([reply.status, reply.json]).toMatchObject([400, { error: { param } }]);
+  expect(harness.calls).toEqual([]);
+});
+
+it('names provider and function of what it does not do', async () => {
+  const harness = createHarness();
+  const reply = await harness.send({ headers, body: { model: 'core', messages: [] } });
+  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('chatComplete is not supported by stability-ai')]);
+});
