@@ -12,9 +12,12 @@ import { openDatabase } from './db/open-database.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
 import { AttemptLimit } from './identity/attempt-limit.ts';
+import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
+import { batchJobKind } from './resources/batches/create-batch.ts';
+import { batchJob } from './resources/batches/run-batch.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
 
@@ -76,11 +79,14 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       },
       strictReplies: deps.strictReplies ?? false,
       wakeRelay: (notices) => relay.wake(notices),
+      wakeJobs: () => runner.wake(),
     };
+    const runner = startJobRunner({ handlers: { [batchJobKind]: batchJob(services) }, database, log: deps.log });
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {
       await closeServer(server);
+      await runner.close();
       await background.settled();
       await mailer.close();
       await relay.close();

@@ -7,6 +7,7 @@ import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
 import { forgetEnded } from './identity/forget-ended.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { forgetOldSecrets, tellOfRotations } from './resources/api-keys/rotation-notices.ts';
+import { forgetFiles } from './resources/files/forget-files.ts';
 
 /** Work that nobody asks for and that may be late. */
 export interface Housekeeping {
@@ -22,6 +23,7 @@ export function startHousekeeping(settings: Settings, database: Database, mailer
     () => anchorChains(settings, database, log),
     () => forgetExpiredKeys(database.em()),
     () => forgetOldSecrets(database.em(), new Date()),
+    () => forgetFiles(database.em(), new Date()),
     () => forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date()),
     () => tellOfRotations(database.em(), mailer, new Date()),
   ];

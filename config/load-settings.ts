@@ -77,6 +77,10 @@ function complete(values: Values): Settings {
     ...all,
     publicUrl,
     smtpFrom: values.smtpFrom ?? `no-reply@${new URL(publicUrl).hostname}`,
+    gatewayUrl: (values.gatewayUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`).replace(
+      /\/+$/,
+      '',
+    ),
     controlPlaneUrl: values.controlPlaneUrl ?? `http://127.0.0.1:${all.controlPlanePort}`,
     gatewayProcesses: values.gatewayProcesses ?? Math.max(1, availableParallelism() - 1),
     // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.

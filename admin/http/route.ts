@@ -95,6 +95,8 @@ export interface AdminServices {
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** Whether a reply that is not what its route declares is an error (tests) or is cut to it. */
   readonly strictReplies: boolean;
+  /** After a commit: a job is waiting. */
+  readonly wakeJobs: () => void;
   /** After a commit: these changes are to be published, or whatever waits in the outbox when they are not at hand. */
   readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
 }

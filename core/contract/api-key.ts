@@ -16,7 +16,7 @@ export interface ParsedApiKey {
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Sessions of people too: no key, and none of a provider's business either. */
-const ownKey = /^svc_(admin|ws|user|session)_/;
+const ownKey = /^svc_(admin|ws|user|session|job)_/;
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
 /** A fresh key of this kind with its parts. The text is shown once and stored nowhere. A rotated key keeps its public id. */

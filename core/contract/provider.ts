@@ -29,6 +29,20 @@ export const operationNames = [
   'moderate',
   'rerank',
   'ocr',
+  'uploadFile',
+  'listFiles',
+  'retrieveFile',
+  'retrieveFileContent',
+  'deleteFile',
+  'createBatch',
+  'listBatches',
+  'retrieveBatch',
+  'getBatchOutput',
+  'cancelBatch',
+  'createFinetune',
+  'listFinetunes',
+  'retrieveFinetune',
+  'cancelFinetune',
 ] as const;
 export type OperationName = (typeof operationNames)[number];
 
@@ -138,6 +152,13 @@ export interface Operation {
   path(call: OperationCall): string;
   /** Method of the provider's call; absent: the one of the route. */
   readonly method?: string;
+  /** Headers of this call, before those of the provider. */
+  headers?(call: OperationCall): HeaderList;
+  /**
+   * The operation as several exchanges, instead of one call made of the functions below. Rejects with GatewayError, `upstream_status`
+   * for what the provider refused. Nothing is tried again once it has begun to read the client's body.
+   */
+  steps?(call: OperationCall, services: StepServices): Promise<StepReply>;
   /**
    * The provider's request body. Absent, or `params` itself returned: the client's bytes are sent as they came (unless
    * parameters were overridden).
@@ -173,6 +194,57 @@ export interface Operation {
   usageOfCall?(call: OperationCall): Usage | null;
   /** Reads tokens and the end of the reply from the provider's own event stream. */
   streamReader(): StreamReader;
+}
+
+/** What an operation of several exchanges works with. */
+export interface StepServices {
+  /**
+   * One exchange with the provider, as the provider's own: its credential, its signature, its time limits. Resolves with whatever
+   * status came once its head is there; rejects with GatewayError. The body of the reply must be read, or given up by `cancel`.
+   */
+  send(request: StepRequest): Promise<StepResponse>;
+  /** The client's body as it arrives; once. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
+  fault(response: StepResponse): Promise<GatewayError>;
+}
+
+export interface StepRequest {
+  readonly method: string;
+  /** Below the base URL; below `origin` where that is given. */
+  readonly path: string;
+  /** Another origin of the same provider (its storage), `https://…` without path. Never one that a caller could choose. */
+  readonly origin?: string;
+  readonly headers?: HeaderList;
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array> | null;
+  /** Bytes of a streamed body, where they are known. */
+  readonly bodyBytes?: number;
+}
+
+export interface StepResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole reply, at most 64 MiB. Throws `upstream_invalid` where it is no JSON object. */
+  json(): Promise<JsonObject>;
+  cancel(): void;
+}
+
+/** What an operation of several exchanges answers with. */
+export interface StepReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: JsonObject | AsyncIterable<Uint8Array>;
+}
+
+/** Who a call is made for. Holds no secret of the gateway's. */
+export interface Caller {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly keyId: string;
+  readonly userId: string | null;
+  /** Gateway headers by name without prefix, less the gateway's own key, with the caller's provider credential as `authorization`. */
+  headers(): Readonly<Record<string, string>>;
 }
 
 /** A request body of any kind. */
@@ -232,6 +304,8 @@ export interface OperationCall {
   /** A header of the client by its lower-case name. */
   header?(name: string): string | undefined;
   readonly settings: ProviderSettings;
+  /** Null or absent outside a true request. */
+  readonly caller?: Caller | null;
   /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
   readonly strict: boolean;
   /** Names of parameters that could not be carried over: `x-svc-dropped-params`. */

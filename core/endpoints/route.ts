@@ -10,6 +10,8 @@ export interface Route {
   readonly format: WireFormat;
   /** Absent = `json`. */
   readonly body?: BodyKind;
+  /** True for files, batches and fine-tuning jobs: see `Endpoint.isKept`. */
+  readonly isKept?: true;
   /** Absent = `completions.write`. */
   readonly scopes?: readonly string[];
 }
@@ -58,6 +60,7 @@ function endpointOf(route: Route): Endpoint {
     proxyPath: '',
     body: route.body ?? 'json',
     method: route.method,
+    ...(route.isKept ? { isKept: true as const } : {}),
   };
 }
 

@@ -92,7 +92,11 @@ export interface StepTransport {
   sign(call: OutgoingCall): Maybe<void>;
 }
 
-function signCall(call: OutgoingCall, { adapter, slug, settings, credentials }: ResolvedTarget, dispatcher: Dispatcher): Maybe<void> {
+function signCall(
+  call: OutgoingCall,
+  { adapter, slug, settings, credentials }: ResolvedTarget,
+  dispatcher: Dispatcher,
+): Maybe<void> {
   const services = slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
   return adapter.sign?.(call, settings, credentials, services);
 }

@@ -1,5 +1,6 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
+import { allBatches, allFiles, allFinetunes, keptOperations } from '../shared/kept-files.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { realtimeUsage } from '../shared/realtime.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
@@ -16,8 +17,7 @@ import {
 } from './operations.ts';
 import { settings } from './settings.ts';
 
-/** OpenAI's models on Azure. See README.md. */
-export const azureOpenAi: ProviderAdapter = {
+const adapter: ProviderAdapter = {
   id: 'azure-openai',
   settings,
   baseUrl,
@@ -41,4 +41,13 @@ export const azureOpenAi: ProviderAdapter = {
   },
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-openai'),
+};
+
+/** OpenAI's models on Azure. See README.md. Files, batches and fine-tuning jobs are OpenAI's, below the resource instead of a deployment. */
+export const azureOpenAi: ProviderAdapter = {
+  ...adapter,
+  operations: {
+    ...adapter.operations,
+    ...keptOperations(adapter, { files: allFiles, batches: allBatches, finetunes: allFinetunes }),
+  },
 };

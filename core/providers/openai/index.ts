@@ -1,5 +1,6 @@
 import type { HeaderList } from '../../contract/http.ts';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { allBatches, allFiles, allFinetunes } from '../shared/kept-files.ts';
 import { openAiCompatible } from '../shared/openai-compatible.ts';
 import { openAiSettings } from './settings.ts';
 
@@ -22,6 +23,7 @@ export const openai = openAiCompatible({
   ],
   settings: openAiSettings,
   headers: accountHeaders,
+  kept: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
   forwards: ['openai-beta'],
   realtime: true,
 });

@@ -8,6 +8,7 @@ import { type CompatibleMedia, type MediaOperation, mediaOperations } from './co
 import { completions } from './completions.ts';
 import { completionsOverChat } from './completions-over-chat.ts';
 import { type EmbedQuirks, embeddings } from './embeddings.ts';
+import { type KeptFamilies, keptOperations } from './kept-files.ts';
 import type { ChatExtra } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
 import { realtime } from './realtime.ts';
@@ -34,6 +35,8 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly embed?: EmbedQuirks;
   /** What its chat completions take of the Messages format beyond OpenAI's fields. */
   readonly chatExtras?: readonly ChatExtra[];
+  /** What it keeps in OpenAI's form: files, batches, fine-tuning jobs. */
+  readonly kept?: KeptFamilies;
   /** True where it has realtime sessions. */
   readonly realtime?: boolean;
   /** Path of a pass-through call, and of responses, where it is not prefix + path. */
@@ -57,7 +60,7 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
   const settingsSchema = v.object({ custom_host: v.optional(v.string()), ...row.settings });
   const operations: Partial<Record<OperationName, Operation>> = {};
   for (const name of row.operations) operations[name] = build[name](row, prefix);
-  return {
+  const adapter: CompatibleAdapter = {
     id: row.id,
     settings: settingsSchema as v.GenericSchema<unknown, ProviderSettings>,
     baseUrl: (settings) => baseUrlOf(row, settings),
@@ -74,6 +77,8 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
     chatExtras: row.chatExtras ?? [],
     error: providerFault(row.id),
   };
+  if (row.kept) Object.assign(operations, keptOperations(adapter, row.kept));
+  return adapter;
 }
 
 type Prefix = (settings: ProviderSettings) => string;

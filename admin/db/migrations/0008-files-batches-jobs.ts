@@ -1,0 +1,91 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Work that is done later and again until it is done, the service's own files, and batches run line by line. */
+export class FilesBatchesJobs extends Migration {
+  override up(): void {
+    for (const statement of statements) this.addSql(statement);
+  }
+}
+
+const statements = [
+  `create table jobs (
+    id uuid primary key,
+    kind text not null,
+    key text not null,
+    organisation_id uuid references organisations on delete cascade,
+    payload jsonb not null default '{}',
+    run_at timestamptz not null,
+    lease_id uuid,
+    leased_until timestamptz,
+    attempts integer not null default 0,
+    last_error text,
+    created_at timestamptz not null,
+    unique (kind, key))`,
+  `create index jobs_by_time on jobs (run_at)`,
+  `create table stored_files (
+    id uuid primary key,
+    organisation_id uuid not null references organisations on delete cascade,
+    workspace_id uuid not null references workspaces on delete cascade,
+    created_by_key uuid,
+    created_by_user uuid,
+    filename text not null,
+    purpose text not null,
+    content_type text not null,
+    bytes bigint not null default 0,
+    status text not null check (status in ('uploading', 'processed')),
+    created_at timestamptz not null,
+    expires_at timestamptz)`,
+  `create index stored_files_of_workspace on stored_files (organisation_id, workspace_id, created_at desc, id)`,
+  `create index stored_files_unfinished on stored_files (created_at) where status = 'uploading'`,
+  `create index stored_files_by_expiry on stored_files (expires_at) where expires_at is not null`,
+  `create table stored_file_chunks (
+    file_id uuid not null references stored_files on delete cascade,
+    number integer not null,
+    organisation_id uuid not null,
+    bytes bytea not null,
+    primary key (file_id, number))`,
+  // Random-looking bytes are not worth the time of compressing them.
+  `alter table stored_file_chunks alter column bytes set storage external`,
+  `create table batches (
+    id uuid primary key,
+    organisation_id uuid not null references organisations on delete cascade,
+    workspace_id uuid not null references workspaces on delete cascade,
+    created_by_key uuid not null,
+    created_by_user uuid,
+    endpoint text not null,
+    input_file_id uuid not null,
+    output_file_id uuid not null,
+    error_file_id uuid not null,
+    internal_output_file_id text,
+    completion_window text not null,
+    status text not null,
+    metadata jsonb,
+    sealed_headers text,
+    errors jsonb,
+    total integer not null default 0,
+    completed integer not null default 0,
+    failed integer not null default 0,
+    input_tokens bigint not null default 0,
+    output_tokens bigint not null default 0,
+    times jsonb not null default '{}',
+    created_at timestamptz not null,
+    expires_at timestamptz not null,
+    revision integer not null default 1)`,
+  `create index batches_of_workspace on batches (organisation_id, workspace_id, created_at desc, id)`,
+  `create table batch_lines (
+    batch_id uuid not null references batches on delete cascade,
+    line_number integer not null,
+    organisation_id uuid not null,
+    custom_id text not null,
+    url text not null,
+    body text not null,
+    attempts integer not null default 0,
+    next_at timestamptz,
+    result text,
+    is_error boolean,
+    input_tokens integer not null default 0,
+    output_tokens integer not null default 0,
+    primary key (batch_id, line_number),
+    unique (batch_id, custom_id))`,
+  `create index batch_lines_open on batch_lines (batch_id, line_number) where result is null`,
+];

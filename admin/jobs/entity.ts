@@ -1,0 +1,26 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** Work that one control plane takes at a time and that is done again until it is done. */
+export const jobs = defineEntity({
+  name: 'Job',
+  tableName: 'jobs',
+  properties: {
+    id: p.uuid().primary(),
+    /** Which handler does it. */
+    kind: p.text(),
+    /** One job of a kind with this name at a time: adding it again is harmless. */
+    key: p.text(),
+    organisationId: p.uuid().nullable(),
+    payload: p.json().$type<Record<string, unknown>>(),
+    runAt: p.datetime(),
+    /** Who is at it, and until when nobody else may. */
+    leaseId: p.uuid().nullable(),
+    leasedUntil: p.datetime().nullable(),
+    /** Failures in a row. */
+    attempts: p.integer(),
+    lastError: p.text().nullable(),
+    createdAt: p.datetime(),
+  },
+});
+
+export type Job = InferEntity<typeof jobs>;

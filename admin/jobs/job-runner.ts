@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../core/contract/plugin.ts';
+import { causeOf } from '../cause-of.ts';
+import { newId } from '../db/new-id.ts';
+import type { Database } from '../db/open-database.ts';
+
+/** What a handler may know. */
+export interface JobRun {
+  readonly key: string;
+  readonly organisationId: string | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Aborted when this process stops or has lost the job to another one: stop soon, what is done is done. */
+  readonly signal: AbortSignal;
+}
+
+/** Done (the job is forgotten), or to be run again that many milliseconds later. Throwing: again later, ever later. */
+export type JobOutcome = 'done' | { readonly againInMs: number };
+
+/**
+ * Does one kind of job. A handler may be killed at any point and is then run again, perhaps by another process: it finds out itself
+ * what is left to do. Two of them at once are rare (a process that stood still for longer than its lease) but must do no harm.
+ */
+export type JobHandler = (run: JobRun) => Promise<JobOutcome>;
+
+export interface JobRunner {
+  /** Looks for work now instead of at the next look. */
+  wake(): void;
+  /** Takes no more, aborts what runs, waits for it, and leaves it to others at once. */
+  close(): Promise<void>;
+}
+
+export interface JobRunnerOptions {
+  readonly handlers: Readonly<Record<string, JobHandler>>;
+  readonly database: Database;
+  readonly log: Log;
+  /** Jobs of this process at a time; 8 unless told. */
+  readonly runningMax?: number;
+}
+
+const pollMs = 1_000;
+const leaseSeconds = 15;
+const renewMs = 4_000;
+const backoffMsMax = 300_000;
+
+interface Taken {
+  readonly id: string;
+  readonly kind: string;
+  readonly key: string;
+  readonly organisation_id: string | null;
+  readonly payload: Record<string, unknown>;
+  readonly attempts: number;
+}
+
+/** Runs jobs until it is closed. Several control planes share the table: each job is leased by one of them at a time. */
+export function startJobRunner({ handlers, database, log, runningMax = 8 }: JobRunnerOptions): JobRunner {
+  const leaseId = newId();
+  const stop = new AbortController();
+  const kinds = Object.keys(handlers);
+  const running = new Set<Promise<void>>();
+  let nudge: (() => void) | null = null;
+  let wasNudged = false;
+
+  async function loop(): Promise<void> {
+    while (!stop.signal.aborted) {
+      wasNudged = false;
+      let taken = 0;
+      try {
+        taken = await takeSome();
+      } catch (cause) {
+        log.warn({ cause: causeOf(cause) }, 'the job runner could not look for work');
+      }
+      if (stop.signal.aborted) return;
+      // Full hands: one of those that run says when there is room again.
+      if (taken > 0 && running.size < runningMax) continue;
+      await pause(taken > 0 ? renewMs : pollMs);
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    if (wasNudged) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      nudge = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function takeSome(): Promise<number> {
+    const room = runningMax - running.size;
+    if (room <= 0) return 1;
+    const rows = await database.em().execute<Taken[]>(
+      `update jobs set lease_id = ?, leased_until = now() + make_interval(secs => ?)
+       where id in (
+         select id from jobs
+         where run_at <= now() and (leased_until is null or leased_until < now()) and kind in (${kinds.map(() => '?').join(', ')})
+         order by run_at limit ? for update skip locked)
+       returning id, kind, key, organisation_id, payload, attempts`,
+      [leaseId, leaseSeconds, ...kinds, room],
+    );
+    for (const job of rows) {
+      const work = run(job).finally(() => {
+        running.delete(work);
+        wake();
+      });
+      running.add(work);
+    }
+    return rows.length;
+  }
+
+  async function run(job: Taken): Promise<void> {
+    const lost = new AbortController();
+    const renewing = setInterval(() => {
+      renew(job).then(
+        (mine) => mine || lost.abort(),
+        () => {},
+      );
+    }, renewMs);
+    try {
+      const signal = AbortSignal.any([stop.signal, lost.signal]);
+      const handler = handlers[job.kind] as JobHandler;
+      const outcome = await handler({ key: job.key, organisationId: job.organisation_id, payload: job.payload, signal });
+      await settle(job, outcome);
+    } catch (cause) {
+      if (!stop.signal.aborted)
+        log.warn({ kind: job.kind, key: job.key, cause: causeOf(cause) }, 'a job failed; it is tried again');
+      await giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
+    } finally {
+      clearInterval(renewing);
+    }
+  }
+
+  async function renew(job: Taken): Promise<boolean> {
+    const rows = await database
+      .em()
+      .execute<unknown[]>(
+        'update jobs set leased_until = now() + make_interval(secs => ?) where id = ? and lease_id = ? returning id',
+        [leaseSeconds, job.id, leaseId],
+      );
+    return rows.length > 0;
+  }
+
+  async function settle(job: Taken, outcome: JobOutcome): Promise<void> {
+    if (outcome === 'done') {
+      await database.em().execute('delete from jobs where id = ? and lease_id = ?', [job.id, leaseId]);
+      return;
+    }
+    await database.em().execute(
+      `update jobs set lease_id = null, leased_until = null, attempts = 0, last_error = null,
+         run_at = now() + make_interval(secs => ?) where id = ? and lease_id = ?`,
+      [outcome.againInMs / 1000, job.id, leaseId],
+    );
+  }
+
+  /** After a failure later, ever later; after a stop at once, by whoever is there. */
+  async function giveBack(job: Taken, cause: unknown): Promise<void> {
+    const delayMs = cause === null ? 0 : Math.min(backoffMsMax, 1_000 * 2 ** Math.min(job.attempts, 10));
+    await database.em().execute(
+      `update jobs set lease_id = null, leased_until = null, attempts = attempts + ?, last_error = coalesce(?, last_error),
+         run_at = now() + make_interval(secs => ?) where id = ? and lease_id = ?`,
+      [cause === null ? 0 : 1, cause === null ? null : String(causeOf(cause)).slice(0, 500), delayMs / 1000, job.id, leaseId],
+    );
+  }
+
+  function wake(): void {
+    wasNudged = true;
+    nudge?.();
+  }
+
+  const looping = loop();
+  return {
+    wake,
+    async close() {
+      stop.abort();
+      wake();
+      await looping;
+      // A handler that does not listen is left behind: its lease ends by itself.
+      await Promise.race([Promise.all(running), sleep(closingMs, undefined, { ref: false })]);
+    },
+  };
+}
+
+const closingMs = 5_000;

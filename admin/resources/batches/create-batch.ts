@@ -1,0 +1,104 @@
+import * as v from 'valibot';
+import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/own-store.ts';
+import { newId } from '../../db/new-id.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { addJob } from '../../jobs/add-job.ts';
+import type { Owner } from '../files/owner.ts';
+import { badField } from '../files/store-error.ts';
+import { findFile, managerOf } from '../files/store-routes.ts';
+import { type Batch, batches } from './entity.ts';
+import { createBatchBody, createRequest } from './schema.ts';
+
+export const batchJobKind = 'run-batch';
+
+/** How long a batch may take. */
+const windowMs = 86_400_000;
+
+/** Writes the batch and the job that runs it, together. Throws StoreError 400 or 404. */
+export async function createBatch(services: AdminServices, owner: Owner, sent: unknown): Promise<Batch> {
+  const request = v.parse(createRequest, sent);
+  const parsed = v.safeParse(createBatchBody, request.batch);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw badField(v.getDotPath(issue) ?? 'body', issue.message);
+  }
+  const body = parsed.output;
+  if (!body.input_file_id.startsWith(ownFilePrefix)) {
+    throw badField(
+      'input_file_id',
+      'a batch that the service runs takes a file of the service: upload it without naming a provider',
+    );
+  }
+  const newManager = managerOf(services, owner);
+  const input = await findFile(newManager(), owner, body.input_file_id);
+  if (input.purpose !== 'batch') throw badField('input_file_id', `the purpose of the file must be batch, not ${input.purpose}`);
+  const headers = runHeaders(request.headers, body.svc_options ?? {}, services.settings);
+  const id = newId();
+  const now = new Date();
+  const place = { organisationId: owner.organisationId, table: 'batches', column: 'sealed_headers', rowId: id };
+  const sealedHeaders = await services.vault.seal(newManager(), place, JSON.stringify(headers));
+  return newManager().transactional(async (tx) => {
+    const batch = tx.create(batches, {
+      id,
+      organisationId: owner.organisationId,
+      workspaceId: owner.workspaceId,
+      createdByKey: owner.keyId,
+      createdByUser: owner.userId,
+      endpoint: body.endpoint,
+      inputFileId: input.id,
+      outputFileId: newId(),
+      errorFileId: newId(),
+      internalOutputFileId: null,
+      completionWindow: body.completion_window,
+      status: 'validating',
+      metadata: body.metadata ?? null,
+      sealedHeaders,
+      errors: null,
+      total: 0,
+      completed: 0,
+      failed: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      times: {},
+      createdAt: now,
+      expiresAt: new Date(now.getTime() + windowMs),
+      revision: 1,
+    });
+    await tx.flush();
+    await addJob(tx, { kind: batchJobKind, key: id, organisationId: owner.organisationId });
+    return batch;
+  });
+}
+
+/** Of no use to a single line, or none of the caller's to say. */
+const notKept: ReadonlySet<string> = new Set(['api-key', 'trace-id', 'request-timeout', 'file-purpose']);
+
+/**
+ * Headers of the lines, by name without prefix: those of the request that made the batch, and over them its `svc_options`. A key of
+ * the gateway is never among them.
+ */
+function runHeaders(
+  sent: Readonly<Record<string, string>>,
+  options: Readonly<Record<string, unknown>>,
+  settings: { readonly headerPrefix: string; readonly headerPrefixAliases: readonly string[] },
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(sent)) if (!notKept.has(name)) headers[name] = value;
+  if (headers.provider === ownStoreProvider) delete headers.provider;
+  for (const [given, value] of Object.entries(options)) {
+    const lower = given.toLowerCase().replaceAll('_', '-');
+    const prefix = [settings.headerPrefix, ...settings.headerPrefixAliases].find((each) => lower.startsWith(each)) ?? '';
+    const name = lower.slice(prefix.length);
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    if (!/^[a-z0-9-]{1,64}$/.test(name)) throw badField(`svc_options.${given.slice(0, 64)}`, 'the name of a header is expected');
+    if (/^svc_(?:admin|ws|user|session|job)_/.test(text.replace(/^bearer\s+/i, ''))) {
+      throw badField(
+        `svc_options.${name}`,
+        'keys of this service do not belong here: lines are sent for the key that makes the batch',
+      );
+    }
+    if (/[\r\n\0]/.test(text) || text.length > 16_384) throw badField(`svc_options.${name}`, 'the text of a header is expected');
+    if (!notKept.has(name)) headers[name] = text;
+  }
+  return headers;
+}

@@ -1,0 +1,103 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { JobHandler } from '../../jobs/job-runner.ts';
+import { storedFiles } from '../files/entity.ts';
+import { managerOf } from '../files/store-routes.ts';
+import { seconds } from '../files/to-reply.ts';
+import { type Batch, type BatchStatus, batches } from './entity.ts';
+import { readLines } from './read-lines.ts';
+import { runBucket } from './run-bucket.ts';
+import { countsOf, isOver } from './to-reply.ts';
+import { writeResults } from './write-results.ts';
+
+/**
+ * The job of one batch. Each run does the next thing its state asks for and may be cut off anywhere: states change by what they are
+ * now, lines are added and answered once, files are written anew.
+ */
+export function batchJob(services: AdminServices): JobHandler {
+  return async ({ key, organisationId, signal }) => {
+    const startedMs = performance.now();
+    if (organisationId === null) return 'done';
+    const newManager = managerOf(services, { organisationId });
+    const batch = await newManager().findOne(batches, { id: key, organisationId });
+    if (!batch) return 'done';
+    if (isOver(batch)) {
+      await forgetLines(newManager, batch);
+      return 'done';
+    }
+    const inMs = await step(services, newManager, batch, signal);
+    // From one bucket to the beginning of the next.
+    return { againInMs: inMs === 0 ? 0 : Math.max(0, inMs - (performance.now() - startedMs)) };
+  };
+}
+
+/** Milliseconds until the next step is due. */
+async function step(
+  services: AdminServices,
+  newManager: () => EntityManager,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<number> {
+  const isLate = batch.expiresAt.getTime() <= services.clock.now();
+  if (batch.status === 'cancelling') return finish(newManager, batch, 'cancelled', signal);
+  if (batch.status === 'finalizing') return finish(newManager, batch, 'completed', signal);
+  if (isLate) return finish(newManager, batch, 'expired', signal);
+  if (batch.status === 'validating') {
+    const { total, faults } = await readLines(newManager, batch, signal);
+    if (faults.length > 0) await enter(newManager(), batch, 'failed', { errors: faults, total });
+    else await enter(newManager(), batch, 'in_progress', { total });
+    return 0;
+  }
+  const left = await runBucket(services, batch, signal);
+  if (left > 0) return services.settings.batchIntervalMs;
+  await enter(newManager(), batch, 'finalizing', {});
+  return 0;
+}
+
+/** Writes the result files and ends the batch. Lines without a result are errors in them, but of a batch that was cancelled. */
+async function finish(newManager: () => EntityManager, batch: Batch, status: BatchStatus, signal: AbortSignal): Promise<number> {
+  if (status === 'expired') await expireLines(newManager(), batch);
+  const counts = await countsOf(newManager(), batch);
+  const { outputBytes, errorBytes } = await writeResults(newManager, batch, signal);
+  const files = { [batch.outputFileId]: outputBytes, [batch.errorFileId]: errorBytes };
+  for (const [id, bytes] of Object.entries(files)) {
+    await newManager().nativeUpdate(storedFiles, { id, organisationId: batch.organisationId }, { status: 'processed', bytes });
+  }
+  const { completed, failed, inputTokens, outputTokens } = counts;
+  await enter(newManager(), batch, status, { completed, failed, inputTokens, outputTokens, sealedHeaders: null });
+  return 0;
+}
+
+async function expireLines(em: EntityManager, batch: Batch): Promise<void> {
+  await em.execute(
+    `update batch_lines set is_error = true, result = json_build_object('id', 'batch_req_' || gen_random_uuid(), 'custom_id', custom_id,
+       'response', null, 'error', json_build_object('code', 'batch_expired', 'message', 'This request was not done within the time of the batch'))::text
+     where batch_id = ? and organisation_id = ? and result is null`,
+    [batch.id, batch.organisationId],
+  );
+}
+
+/** From the state it was read in to another one; what somebody else has changed meanwhile stays. */
+async function enter(em: EntityManager, batch: Batch, status: BatchStatus, more: Partial<Batch>): Promise<void> {
+  const times = { ...batch.times, [`${status}_at`]: seconds(new Date()) };
+  const where = { id: batch.id, organisationId: batch.organisationId, status: batch.status };
+  await em.nativeUpdate(batches, where, { ...more, status, times });
+}
+
+/** A few at a time: each statement has a time limit. */
+async function forgetLines(newManager: () => EntityManager, { id, organisationId }: Batch): Promise<void> {
+  for (;;) {
+    const gone = await newManager().execute<unknown[]>(
+      `delete from batch_lines where organisation_id = ? and batch_id = ? and line_number in
+         (select line_number from batch_lines where batch_id = ? order by line_number limit 500) returning line_number`,
+      [organisationId, id, id],
+    );
+    if (gone.length === 0) return;
+  }
+}
+
+/** Asks for the end of a batch; resolves with it as it is then. Safe to call twice. */
+export async function cancelBatch(em: EntityManager, batch: Batch): Promise<void> {
+  if (isOver(batch) || batch.status === 'cancelling') return;
+  await enter(em, batch, 'cancelling', {});
+}

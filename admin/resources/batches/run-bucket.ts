@@ -1,0 +1,135 @@
+import { keyPurposes } from '../../../core/contract/documents.ts';
+import { newJobCredential } from '../../../core/contract/job-credential.ts';
+import { ownBatchPrefix } from '../../../core/contract/own-store.ts';
+import { deriveKey } from '../../../core/contract/secret.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import { managerOf } from '../files/store-routes.ts';
+import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';
+import { type LineReply, sendLine, tokensOf } from './send-line.ts';
+
+/** Answers that may be others a little later. */
+const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+const attemptsMax = 5;
+const waitMsMax = 60_000;
+/** How soon a batch that is being cancelled gives up its lines under way. */
+const watchMs = 1_000;
+
+/**
+ * Sends the next lines that are due, all at once, and writes each result down as it comes. Resolves with how many are still without
+ * one. A line that was under way when the process died has no result and is sent again.
+ */
+export async function runBucket(services: AdminServices, batch: Batch, signal: AbortSignal): Promise<number> {
+  const newManager = managerOf(services, batch);
+  const open = { batchId: batch.id, organisationId: batch.organisationId, result: null };
+  const due = await newManager().find(
+    batchLines,
+    { ...open, $or: [{ nextAt: null }, { nextAt: { $lte: new Date() } }] },
+    { orderBy: { lineNumber: 'asc' }, limit: services.settings.batchBucketLines },
+  );
+  if (due.length > 0) {
+    const headers = await headersOf(services, newManager(), batch);
+    const stopped = new AbortController();
+    const watching = setInterval(() => {
+      newManager()
+        .findOne(batches, { id: batch.id, organisationId: batch.organisationId }, { fields: ['status'] })
+        .then((row) => row?.status === 'cancelling' && stopped.abort())
+        .catch(() => {});
+    }, watchMs);
+    try {
+      const either = AbortSignal.any([signal, stopped.signal]);
+      const outcomes = await Promise.allSettled(due.map((line) => runLine(services, newManager, batch, line, headers, either)));
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+      if (failed) throw failed.reason;
+    } finally {
+      clearInterval(watching);
+    }
+    signal.throwIfAborted();
+  }
+  return newManager().count(batchLines, open);
+}
+
+async function runLine(
+  services: AdminServices,
+  newManager: () => EntityManager,
+  batch: Batch,
+  line: BatchLine,
+  headers: Readonly<Record<string, string>> | null,
+  signal: AbortSignal,
+): Promise<void> {
+  if (headers === null) {
+    const error = { code: 'invalid_api_key', message: 'The key that made the batch is no longer there' };
+    return keep(newManager(), batch, line, { response: null, error }, true);
+  }
+  const { settings } = services;
+  const timeoutMs = settings.requestTimeoutMs === 0 ? 3_600_000 : settings.requestTimeoutMs + 5_000;
+  let reply: LineReply;
+  try {
+    const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    reply = await sendLine(settings.gatewayUrl + line.url, headers, line.body, both);
+  } catch {
+    // No gateway, or one that died: the line is due again soon, and the end of the batch's time ends that.
+    if (!signal.aborted) await later(newManager(), line, 0, 2_000);
+    return;
+  }
+  if (transient.has(reply.status) && line.attempts + 1 < attemptsMax) {
+    const waitMs = Math.min(waitMsMax, reply.retryAfterMs ?? 1_000 * 2 ** line.attempts);
+    return later(newManager(), line, 1, waitMs);
+  }
+  const response = { status_code: reply.status, request_id: reply.requestId, body: reply.body };
+  await keep(newManager(), batch, line, { response, error: null }, reply.status < 200 || reply.status >= 300);
+}
+
+async function later(em: EntityManager, line: BatchLine, attempts: number, waitMs: number): Promise<void> {
+  await em.execute(
+    `update batch_lines set attempts = attempts + ?, next_at = now() + make_interval(secs => ?)
+     where batch_id = ? and line_number = ? and organisation_id = ? and result is null`,
+    [attempts, waitMs / 1000, line.batchId, line.lineNumber, line.organisationId],
+  );
+}
+
+/** The first result of a line is its result: a second one, of a line that was sent twice, changes nothing. */
+async function keep(
+  em: EntityManager,
+  batch: Batch,
+  line: BatchLine,
+  outcome: { readonly response: { readonly body: unknown } | null; readonly error: unknown },
+  isError: boolean,
+): Promise<void> {
+  const text = JSON.stringify({ id: `batch_req_${newId()}`, custom_id: line.customId, ...outcome });
+  const tokens = tokensOf(outcome.response?.body);
+  await em.nativeUpdate(
+    batchLines,
+    { batchId: batch.id, lineNumber: line.lineNumber, organisationId: batch.organisationId, result: null },
+    { result: text, isError, inputTokens: tokens.input, outputTokens: tokens.output },
+  );
+}
+
+/** Headers of every line: what the batch was made with, and a credential that stands for its key for as long as a line may take. */
+async function headersOf(services: AdminServices, em: EntityManager, batch: Batch): Promise<Record<string, string> | null> {
+  const key = await em.findOne(
+    apiKeys,
+    { id: batch.createdByKey, organisationId: batch.organisationId },
+    { fields: ['publicId'] },
+  );
+  if (!key) return null;
+  const { settings, vault, clock } = services;
+  const place = { organisationId: batch.organisationId, table: 'batches', column: 'sealed_headers', rowId: batch.id };
+  const kept = batch.sealedHeaders
+    ? (JSON.parse(await vault.open(em, place, batch.sealedHeaders)) as Record<string, string>)
+    : {};
+  const secret = deriveKey(settings.clusterKey, keyPurposes.jobCredential);
+  const headers: Record<string, string> = {
+    [`${settings.headerPrefix}api-key`]: newJobCredential(secret, key.publicId, clock.now(), credentialSeconds),
+    [`${settings.headerPrefix}trace-id`]: ownBatchPrefix + batch.id,
+  };
+  for (const [name, value] of Object.entries(kept)) {
+    headers[name === 'authorization' ? name : settings.headerPrefix + name] = value;
+  }
+  return headers;
+}
+
+/** It has to be good when the line arrives, not when it is answered. */
+const credentialSeconds = 60;

@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+
+/** Routes a line of a batch may ask for. */
+export const batchEndpoints = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/messages',
+  '/v1/moderations',
+  '/v1/responses',
+  '/v1/rerank',
+  '/v1/images/generations',
+] as const;
+
+const metadata = v.pipe(
+  v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
+  v.check((value) => Object.keys(value).length <= 16, 'at most 16 entries'),
+);
+
+/** Body of `POST /batches` for a batch that the service runs. */
+export const createBatchBody = v.strictObject({
+  input_file_id: v.string(),
+  endpoint: v.picklist(batchEndpoints, `one of ${batchEndpoints.join(', ')} is expected`),
+  completion_window: v.picklist(['24h', 'immediate'], '24h or immediate is expected'),
+  metadata: v.nullish(metadata),
+  /** Gateway headers the lines are sent with. */
+  svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
+  /** For providers that run batches themselves; nothing here. */
+  provider_options: v.nullish(v.record(v.string(), v.unknown())),
+});
+
+/** One line of the input file (https://platform.openai.com/docs/api-reference/batch/request-input). */
+export const batchLine = v.looseObject({
+  custom_id: v.pipe(v.string(), v.minLength(1), v.maxLength(512)),
+  method: v.literal('POST', 'POST is expected'),
+  url: v.string(),
+  body: v.record(v.string(), v.unknown()),
+});
+
+/** What a gateway sends for `POST /batches`. */
+export const createRequest = v.object({ batch: v.unknown(), headers: v.record(v.string(), v.string()) });

@@ -1,0 +1,71 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { storedFileChunks } from './entity.ts';
+
+const chunkBytes = 256 * 1024;
+
+export interface FileRef {
+  readonly id: string;
+  readonly organisationId: string;
+}
+
+/**
+ * Writes a file's bytes from its beginning as chunks, each a statement of its own, so that nothing but the chunk at hand is in memory.
+ * `newManager` gives a fresh unit of work.
+ */
+export class FileWriter {
+  readonly #newManager: () => EntityManager;
+  readonly #file: FileRef;
+  #parts: Uint8Array[] = [];
+  #held = 0;
+  #number = 0;
+  #bytes = 0;
+
+  constructor(newManager: () => EntityManager, file: FileRef) {
+    this.#newManager = newManager;
+    this.#file = file;
+  }
+
+  /** Bytes taken so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#bytes += bytes.length;
+    this.#parts.push(bytes);
+    this.#held += bytes.length;
+    if (this.#held < chunkBytes) return;
+    let all = Buffer.concat(this.#parts, this.#held);
+    while (all.length >= chunkBytes) {
+      await this.#store(all.subarray(0, chunkBytes));
+      all = all.subarray(chunkBytes);
+    }
+    // A copy: the rest must not keep the whole alive.
+    this.#parts = all.length === 0 ? [] : [Buffer.from(all)];
+    this.#held = all.length;
+  }
+
+  /** Stores what is left. */
+  async end(): Promise<void> {
+    if (this.#held > 0) await this.#store(Buffer.concat(this.#parts, this.#held));
+    this.#parts = [];
+    this.#held = 0;
+  }
+
+  async #store(bytes: Buffer): Promise<void> {
+    const { id, organisationId } = this.#file;
+    await this.#newManager().insert(storedFileChunks, { fileId: id, number: this.#number++, organisationId, bytes });
+  }
+}
+
+/** A file's bytes in their order, a chunk at a time. */
+export async function* readFileBytes(
+  newManager: () => EntityManager,
+  { id, organisationId }: FileRef,
+): AsyncGenerator<Uint8Array> {
+  for (let number = 0; ; number++) {
+    const chunk = await newManager().findOne(storedFileChunks, { fileId: id, number, organisationId });
+    if (!chunk) return;
+    yield new Uint8Array(chunk.bytes);
+  }
+}

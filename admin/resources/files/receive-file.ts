@@ -1,0 +1,149 @@
+import type { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { type StoredFile, storedFiles } from './entity.ts';
+import { FileWriter } from './file-bytes.ts';
+import type { Owner } from './owner.ts';
+import { badField, StoreError } from './store-error.ts';
+
+export interface Upload {
+  readonly owner: Owner;
+  readonly contentType: string;
+  /** Purpose said in a header: the form's own field wins. */
+  readonly purpose: string | null;
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly bytesMax: number;
+}
+
+const purposePattern = /^[\w-]{1,64}$/;
+
+/**
+ * Stores a form's `file` as it arrives, never more of it in memory than a chunk. What is cut short or refused leaves nothing behind.
+ * Throws StoreError: 400 for what is no such form, 413 beyond `bytesMax`.
+ */
+export async function receiveFile(newManager: () => EntityManager, upload: Upload): Promise<StoredFile> {
+  const { owner } = upload;
+  const id = newId();
+  const file: StoredFile = newManager().create(storedFiles, {
+    id,
+    organisationId: owner.organisationId,
+    workspaceId: owner.workspaceId,
+    createdByKey: owner.keyId,
+    createdByUser: owner.userId,
+    filename: 'file',
+    purpose: '',
+    contentType: 'application/octet-stream',
+    bytes: 0,
+    status: 'uploading',
+    createdAt: new Date(),
+    expiresAt: null,
+  });
+  await newManager().insert(storedFiles, file);
+  try {
+    const form = await readForm(newManager, upload, { id, organisationId: owner.organisationId });
+    const purpose = form.fields.get('purpose') ?? upload.purpose ?? '';
+    if (!purposePattern.test(purpose)) throw badField('purpose', 'what the file is for is expected, such as batch');
+    const expiresAt = expiryOf(form.fields);
+    const more = { filename: form.filename, contentType: form.contentType, bytes: form.bytes, purpose, expiresAt };
+    const found = await newManager().nativeUpdate(
+      storedFiles,
+      { id, organisationId: owner.organisationId },
+      { ...more, status: 'processed' },
+    );
+    if (found === 0) throw new StoreError(404, 'The file was deleted while it was uploaded');
+    return { ...file, ...more, status: 'processed' } as StoredFile;
+  } catch (error) {
+    await newManager()
+      .nativeDelete(storedFiles, { id, organisationId: owner.organisationId })
+      .catch(() => {});
+    throw error;
+  }
+}
+
+interface Received {
+  readonly fields: ReadonlyMap<string, string>;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly bytes: number;
+}
+
+async function readForm(
+  newManager: () => EntityManager,
+  upload: Upload,
+  ref: { id: string; organisationId: string },
+): Promise<Received> {
+  const writer = new FileWriter(newManager, ref);
+  const fields = new Map<string, string>();
+  let named: { filename: string; contentType: string } | null = null;
+  let storing: Promise<void> = Promise.resolve();
+  let failed: unknown = null;
+
+  const parser = openParser(upload.contentType);
+  const finished = new Promise<void>((resolve, reject) => {
+    parser.on('finish', resolve);
+    parser.on('error', (error: Error) =>
+      reject(new StoreError(400, `The body is not a form that can be read: ${error.message}`, 'body')),
+    );
+  });
+  finished.catch((error: unknown) => {
+    failed ??= error;
+  });
+  parser.on('field', (name, value) => fields.set(name, value));
+  parser.on('file', (name, stream: Readable, filename, _encoding, contentType) => {
+    if (name !== 'file' || named !== null) {
+      stream.resume();
+      return;
+    }
+    named = { filename: filename.slice(0, 255) || 'file', contentType: contentType.slice(0, 255) };
+    storing = store(stream).catch((error: unknown) => {
+      failed ??= error;
+      stream.resume();
+    });
+  });
+
+  async function store(stream: Readable): Promise<void> {
+    for await (const chunk of stream) {
+      if (writer.bytes + (chunk as Buffer).length > upload.bytesMax) {
+        throw new StoreError(413, `file: larger than ${upload.bytesMax} bytes`, 'file');
+      }
+      await writer.write(chunk as Buffer);
+    }
+    await writer.end();
+  }
+
+  for await (const chunk of upload.body) {
+    if (failed) throw failed;
+    // The parser takes the next piece once the file's own stream has room again.
+    await new Promise<void>((resolve) => void parser.write(Buffer.from(chunk), () => resolve()));
+  }
+  parser.end();
+  await finished;
+  await storing;
+  if (failed) throw failed;
+  if (!named) throw badField('file', 'a file is expected in the field "file"');
+  const { filename, contentType } = named as { filename: string; contentType: string };
+  return { fields, filename, contentType, bytes: writer.bytes };
+}
+
+function openParser(contentType: string): InstanceType<typeof Busboy> {
+  try {
+    return new Busboy({ headers: { 'content-type': contentType }, limits: { parts: 20, fieldSize: 64 * 1024, headerPairs: 50 } });
+  } catch (error) {
+    throw new StoreError(400, `content-type must be multipart/form-data: ${(error as Error).message}`, 'content-type');
+  }
+}
+
+const expirySecondsMin = 3_600;
+const expirySecondsMax = 2_592_000;
+
+/** `expires_after[anchor]=created_at`, `expires_after[seconds]`. */
+function expiryOf(fields: ReadonlyMap<string, string>): Date | null {
+  const seconds = fields.get('expires_after[seconds]');
+  if (seconds === undefined) return null;
+  const value = /^\d{1,9}$/.test(seconds) ? Number(seconds) : 0;
+  if (value < expirySecondsMin || value > expirySecondsMax) {
+    throw badField('expires_after.seconds', `a whole number from ${expirySecondsMin} to ${expirySecondsMax} is expected`);
+  }
+  return new Date(Date.now() + value * 1000);
+}

@@ -1,0 +1,124 @@
+import { type Context, Hono } from 'hono';
+import { ownFilePrefix } from '../../../core/contract/own-store.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { type StoredFile, storedFiles } from './entity.ts';
+import { readFileBytes } from './file-bytes.ts';
+import { type Owner, readOwner } from './owner.ts';
+import { type ListQuery, pageAfter, readListQuery } from './page-after.ts';
+import { receiveFile } from './receive-file.ts';
+import { noSuch, StoreError } from './store-error.ts';
+import { rowIdOf, toFileReply } from './to-reply.ts';
+
+/** Files as gateways ask for them, below `/internal/v1/store`. */
+export function fileStoreApp(services: AdminServices): Hono {
+  const app = new Hono();
+
+  app.post('/files', async (c) => {
+    const owner = readOwner((name) => c.req.header(name));
+    const body = c.req.raw.body;
+    if (!body) throw new StoreError(400, 'file: a form with a file is expected', 'file');
+    const file = await receiveFile(managerOf(services, owner), {
+      owner,
+      contentType: c.req.header('content-type') ?? '',
+      purpose: c.req.header('svc-file-purpose') ?? null,
+      body: body as unknown as AsyncIterable<Uint8Array>,
+      bytesMax: services.settings.fileBytesMax,
+    });
+    return c.json(toFileReply(file));
+  });
+
+  app.get('/files', async (c) => {
+    const owner = readOwner((name) => c.req.header(name));
+    const query: ListQuery = readListQuery((name) => c.req.query(name), 10_000);
+    const purpose = c.req.query('purpose');
+    const where = { ...visible(owner), ...(purpose === undefined ? {} : { purpose }) };
+    const em = managerOf(services, owner)();
+    const after =
+      query.after === null
+        ? null
+        : await em.findOne(storedFiles, { ...visible(owner), id: rowIdOf(ownFilePrefix, query.after) ?? nil });
+    if (query.after !== null && !after) throw noSuch('file', query.after);
+    const rows = await em.find(
+      storedFiles,
+      { ...where, ...pageAfter(after, query.order) },
+      {
+        orderBy: { createdAt: query.order, id: query.order },
+        limit: query.limit + 1,
+      },
+    );
+    return c.json(listReply(rows.slice(0, query.limit).map(toFileReply), rows.length > query.limit));
+  });
+
+  app.get('/files/:id', async (c) => {
+    const owner = readOwner((name) => c.req.header(name));
+    return c.json(toFileReply(await findFile(managerOf(services, owner)(), owner, c.req.param('id'))));
+  });
+
+  app.get('/files/:id/content', async (c) => {
+    const owner = readOwner((name) => c.req.header(name));
+    const newManager = managerOf(services, owner);
+    const file = await findFile(newManager(), owner, c.req.param('id'));
+    return bytesReply(c, readFileBytes(newManager, file), {
+      // What a browser would make of it is nobody's wish: it is a file to be saved.
+      'content-type': 'application/octet-stream',
+      'content-length': String(file.bytes),
+      'content-disposition': `attachment; filename="${file.filename.replace(/[^\w. -]/g, '_')}"`,
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  app.delete('/files/:id', async (c) => {
+    const owner = readOwner((name) => c.req.header(name));
+    const em = managerOf(services, owner)();
+    const file = await findFile(em, owner, c.req.param('id'));
+    await em.nativeDelete(storedFiles, { id: file.id, organisationId: owner.organisationId });
+    return c.json({ id: ownFilePrefix + file.id, object: 'file', deleted: true });
+  });
+  return app;
+}
+
+const nil = '00000000-0000-0000-0000-000000000000';
+
+/** A fresh unit of work on the caller's organisation, one for each statement. */
+export function managerOf(services: AdminServices, owner: Pick<Owner, 'organisationId'>): () => EntityManager {
+  return () => services.database.emOf(owner.organisationId);
+}
+
+function visible(owner: Owner) {
+  const notExpired = { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }] };
+  return {
+    organisationId: owner.organisationId,
+    workspaceId: owner.workspaceId,
+    status: 'processed' as const,
+    $and: [notExpired],
+  };
+}
+
+/** A whole file of the caller's workspace. Throws 404. */
+export async function findFile(em: EntityManager, owner: Owner, id: string): Promise<StoredFile> {
+  const row = rowIdOf(ownFilePrefix, id);
+  const file = row === null ? null : await em.findOne(storedFiles, { ...visible(owner), id: row });
+  if (!file) throw noSuch('file', id);
+  return file;
+}
+
+/** OpenAI's list. */
+export function listReply(data: readonly { readonly id: string }[], hasMore: boolean) {
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore };
+}
+
+/** A reply whose bytes are read as the gateway takes them. */
+export function bytesReply(c: Context, source: AsyncGenerator<Uint8Array>, headers: Record<string, string>): Response {
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await source.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await source.return(undefined);
+    },
+  });
+  return c.body(stream, 200, headers);
+}

@@ -1,0 +1,58 @@
+import type { RequestContext } from '../contract/context.ts';
+import { isPromise, type Maybe } from '../contract/json.ts';
+import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/own-store.ts';
+import type { Target } from '../contract/plan.ts';
+import type { ProviderAdapter } from '../contract/provider.ts';
+
+/** What this needs of a target that was looked up: which operations its provider has. */
+interface Resolved {
+  readonly adapter: ProviderAdapter;
+}
+
+/** What a provider without files or batches of its own leaves to the service. */
+const emulated: ReadonlySet<string> = new Set(['uploadFile', 'listFiles', 'createBatch', 'listBatches']);
+
+/**
+ * Looks targets up with the service's own store among them. It is meant where a request for files or batches names no provider or
+ * `svc`, where the id is one of its own, for a batch whose input it keeps or that is to be run at once, and where the provider has no
+ * files or batches itself.
+ */
+export function withOwnStore<Found extends Resolved>(
+  resolve: (ctx: RequestContext, target: Target) => Maybe<Found>,
+  own: Found,
+): (ctx: RequestContext, target: Target) => Maybe<Found> {
+  return (ctx, target) => {
+    const { endpoint } = ctx;
+    const name = target.provider ?? ctx.requestTarget?.provider ?? null;
+    if (name === ownStoreProvider) return own;
+    if (!endpoint?.isKept) return resolve(ctx, target);
+    if (name === null || isOwnId(endpoint.pathParams?.id) || isOwnBatch(ctx)) return own;
+    const found = resolve(ctx, target);
+    return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);
+  };
+
+  function orOwn(ctx: RequestContext, resolved: Found): Found {
+    const operation = ctx.endpoint?.operation;
+    if (!operation || resolved.adapter.operations[operation] || !emulated.has(operation)) return resolved;
+    return own;
+  }
+}
+
+function isOwnBatch(ctx: RequestContext): boolean {
+  if (ctx.endpoint?.operation !== 'createBatch') return false;
+  return ctx.params?.completion_window === 'immediate' || isOwnId(ctx.params?.input_file_id);
+}
+
+/** The one target that is the own store. */
+export function ownStoreTarget(adapter: ProviderAdapter) {
+  return {
+    adapter,
+    slug: null,
+    settings: {},
+    credentials: {},
+    origin: ownStoreOrigin,
+    basePath: '',
+    headers: [],
+    ofModel: null,
+  };
+}

@@ -1,0 +1,149 @@
+import type { JsonObject } from '../../contract/json.ts';
+import type {
+  Operation,
+  OperationCall,
+  OperationName,
+  ProviderAdapter,
+  StepReply,
+  StepServices,
+} from '../../contract/provider.ts';
+import { badParam } from './bad-param.ts';
+
+export type KeptName = Extract<
+  OperationName,
+  | 'uploadFile'
+  | 'listFiles'
+  | 'retrieveFile'
+  | 'retrieveFileContent'
+  | 'deleteFile'
+  | 'createBatch'
+  | 'listBatches'
+  | 'retrieveBatch'
+  | 'getBatchOutput'
+  | 'cancelBatch'
+  | 'createFinetune'
+  | 'listFinetunes'
+  | 'retrieveFinetune'
+  | 'cancelFinetune'
+>;
+
+/** What a provider keeps in OpenAI's form: all functions of a family, and their paths where they are other ones. */
+export interface KeptFamilies {
+  readonly files?: readonly KeptName[];
+  readonly batches?: readonly KeptName[];
+  readonly finetunes?: readonly KeptName[];
+  /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
+  readonly path?: (path: string, call: OperationCall) => string;
+}
+
+export const allFiles = ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'] as const;
+export const allBatches = ['createBatch', 'listBatches', 'retrieveBatch', 'getBatchOutput', 'cancelBatch'] as const;
+export const allFinetunes = ['createFinetune', 'listFinetunes', 'retrieveFinetune', 'cancelFinetune'] as const;
+
+/** Fields of a batch or fine-tuning job that are for the gateway and that no provider knows. */
+const ownFields = ['svc_options', 'provider_options'] as const;
+
+/**
+ * Files, batches and fine-tuning jobs of a provider that has OpenAI's API for them
+ * (https://platform.openai.com/docs/api-reference/files): bytes pass as they came, both ways.
+ */
+export function keptOperations(adapter: ProviderAdapter, families: KeptFamilies): Partial<Record<KeptName, Operation>> {
+  const names = [...(families.files ?? []), ...(families.batches ?? []), ...(families.finetunes ?? [])];
+  const place = families.path ?? ((path, call) => adapter.proxyPath?.(path, call.settings) ?? path);
+  return Object.fromEntries(names.map((name) => [name, name === 'getBatchOutput' ? outputOf(place) : passed(name, place)]));
+}
+
+type Place = NonNullable<KeptFamilies['path']>;
+
+const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) => string>> = {
+  uploadFile: () => '/files',
+  listFiles: () => '/files',
+  retrieveFile: (id) => `/files/${id}`,
+  retrieveFileContent: (id) => `/files/${id}/content`,
+  deleteFile: (id) => `/files/${id}`,
+  createBatch: () => '/batches',
+  listBatches: () => '/batches',
+  retrieveBatch: (id) => `/batches/${id}`,
+  cancelBatch: (id) => `/batches/${id}/cancel`,
+  createFinetune: () => '/fine_tuning/jobs',
+  listFinetunes: () => '/fine_tuning/jobs',
+  retrieveFinetune: (id) => `/fine_tuning/jobs/${id}`,
+  cancelFinetune: (id) => `/fine_tuning/jobs/${id}/cancel`,
+};
+
+function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operation {
+  const path = paths[name];
+  const takesId = path('{id}').includes('{id}');
+  return {
+    path: (call) => withQuery(place(path(takesId ? idOf(call) : ''), call), call),
+    ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
+    passesBytes: true,
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+}
+
+/** The output file of a batch, then its error file: lines are OpenAI's already. */
+function outputOf(place: Place): Operation {
+  return {
+    path: () => '',
+    steps: (call, services) => batchOutput(call, services, place),
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+}
+
+async function batchOutput(call: OperationCall, services: StepServices, place: Place): Promise<StepReply> {
+  const response = await services.send({ method: 'GET', path: place(`/batches/${idOf(call)}`, call) });
+  if (response.status >= 300) throw await services.fault(response);
+  const batch = await response.json();
+  const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
+  if (files.length === 0) throw notReady(batch);
+  return {
+    status: 200,
+    contentType: 'application/jsonl',
+    body: contents(
+      files.map((id) => place(`/files/${encodeURIComponent(id)}/content`, call)),
+      services,
+    ),
+  };
+}
+
+async function* contents(filePaths: readonly string[], services: StepServices): AsyncGenerator<Uint8Array> {
+  for (const path of filePaths) {
+    const response = await services.send({ method: 'GET', path });
+    if (response.status >= 300) throw await services.fault(response);
+    let last = newline;
+    for await (const chunk of response.body) {
+      if (chunk.length > 0) last = chunk[chunk.length - 1] as number;
+      yield chunk;
+    }
+    if (last !== newline) yield Buffer.from('\n');
+  }
+}
+
+const newline = 10;
+
+/** What is asked for the output of a batch that has none yet. */
+export function notReady(batch: JsonObject): Error {
+  return badParam('id', `the batch is ${String(batch.status ?? 'not completed')} and has no output yet`);
+}
+
+/** The body less the fields that are for the gateway; the very same object where it has none. */
+export function withoutOwnFields(params: JsonObject): JsonObject {
+  if (!ownFields.some((field) => field in params)) return params;
+  const { svc_options: _options, provider_options: given, ...rest } = params;
+  return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...rest, ...given } : rest;
+}
+
+/** The id as it stands in the client's path. A dot segment would name another path. */
+export function idOf(call: OperationCall): string {
+  const id = call.pathParams?.id ?? '';
+  if (id === '' || /^(\.|%2e){1,2}$/i.test(id)) throw badParam('id', 'the id of a file, batch or job is expected');
+  return id;
+}
+
+function withQuery(path: string, call: OperationCall): string {
+  if (!call.query) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}${call.query}`;
+}

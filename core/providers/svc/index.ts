@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import { GatewayError } from '../../contract/errors.ts';
+import type { HeaderList } from '../../contract/http.ts';
+import { callerHeaders, ownStoreOrigin, ownStoreProvider } from '../../contract/own-store.ts';
+import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider.ts';
+import { providerFault } from '../shared/provider-fault.ts';
+
+/**
+ * The service's own store of files and batches. It is no row of the provider list: no stored provider, custom host or header of a user
+ * can be it, because what it says of the caller is believed.
+ */
+export const ownStore: ProviderAdapter = {
+  id: ownStoreProvider,
+  settings: v.object({}),
+  baseUrl: () => ownStoreOrigin,
+  headers: () => [],
+  proxyPath() {
+    throw new GatewayError('unsupported_operation', { message: 'svc, the store of the service, has no pass-through routes' });
+  },
+  operations: {
+    uploadFile: stored((call) => `/files${queryOf(call)}`),
+    listFiles: stored((call) => `/files${queryOf(call)}`),
+    retrieveFile: stored((call) => `/files/${idOf(call)}`),
+    retrieveFileContent: stored((call) => `/files/${idOf(call)}/content`),
+    deleteFile: stored((call) => `/files/${idOf(call)}`),
+    createBatch: {
+      ...stored(() => '/batches'),
+      toProvider: (params, call) => ({ batch: params, headers: call.caller?.headers() ?? {} }),
+    },
+    listBatches: stored((call) => `/batches${queryOf(call)}`),
+    retrieveBatch: stored((call) => `/batches/${idOf(call)}${queryOf(call)}`),
+    getBatchOutput: stored((call) => `/batches/${idOf(call)}/output`),
+    cancelBatch: stored((call) => `/batches/${idOf(call)}/cancel`),
+  } satisfies Partial<Record<OperationName, Operation>>,
+  error: providerFault(ownStoreProvider),
+};
+
+function stored(path: (call: OperationCall) => string): Operation {
+  return {
+    path: (call) => `/internal/v1/store${path(call)}`,
+    headers: (call) => identity(call),
+    passesBytes: true,
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+}
+
+function identity(call: OperationCall): HeaderList {
+  const { caller } = call;
+  if (!caller) throw new GatewayError('internal', { detail: 'the own store was asked for nobody' });
+  const headers = [
+    callerHeaders.organisation,
+    caller.organisationId,
+    callerHeaders.workspace,
+    caller.workspaceId,
+    callerHeaders.key,
+    caller.keyId,
+    callerHeaders.user,
+    caller.userId ?? '',
+  ];
+  const purpose = call.header?.('x-svc-file-purpose');
+  return purpose === undefined ? headers : [...headers, 'svc-file-purpose', purpose];
+}
+
+function queryOf(call: OperationCall): string {
+  return call.query ? `?${call.query}` : '';
+}
+
+/** Ids of the store are plain words: anything else is none of them. */
+function idOf(call: OperationCall): string {
+  const id = call.pathParams?.id ?? '';
+  if (/^[\w-]{1,80}$/.test(id)) return id;
+  throw new GatewayError('not_found', { message: 'No such file or batch' });
+}

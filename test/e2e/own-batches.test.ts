@@ -1,0 +1,173 @@
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { databases, newTestDatabase } from '../admin/support/test-database.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { patternBytes } from '../support/pattern-bytes.ts';
+import { until } from '../support/until.ts';
+
+describe.each(databases)('files and batches that the service keeps itself, on %s', (name) => {
+  let gateway: GatewayWithUpstream;
+  let client: OpenAI;
+  let database: Awaited<ReturnType<typeof newTestDatabase>> | null = null;
+
+  beforeAll(async () => {
+    database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+    gateway = await startGatewayWithUpstream({
+      env: { BATCH_INTERVAL: '200', ...(database ? { DATABASE_URL: database.url } : {}) },
+    });
+    client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
+  });
+  afterAll(async () => {
+    await gateway?.close();
+    await database?.drop();
+  });
+
+  const jsonl = (lines: readonly unknown[]) => lines.map((line) => JSON.stringify(line)).join('\n');
+  const line = (id: string, content = id, more: object = {}) => ({
+    custom_id: id,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content }], ...more },
+  });
+  const upload = (text: string) => client.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
+  const ended = (id: string, deadlineMs = 60_000) =>
+    until(
+      async () => {
+        const batch = await client.batches.retrieve(id);
+        return /^(completed|failed|cancelled|expired)$/.test(batch.status) ? batch : null;
+      },
+      { what: 'the end of the batch', deadlineMs },
+    );
+  const create = (inputFileId: string, options: object = { 'x-svc-provider': '@oai' }) =>
+    client.batches.create({
+      input_file_id: inputFileId,
+      endpoint: '/v1/chat/completions',
+      completion_window: 'immediate',
+      svc_options: options,
+    } as never);
+
+  it('keeps a file byte for byte, lists it and deletes it', async () => {
+    const bytes = patternBytes(1_500_003);
+    const file = await client.files.create({ file: await toFile(bytes, 'data.bin'), purpose: 'user_data' });
+    expect(file).toMatchObject({ object: 'file', bytes: bytes.length, filename: 'data.bin', purpose: 'user_data' });
+    expect(file.id).toMatch(/^svc_file_[0-9a-f-]{36}$/);
+    const content = Buffer.from(await (await client.files.content(file.id)).arrayBuffer());
+    expect(content.equals(bytes)).toBe(true);
+    expect((await client.files.list()).data.map((one) => one.id)).toContain(file.id);
+    expect(await client.files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
+    await expect(client.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('does not show one workspace what another one keeps', async () => {
+    const file = await upload(jsonl([line('a')]));
+    const other = await gateway.admin.post('/admin/workspaces', { name: 'Other' });
+    const made = await gateway.admin.post('/api-keys/workspace/service', {
+      name: 'other',
+      workspace_id: other.body.id ?? other.body.data?.id,
+      scopes: ['completions.write'],
+    });
+    const stranger = new OpenAI({ baseURL: gateway.baseUrl, apiKey: made.body.key, maxRetries: 0 });
+    await expect(stranger.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
+    expect((await stranger.files.list()).data).toEqual([]);
+  });
+
+  it('answers every line once, failing ones in the error file, although control plane and gateway are killed meanwhile', async () => {
+    const { upstream } = gateway;
+    upstream.on(
+      (request) => request.path.endsWith('/chat/completions'),
+      async (exchange) => {
+        exchange.response.setHeader('content-type', 'application/json');
+        if (exchange.request.text.includes('"fails-')) {
+          exchange.response.statusCode = 422;
+          exchange.response.end(
+            JSON.stringify({ error: { message: 'no', type: 'invalid_request_error', param: null, code: null } }),
+          );
+          return;
+        }
+        const body = JSON.parse(exchange.request.text);
+        const text = body.messages[0].content;
+        exchange.response.end(
+          JSON.stringify({
+            id: 'chatcmpl-1',
+            object: 'chat.completion',
+            created: 1,
+            model: body.model,
+            choices: [{ index: 0, message: { role: 'assistant', content: `echo ${text}` }, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 2, completion_tokens: 3, total_tokens: 5 },
+          }),
+        );
+      },
+    );
+    const lines = Array.from({ length: 200 }, (_, i) => line(i % 10 === 7 ? `fails-${i}` : `ok-${i}`));
+    const batch = await create((await upload(jsonl(lines))).id);
+    expect(batch.id).toMatch(/^svc_batch_/);
+    const progress = (count: number) =>
+      until(async () => ((await client.batches.retrieve(batch.id).catch(() => null))?.request_counts?.completed ?? 0) >= count, {
+        what: `${count} lines`,
+        deadlineMs: 60_000,
+      });
+    await progress(20);
+    for (const pid of gateway.pidsOf('control-plane')) process.kill(pid, 'SIGKILL');
+    await progress(80);
+    for (const pid of gateway.pidsOf('gateway')) process.kill(pid, 'SIGKILL');
+    const done = await until(
+      async () => {
+        const found = await client.batches.retrieve(batch.id).catch(() => null);
+        return found && found.status === 'completed' ? found : null;
+      },
+      { what: 'the completed batch', deadlineMs: 120_000 },
+    );
+    expect(done.request_counts).toEqual({ total: 200, completed: 180, failed: 20 });
+    const read = async (id: string | null | undefined) =>
+      (await (await client.files.content(id as string)).text())
+        .trimEnd()
+        .split('\n')
+        .map((text) => JSON.parse(text));
+    const output = await read(done.output_file_id);
+    expect(output.map((one) => one.custom_id)).toEqual(lines.map((one) => one.custom_id).filter((id) => id.startsWith('ok')));
+    expect(output[0].response).toMatchObject({ status_code: 200, body: { choices: [{ message: { content: 'echo ok-0' } }] } });
+    const errors = await read(done.error_file_id);
+    expect(errors).toHaveLength(20);
+    expect(errors[0]).toMatchObject({ custom_id: 'fails-7', response: { status_code: 422 } });
+    const reply = await gateway.call(`/batches/${batch.id}/output`);
+    expect((await reply.text()).trimEnd().split('\n')).toHaveLength(200);
+    expect((done as never as { usage: object }).usage).toEqual({ input_tokens: 360, output_tokens: 540, total_tokens: 900 });
+    upstream.reset();
+  }, 240_000);
+
+  it('refuses a file with a bad line as a whole and says which one', async () => {
+    const file = await upload(`${jsonl([line('a'), line('a')])}\nnot json\n`);
+    const batch = await ended((await create(file.id)).id);
+    expect(batch.status).toBe('failed');
+    expect(batch.errors?.data?.map((one) => [one.line, one.code])).toEqual([
+      [2, 'duplicate_custom_id'],
+      [3, 'invalid_json_line'],
+    ]);
+  });
+
+  it('stops within a bucket when it is cancelled', async () => {
+    gateway.upstream.on((request) => request.path.endsWith('/chat/completions'), {
+      when: 'body',
+      run: () => new Promise(() => {}),
+    });
+    const file = await upload(jsonl(Array.from({ length: 60 }, (_, i) => line(`c-${i}`))));
+    const { id } = await create(file.id);
+    await gateway.upstream.nextRequest(30_000);
+    expect((await client.batches.cancel(id)).status).toBe('cancelling');
+    const batch = await ended(id);
+    expect(batch.status).toBe('cancelled');
+    expect(batch.request_counts?.completed).toBe(0);
+    gateway.upstream.reset();
+  }, 90_000);
+
+  it('names the field of a batch that cannot be', async () => {
+    const file = await upload(jsonl([line('a')]));
+    await expect(create('file-of-a-provider')).rejects.toMatchObject({ status: 400, param: 'input_file_id' });
+    await expect(create(file.id, { 'x-svc-api-key': 'no', 'x-svc-provider': gateway.workspaceKey })).rejects.toMatchObject({
+      status: 400,
+    });
+    await expect(
+      client.batches.create({ input_file_id: file.id, endpoint: '/v1/nothing' as never, completion_window: '24h' }),
+    ).rejects.toMatchObject({ status: 400, param: 'endpoint' });
+  });
+});
