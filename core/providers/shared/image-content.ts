@@ -88,7 +88,8 @@ function fromJson(item: unknown, name: string): SentImage {
   return { contentType: url?.[1] ?? 'image/png', body };
 }
 
-function fieldOf(name: string, value: unknown): FormPart[] {
+/** A parameter as text fields of a form: one for each item of a list, JSON for objects, none for what is not there. */
+export function fieldOf(name: string, value: unknown): FormPart[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item) => fieldOf(`${name}[]`, item));
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -1,10 +1,17 @@
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import { createSpeech, createTranscription } from './audio.ts';
+import { imageEdit, imageGenerate } from './images.ts';
 
-/** xAI. See README.md for where it differs from OpenAI. */
-export const xAi = openAiCompatible({
+const compatible = openAiCompatible({
   id: 'x-ai',
   baseUrl: 'https://api.x.ai/v1',
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
   realtime: true,
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });
+
+/** xAI. See README.md for where it differs from OpenAI. */
+export const xAi: CompatibleAdapter = {
+  ...compatible,
+  operations: { ...compatible.operations, imageGenerate, imageEdit, createSpeech, createTranscription },
+};

@@ -5,12 +5,12 @@ import { sentImages } from '../image-content.ts';
 import { unitUsage } from '../media-usage.ts';
 import { noteOnce } from '../note-once.ts';
 import { imageList } from './image-reply.ts';
-import { imageSizeOf, shapes } from './image-size.ts';
+import { imageSizeOf } from './image-size.ts';
 import { noAnswer } from './no-answer.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /** Shapes that Imagen draws. */
-const imagenShapes = shapes('1:1', '3:4', '4:3', '9:16', '16:9');
+const imagenShapes = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const;
 
 /** What OpenAI's images take and Imagen does not, with the values that ask for nothing. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {

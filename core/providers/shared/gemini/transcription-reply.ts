@@ -1,16 +1,9 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { type SpokenSegment, segmentsOfWords } from '../subtitles.ts';
+import type { Heard } from '../transcript.ts';
 import { partsOf } from './no-answer.ts';
 import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
-
-/** What was said, in pieces where the reply tells when. */
-export interface Heard {
-  readonly text: string;
-  readonly language: string | null;
-  readonly segments: readonly SpokenSegment[];
-  readonly words: readonly SpokenSegment[];
-}
 
 /** The transcript in a generateContent reply; null where it holds none. Silence is a transcript without text. */
 export function heardOf(reply: JsonObject, call: OperationCall): Heard | null {

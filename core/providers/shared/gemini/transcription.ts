@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { Operation, OperationCall, StreamTranslator } from '../../../contract/provider.ts';
-import { type SpokenSegment, toSrt, toVtt } from '../subtitles.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../transcript.ts';
 import { noAnswer, partsOf } from './no-answer.ts';
-import { type Heard, heardOf } from './transcription-reply.ts';
+import { heardOf } from './transcription-reply.ts';
 import { type Task, transcriptionRequest } from './transcription-request.ts';
 import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';
 
@@ -20,31 +20,12 @@ export function geminiTranscription(provider: string, path: (call: OperationCall
     path: (call) => `${path(call)}:${call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     toContent: (params, call) => ({ kind: 'json', body: transcriptionRequest(params, call, task) }),
     fromProvider: (reply, call) => transcript(reply, heard(reply, call), call, task),
-    toBytes: (reply, call) => {
-      const written = plainForms[String(call.params.response_format)];
-      if (!written) return null;
-      return { contentType: written.contentType, body: Buffer.from(written.write(heard(reply, call))) };
-    },
+    toBytes: (reply, call) => writtenTranscript(heard(reply, call), call.params.response_format),
     translateStream: () => transcriptStream(),
     usage: usageOfReply,
     streamReader: () => geminiStreamReader(provider),
   };
 }
-
-interface PlainForm {
-  readonly contentType: string;
-  readonly write: (heard: Heard) => string;
-}
-
-const spoken = ({ segments, text }: Heard): readonly SpokenSegment[] =>
-  segments.length > 0 || text === '' ? segments : [{ start: 0, end: 0, text }];
-
-/** Formats that are not JSON. */
-const plainForms: Readonly<Record<string, PlainForm>> = {
-  text: { contentType: 'text/plain; charset=utf-8', write: ({ text }) => `${text}\n` },
-  srt: { contentType: 'application/x-subrip; charset=utf-8', write: (heard) => toSrt(spoken(heard)) },
-  vtt: { contentType: 'text/vtt; charset=utf-8', write: (heard) => toVtt(spoken(heard)) },
-};
 
 function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: Task): JsonObject {
   const {
@@ -58,16 +39,7 @@ function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: 
   } = reply;
   const counted = isObject(usageMetadata) ? { usage: transcriptUsage(usageMetadata) } : {};
   if (call.params.response_format !== 'verbose_json') return { text: heard.text, ...counted, ...others };
-  return {
-    task: task === 'translate' ? 'translate' : 'transcribe',
-    ...(heard.language === null ? {} : { language: heard.language }),
-    ...(heard.segments.length > 0 ? { duration: heard.segments.at(-1)?.end } : {}),
-    text: heard.text,
-    segments: heard.segments.map(({ start, end, text }, id) => ({ id, start, end, text })),
-    ...(heard.words.length > 0 ? { words: heard.words.map(({ start, end, text }) => ({ word: text, start, end })) } : {}),
-    ...counted,
-    ...others,
-  };
+  return { ...verboseTranscript(heard, task), ...counted, ...others };
 }
 
 /** Events of a stream of generateContent as OpenAI's: `transcript.text.delta` … `transcript.text.done`. */

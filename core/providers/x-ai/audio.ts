@@ -1,0 +1,118 @@
+import { filesOf } from '../../contract/form.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, RequestContent } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { fieldOf } from '../shared/image-content.ts';
+import { spokenCharacters } from '../shared/media-usage.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { type SpokenSegment, segmentsOfWords } from '../shared/subtitles.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../shared/transcript.ts';
+import { transcriptionUsage } from '../shared/transcriptions.ts';
+import { typedEventsReader } from '../shared/typed-events-reader.ts';
+
+const defaultVoice = 'eve';
+
+/** Voices of OpenAI. A call that fell back from there is spoken all the same. */
+const openAiVoices: ReadonlySet<unknown> = new Set([
+  ...['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse'],
+]);
+
+const codecs: ReadonlySet<unknown> = new Set(['mp3', 'wav', 'pcm', 'mulaw', 'alaw']);
+
+/** Speech (https://docs.x.ai/developers/rest-api-reference/inference/voice, `POST /v1/tts`): audio comes as bytes; there is no model. */
+export const createSpeech: Operation = {
+  path: () => '/tts',
+  toProvider: speechRequest,
+  passesBytes: true,
+  usage: () => null,
+  usageOfCall: spokenCharacters,
+  // Speech over HTTP is never streamed as events.
+  streamReader: () => typedEventsReader('x-ai', []),
+};
+
+/** Transcriptions (same page, `POST /v1/stt`): a form whose file has to come last, and words with their times back. */
+export const createTranscription: Operation = {
+  path: () => '/stt',
+  toContent: transcriptionForm,
+  fromProvider: (reply, call) => {
+    if (call.params.response_format !== 'verbose_json') return reply;
+    const { text: _text, language: _language, duration, words: _words, ...others } = reply;
+    return { ...verboseTranscript(heardOf(reply), 'transcribe', typeof duration === 'number' ? duration : undefined), ...others };
+  },
+  toBytes: (reply, call) => writtenTranscript(heardOf(reply), call.params.response_format),
+  usage: transcriptionUsage,
+  streamReader: () => typedEventsReader('x-ai', []),
+};
+
+function speechRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const { model: _model, input, voice, instructions, response_format, speed, stream_format, ...others } = params;
+  if (typeof input !== 'string' || input === '') throw badParam('input', 'the text to be spoken is expected');
+  if (stream_format === 'sse') throw badParam('stream_format', 'speech of x-ai comes as audio only');
+  if (typeof instructions === 'string' && instructions !== '') noteOnce(call.dropped, 'instructions');
+  return {
+    text: input,
+    voice_id: voiceId(voice, call),
+    language: 'auto',
+    ...formatOf(response_format, call),
+    ...speedOf(speed, call),
+    ...others,
+  };
+}
+
+function voiceId(voice: unknown, call: OperationCall): unknown {
+  const name = isObject(voice) ? voice.id : voice;
+  if (name === undefined || name === null || name === '') return defaultVoice;
+  if (!openAiVoices.has(name)) return name;
+  noteOnce(call.adapted, `voice:${name}->${defaultVoice}`);
+  return defaultVoice;
+}
+
+function formatOf(format: unknown, call: OperationCall): JsonObject {
+  if (format === undefined || format === null) return { output_format: { codec: 'mp3' } };
+  if (codecs.has(format)) return { output_format: { codec: format } };
+  noteOnce(call.adapted, `response_format:${format}->mp3`);
+  return { output_format: { codec: 'mp3' } };
+}
+
+/** OpenAI has 0.25 to 4. */
+function speedOf(speed: unknown, call: OperationCall): JsonObject {
+  if (typeof speed !== 'number') return {};
+  const clamped = Math.min(1.5, Math.max(0.7, speed));
+  if (clamped !== speed) noteOnce(call.adapted, `speed:${speed}->${clamped}`);
+  return { speed: clamped };
+}
+
+/** Fields of OpenAI's form that do not go on: those with something to lose are reported. */
+const unsent: Readonly<Record<string, boolean>> = {
+  model: false,
+  stream: false,
+  response_format: false,
+  timestamp_granularities: false,
+  prompt: true,
+  temperature: true,
+  chunking_strategy: true,
+  include: true,
+};
+
+function transcriptionForm(params: JsonObject, call: OperationCall): RequestContent {
+  if (call.stream) throw badParam('stream', 'transcriptions of x-ai over HTTP do not stream');
+  const [file] = filesOf(call.form ?? [], 'file');
+  if (!file) throw badParam('file', 'the audio is expected as a file of the form');
+  const fields = Object.entries(params).flatMap(([name, value]) => {
+    if (unsent[name]) noteOnce(call.dropped, name);
+    return unsent[name] === undefined ? fieldOf(name, value) : [];
+  });
+  return { kind: 'form', parts: [...fields, { ...file, name: 'file' }] };
+}
+
+function heardOf({ text, language, words }: JsonObject): Heard {
+  const said = (Array.isArray(words) ? words.filter(isObject) : []).flatMap(({ text: word, start, end }): SpokenSegment[] =>
+    typeof word === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text: word }] : [],
+  );
+  return {
+    text: typeof text === 'string' ? text : '',
+    language: typeof language === 'string' && language !== '' ? language : null,
+    segments: segmentsOfWords(said),
+    words: said,
+  };
+}
