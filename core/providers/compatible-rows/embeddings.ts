@@ -2,20 +2,22 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import type { EmbedQuirks } from '../shared/embeddings.ts';
+import { jinaRequest, voyagePath, voyageRequest } from './image-embeddings.ts';
 
-/** Voyage: lists of numbers are what comes unasked, and asking for them by name is refused (only `base64` has a name there). */
+/** Voyage: other names, and a path of its own for models of texts and images. */
 export const voyageEmbed: EmbedQuirks = {
+  pathOf: voyagePath,
   renames: { dimensions: 'output_dimension' },
   refuses: ['user'],
-  request: (params) => {
-    if (params.encoding_format !== 'float') return params;
-    const { encoding_format: _, ...rest } = params;
-    return rest;
-  },
+  request: voyageRequest,
 };
 
 /** Jina: the form of the numbers has another name. */
-export const jinaEmbed: EmbedQuirks = { renames: { encoding_format: 'embedding_type' }, refuses: ['user'] };
+export const jinaEmbed: EmbedQuirks = {
+  renames: { encoding_format: 'embedding_type' },
+  refuses: ['user'],
+  request: jinaRequest,
+};
 
 /** Nomic: texts and vectors under names of its own. */
 export const nomicEmbed: EmbedQuirks = {

@@ -9,6 +9,8 @@ import { chatUsage } from './chat-usage.ts';
 export interface EmbedQuirks {
   /** Default `/embeddings`. */
   readonly path?: string;
+  /** The whole path below the base URL, where it depends on the call. */
+  readonly pathOf?: (call: OperationCall) => string;
   /** Parameters under another name there: OpenAI's name → the provider's. */
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters the provider answers with an error: taken out and reported. */
@@ -22,7 +24,7 @@ export interface EmbedQuirks {
 /** Embeddings of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/embeddings): bytes pass both ways. */
 export function embeddings(path: (call: OperationCall) => string, quirks: EmbedQuirks = {}): Operation {
   return {
-    path,
+    path: quirks.pathOf ?? path,
     toProvider: (params, call) => {
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;

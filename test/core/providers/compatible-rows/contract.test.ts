@@ -24,7 +24,7 @@ function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
   const wanted = {
     chatComplete: (name: string) => name.startsWith(`${chatClass}-`),
     complete: (name: string) => name === (row.completesOverChat ? 'completion-over-chat' : 'completion'),
-    embed: (name: string) => name === (row.embed === undefined ? 'embeddings' : `${row.id}-embeddings`),
+    embed: (name: string) => (row.embed === undefined ? name === 'embeddings' : name.startsWith(`${row.id}-embeddings`)),
     imageGenerate: (name: string) => name === (row.images === undefined ? 'image' : `${row.id}-image`),
     rerank: (name: string) => name === `${row.id}-rerank`,
   };

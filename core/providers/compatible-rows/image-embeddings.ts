@@ -1,0 +1,50 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { type EmbeddingInput, embeddingInputs } from '../shared/embedding-inputs.ts';
+
+/** Voyage's models of texts and images have a path of their own (https://docs.voyageai.com/reference/multimodal-embeddings-api). */
+export function voyagePath({ model }: OperationCall): string {
+  return isMultimodal(model) ? '/multimodalembeddings' : '/embeddings';
+}
+
+/**
+ * Lists of numbers are what comes unasked, and asking for them by name is refused (only `base64` has a name there). Models of texts
+ * and images take every input as a list of contents. Throws `bad_request`.
+ */
+export function voyageRequest(params: JsonObject, call: OperationCall): JsonObject {
+  if (!isMultimodal(call.model)) {
+    if (params.encoding_format !== 'float') return params;
+    const { encoding_format: _, ...rest } = params;
+    return rest;
+  }
+  const { input, inputs, encoding_format: format, ...rest } = params;
+  const content = inputs ?? embeddingInputs(input, 'voyage').map(voyageInput);
+  return { inputs: content, ...(format === 'base64' ? { output_encoding: format } : {}), ...rest };
+}
+
+/** Jina's models of texts and images take `{text}` and `{image}`; content parts of OpenAI's form become that. */
+export function jinaRequest(params: JsonObject): JsonObject {
+  const items = Array.isArray(params.input) ? params.input : [params.input];
+  if (!items.some((item) => isObject(item) && (item.type !== undefined || isObject(item.image) || item.content !== undefined))) {
+    return params;
+  }
+  return { ...params, input: embeddingInputs(items, 'jina').map(jinaInput) };
+}
+
+function isMultimodal(model: string): boolean {
+  return model.includes('multimodal');
+}
+
+function voyageInput({ text, image }: EmbeddingInput): JsonObject {
+  const parts: JsonObject[] = text === null ? [] : [{ type: 'text', text }];
+  if (image?.startsWith('data:')) parts.push({ type: 'image_base64', image_base64: image });
+  else if (image !== null) parts.push({ type: 'image_url', image_url: image });
+  return { content: parts };
+}
+
+function jinaInput({ text, image }: EmbeddingInput): JsonObject {
+  if (text !== null && image !== null) throw badParam('input', 'jina embeds a text or an image, not both as one');
+  if (image === null) return { text };
+  return { image: image.replace(/^data:[^,]*,/, '') };
+}

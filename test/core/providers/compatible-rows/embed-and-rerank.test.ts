@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+
+const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
+
+it.each([
+  ['voyage', 'voyage-embeddings', '/v1/embeddings', '/v1/embeddings'],
+  ['voyage', 'voyage-embeddings-multimodal', '/v1/embeddings', '/v1/multimodalembeddings'],
+  ['voyage', 'voyage-rerank', '/v1/rerank', '/v1/rerank'],
+  ['jina', 'jina-embeddings', '/v1/embeddings', '/v1/embeddings'],
+  ['jina', 'jina-embeddings-images', '/v1/embeddings', '/v1/embeddings'],
+  ['jina', 'jina-rerank', '/v1/rerank', '/v1/rerank'],
+])('%s answers %s', async (provider, name, route, path) => {
+  const harness = createHarness();
+  const { request, providerRequest, providerReply, reply, usage } = fixture(name);
+  harness.script(answer(200, providerReply));
+  const headers = { 'x-svc-provider': provider, authorization: 'Bearer key' };
+  const answered = await harness.send({ path: route, headers, body: request });
+  expect([answered.status, answered.json]).toEqual([200, reply]);
+  expect(harness.calls[0]?.path).toBe(path);
+  expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
+  expect(harness.records).toMatchObject([{ provider, inputTokens: usage.inputTokens }]);
+});
