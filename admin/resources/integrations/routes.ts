@@ -63,7 +63,8 @@ export const integrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       requireOwner(actor, workspaceId, 'create');
-      checkHosts(services.settings, body.configurations);
+      const configurations = { ...body.configurations, ...body.credentials };
+      checkHosts(services.settings, configurations);
       const made = await call.write(async (change) => {
         await requireFreeSlug(change.tx, organisationId, body.slug);
         const integration = await createIntegration(change, services.vault, {
@@ -74,7 +75,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
           aiProviderId: body.ai_provider_id,
           key: body.key ?? null,
           description: body.description ?? null,
-          configurations: body.configurations ?? {},
+          configurations,
           pricingAdjustments: body.pricing_adjustments,
         });
         if (workspaceId !== null && body.create_default_provider) {

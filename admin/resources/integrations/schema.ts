@@ -17,6 +17,7 @@ export const credential = v.pipe(
 /** Checked inside by `splitConfigurations`, which knows the provider type. */
 const configurations = v.record(v.string(), v.unknown());
 
+/** `credentials` is an older spelling of `configurations`. */
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
@@ -25,13 +26,13 @@ export const createBody = v.strictObject({
   key: v.nullish(credential),
   description: v.nullish(text),
   configurations: v.nullish(configurations),
+  credentials: v.optional(configurations),
   create_default_provider: v.optional(v.boolean(), true),
   default_provider_slug: v.optional(slug),
   secret_mappings: notEnforced,
   pricing_adjustments: v.nullish(pricingAdjustments),
 });
 
-/** `credentials` is an older spelling of `configurations`. */
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),
