@@ -11,6 +11,7 @@ import type { Dispatcher } from './dispatch.ts';
 import { placeOfModel } from './gate-models.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
+import { mayRetry } from './retry-wait.ts';
 import { runSteps } from './run-steps.ts';
 import { isSession, socketCall } from './socket-call.ts';
 
@@ -76,7 +77,10 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
           firstByteMs: 0,
           retryAfterMs: null,
         };
-        return ctx.plan.onTarget(ctx, seen) === null;
+        if (ctx.plan.onTarget(ctx, seen) !== null) return false;
+        // Its headers leave before the loop of tries hears of it.
+        if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
+        return true;
       },
     });
   } catch (thrown) {
