@@ -29,6 +29,7 @@ export const operationNames = [
   'moderate',
   'rerank',
   'ocr',
+  'createDecision',
   'uploadFile',
   'listFiles',
   'retrieveFile',
@@ -152,6 +153,10 @@ export interface Operation {
   path(call: OperationCall): string;
   /** Method of the provider's call; absent: the one of the route. */
   readonly method?: string;
+  /** False: for this client it is as if the provider lacked the operation, and the service's own store stands in. */
+  serves?(client: { header(name: string): string | undefined }): boolean;
+  /** True where a batch may be made of a file that the service keeps (`StepServices.ownFile`). */
+  readonly takesOwnFiles?: true;
   /** Headers of this call, before those of the provider. */
   headers?(call: OperationCall): HeaderList;
   /**
@@ -205,6 +210,8 @@ export interface StepServices {
   send(request: StepRequest): Promise<StepResponse>;
   /** The client's body as it arrives; once. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** The bytes of a file that the service keeps for the caller. Rejects with `not_found` where there is none. */
+  ownFile(id: string): AsyncIterable<Uint8Array>;
   /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
   fault(response: StepResponse): Promise<GatewayError>;
 }

@@ -4,6 +4,7 @@ import { batchRoutes } from './batches.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { completions } from './completions.ts';
 import { isControlPlanePath } from './control-plane.ts';
+import { decisions } from './decisions.ts';
 import { embeddings } from './embeddings.ts';
 import { explainEndpoint } from './explain.ts';
 import { fileRoutes } from './files.ts';
@@ -37,6 +38,7 @@ const find = compileRoutes([
   moderations,
   rerank,
   ocr,
+  decisions,
   ...fileRoutes,
   ...batchRoutes,
   ...fineTuningRoutes,

@@ -20,6 +20,7 @@ export const openai = openAiCompatible({
     'imageEdit',
     'imageVariation',
     'moderate',
+    'createDecision',
   ],
   settings: openAiSettings,
   headers: accountHeaders,

@@ -1,4 +1,5 @@
 import type { Operation, OperationName, ProviderSettings } from '../../contract/provider.ts';
+import { decisions } from './decisions.ts';
 import { type ImageQuirks, imageGenerations, images } from './images.ts';
 import { moderations } from './moderations.ts';
 import { ocr } from './ocr.ts';
@@ -24,6 +25,7 @@ export type MediaOperation = Extract<
   | 'moderate'
   | 'rerank'
   | 'ocr'
+  | 'createDecision'
 >;
 
 type Build = (row: CompatibleMedia, prefix: (settings: ProviderSettings) => string) => Operation;
@@ -39,5 +41,6 @@ export const mediaOperations: Readonly<Record<MediaOperation, Build>> = {
   imageVariation: (row, prefix) => images(row.id, (call) => `${prefix(call.settings)}/images/variations`),
   moderate: (_row, prefix) => moderations((call) => `${prefix(call.settings)}/moderations`),
   rerank: (row, prefix) => rerank((call) => `${prefix(call.settings)}/rerank`, row.rerank),
+  createDecision: (row, prefix) => decisions(row.id, (call) => `${prefix(call.settings)}/decisions`),
   ocr: (_row, prefix) => ocr((call) => `${prefix(call.settings)}/ocr`),
 };
