@@ -69,6 +69,23 @@ describe('fallback.json', () => {
   });
 });
 
+describe('by-prompt-length.json', () => {
+  it.each([
+    ['a short prompt', 'hello', {}, 'config.targets[0]'],
+    ['a long prompt', 'word '.repeat(4000), {}, 'config.targets[1]'],
+    ['a gold customer who asks for the best', 'hello', { 'x-svc-metadata': '{"tier":"gold"}' }, 'config.targets[1]'],
+  ])('sends %s where it should go, as explain says beforehand', async (_name, content, headers, path) => {
+    const sent = { model: 'best-one', messages: [{ role: 'user', content }] };
+    const config = slugs.get('by-prompt-length.json');
+    const asked = await gateway.call('/configs/explain', { body: { config, request: { headers, body: sent } } });
+    const explained = (await asked.json()) as { targets: { path: string; first: number }[] };
+    expect([asked.status, gateway.upstream.requests.length]).toEqual([200, 0]);
+    expect(explained.targets.find((target) => target.first === 1)?.path).toBe(path);
+    const response = await call('by-prompt-length.json', sent, headers);
+    expect([response.status, response.headers.get('x-svc-last-used-option-index')]).toEqual([200, path]);
+  });
+});
+
 describe('retry-and-timeouts.json', () => {
   it('asks the same provider again as soon as it may', async () => {
     gateway.upstream.on(path, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 2);

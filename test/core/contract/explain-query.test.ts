@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { compileQuery, explainQuery } from '../../../core/contract/routing-query.ts';
+
+const fields: Record<string, unknown> = {
+  'metadata.team': 'red',
+  'headers.x-api-key': 'sk-secret',
+  'params.prompt': 'x'.repeat(500),
+  'tokens.input': 12,
+};
+const read = (field: string) => fields[field];
+
+describe('explainQuery', () => {
+  it('tells each comparison with its path, what was expected, what was there, and whether it holds', () => {
+    const query = {
+      'metadata.team': { $in: ['red'], $ne: 'blue' },
+      $and: [{ 'tokens.input': { $gt: 20 } }, { 'metadata.no': 1 }],
+    };
+    expect(explainQuery(query, read)).toEqual({
+      holds: false,
+      clauses: [
+        { path: 'metadata.team', operator: '$in', expected: ['red'], actual: 'red', holds: true },
+        { path: 'metadata.team', operator: '$ne', expected: 'blue', actual: 'red', holds: true },
+        { path: '$and[0].tokens.input', operator: '$gt', expected: 20, actual: 12, holds: false },
+        { path: '$and[1].metadata.no', operator: '$eq', expected: 1, holds: false },
+      ],
+    });
+  });
+
+  it('hides credentials on both sides and cuts long values', () => {
+    const { clauses } = explainQuery({ 'headers.X-Api-Key': 'sk-secret', 'params.prompt': { $regex: 'x' } }, (field) =>
+      read(field.toLowerCase()),
+    );
+    expect(clauses[0]).toMatchObject({ expected: '***', actual: '***', holds: true });
+    expect(String(clauses[1]?.actual)).toMatch(/^x{200}… \(500 characters\)$/);
+  });
+
+  it.each([
+    { 'metadata.team': 'red' },
+    { $or: [{ 'metadata.team': 'blue' }, { 'tokens.input': { $lt: 13 } }] },
+    { $and: [{ 'metadata.team': 'blue' }, { 'tokens.input': { $lt: 13 } }] },
+    { 'metadata.none': { $ne: 'x' } },
+  ])('comes to the same as the query itself for %j', (query) => {
+    expect(explainQuery(query, read).holds).toBe(compileQuery(query, 'query')(read));
+  });
+
+  it('throws for what cannot be read', () => {
+    expect(() => explainQuery({ 'metadata.a': { $near: 1 } }, read)).toThrow('query.metadata.a.$near: is no operator');
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { answer, chatReply, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+
+const chat = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+const send = (gateway: Harness, config: JsonObject, more: Parameters<Harness['send']>[0] = {}) =>
+  gateway.send({ body: chat, ...more, headers: { 'x-svc-config': JSON.stringify(config), ...more.headers } });
+const indexOf = (reply: Awaited<ReturnType<typeof send>>) => reply.header('x-svc-last-used-option-index');
+const good = answer(200, chatReply('ok'));
+
+describe('conditions', () => {
+  const byQuery = (query: JsonObject) => ({
+    strategy: { mode: 'conditional', conditions: [{ query, then: 'a' }], default: 'b' },
+    targets: [
+      { name: 'a', provider: '@one' },
+      { name: 'b', provider: '@two' },
+    ],
+  });
+
+  it('read the text fields of forms', async () => {
+    const form = (language: string) =>
+      ['model', 'language']
+        .map(
+          (name) =>
+            `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${name === 'model' ? 'whisper-1' : language}\r\n`,
+        )
+        .concat('--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF\r\n--b--\r\n')
+        .join('');
+    const gateway = createHarness();
+    gateway.script(answer(200, { text: 'hello' }));
+    const path = '/v1/audio/transcriptions';
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const config = byQuery({ 'params.language': 'de' });
+    expect(indexOf(await send(gateway, config, { path, headers, body: form('de') }))).toBe('config.targets[0]');
+    expect(indexOf(await send(gateway, config, { path, headers, body: form('fr') }))).toBe('config.targets[1]');
+  });
+
+  it('on tokens.input go by a rough estimate for short texts, and by a count for long ones', async () => {
+    const config = byQuery({ 'tokens.input': { $gte: 1500 } });
+    const ask = async (content: string) => {
+      const gateway = createHarness();
+      return indexOf(await send(gateway, config, { body: { ...chat, messages: [{ role: 'user', content }] } }));
+    };
+    // 4,000 characters are taken for 1,000 tokens; the harness counts words.
+    expect(await ask('a '.repeat(2000))).toBe('config.targets[1]');
+    expect(await ask('a '.repeat(2100))).toBe('config.targets[0]');
+    expect(await ask('a'.repeat(8000))).toBe('config.targets[1]');
+  });
+});
+
+describe('a target’s own on_status_codes', () => {
+  it('say when a fallback moves on from it, in place of the strategy’s', async () => {
+    const config = {
+      strategy: { mode: 'fallback', on_status_codes: [429] },
+      targets: [{ provider: '@one', on_status_codes: [500] }, { provider: '@two' }, { provider: '@one' }],
+    };
+    const gateway = createHarness();
+    gateway.script(answer(500, {}), answer(429, {}), good);
+    expect(indexOf(await send(gateway, config))).toBe('config.targets[2]');
+    gateway.script(answer(429, {}));
+    expect(indexOf(await send(gateway, config))).toBe('config.targets[0]');
+  });
+});
+
+describe('metadata of a config', () => {
+  it('is on the record of what its target answered; the request’s own wins', async () => {
+    const config = {
+      metadata: { env: 'prod', team: 'config' },
+      strategy: { mode: 'fallback' },
+      targets: [
+        { provider: '@one', metadata: { tier: 'first' } },
+        { provider: '@two', metadata: { env: 'spare' } },
+      ],
+    };
+    const gateway = createHarness();
+    gateway.script(answer(500, {}), good);
+    await send(gateway, config, { headers: { 'x-svc-metadata': '{"team":"red"}' } });
+    expect(gateway.records[0]?.metadata).toEqual({ env: 'spare', team: 'red' });
+  });
+});
+
+describe('strict_params', () => {
+  const lossy = { body: { ...chat, logit_bias: { 1: 1 } } };
+
+  it('refuses with 400 what the provider has no place for, before it is asked', async () => {
+    const gateway = createHarness();
+    const reply = await send(gateway, { provider: '@claude', strict_params: true }, lossy);
+    expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
+    expect(reply.text).toContain('strict_params: anthropic has no place for logit_bias');
+  });
+
+  it('lets a fallback go on to a target that has one', async () => {
+    const config = {
+      strict_params: true,
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@claude' }, { provider: '@one' }],
+    };
+    expect(indexOf(await send(createHarness(), config, lossy))).toBe('config.targets[1]');
+  });
+});
+
+describe('passthrough', () => {
+  const config = {
+    strategy: { mode: 'fallback' },
+    provider: '@one',
+    targets: [{ provider: '@claude' }, { passthrough: true }],
+  };
+
+  it('takes the provider of the request, not of the parent', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(500, {}), good);
+    await send(gateway, config, { headers: { 'x-svc-provider': '@two' } });
+    expect(gateway.records[0]?.attempts.map((attempt) => attempt.providerSlug)).toEqual(['claude', 'two']);
+  });
+
+  it('is refused where the request names none', async () => {
+    const reply = await send(createHarness(), config);
+    expect([reply.status, reply.text.includes('x-svc-provider')]).toEqual([400, true]);
+  });
+});
