@@ -55,6 +55,9 @@ export function placeOfModel(ctx: RequestContext, target: Target, resolved: Reso
 function namedModels(ctx: RequestContext, target: Target): string[] {
   if (ctx.endpoint?.operation) {
     ctx.bodyChanged = true;
+    if ((ctx.form ?? []).filter((part) => part.name === 'model').length > 1) {
+      throw new GatewayError('bad_request', { message: 'model: given twice', param: 'model' });
+    }
     return texts(shapeParams(ctx.params ?? {}, target).model);
   }
   const query = new URLSearchParams(ctx.query);

@@ -75,6 +75,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
         param: key,
       });
     }
+    if (document.models) refuseOtherModel(document, settings);
     const changed = buildStored(document, slug, { ...document.settings, ...settings }, resolved.credentials);
     refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
     return changed;
@@ -123,6 +124,26 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (complete) fixed.set(target, resolved);
     return resolved;
   }
+}
+
+/** Settings that choose the model beside its name. */
+const modelSettings = [
+  'azure_deployment_id',
+  'azure_deployment_name',
+  'azure_endpoint_name',
+  'azure_model_name',
+  'deployment_id',
+  'deployments',
+];
+
+/** Where models are restricted, only the model's own name chooses one: it is what is checked. */
+function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObject>): void {
+  const key = modelSettings.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
+  if (key === undefined) return;
+  throw new GatewayError('invalid_config', {
+    message: `${key}: the models of @${document.slug} are restricted, so it cannot be replaced by a request or config`,
+    param: key,
+  });
 }
 
 function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { reply } from '../support/fake-upstream.ts';
+import { echo, reply } from '../support/fake-upstream.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
@@ -49,6 +49,32 @@ describe('models of an integration', () => {
     // What the provider reads is what was judged: the second spelling is gone.
     expect((await raw('/chat/completions', '{"model":"bad","messages":[],"model":"good"}')).status).toBe(200);
     expect(gateway.upstream.last.body.toString()).not.toContain('bad');
+  });
+
+  it('cannot be reached by another name of a deployment', async () => {
+    const { admin, upstream } = gateway;
+    const row = { azure_deployment_name: 'dep', azure_api_version: '2024-10-21', azure_model_slug: 'gpt-4o', alias: 'four' };
+    await admin.createUpstream('az', upstream.openaiHost, {
+      ai_provider_id: 'azure-openai',
+      configurations: {
+        custom_host: upstream.openaiHost,
+        azure_auth_mode: 'default',
+        azure_resource_name: 'res',
+        azure_deployment_config: [row],
+      },
+    });
+    const models = [{ slug: 'gpt-4o', enabled: true }];
+    const put = await admin.put('/integrations/int-az/models', { models, allow_all_models: false } as never);
+    expect(put.status, JSON.stringify(put.body)).toBe(200);
+    await until(async () => (await ask('other', '@az')).status === 412, { what: 'the refusal' });
+    upstream.always(echo());
+    for (const model of ['gpt-4o', 'four', 'dep']) expect((await ask(model, '@az')).status).toBe(200);
+    upstream.reset();
+    const headers = { 'x-svc-provider': '@az', 'x-svc-azure-deployment-id': 'hidden' };
+    expect((await gateway.call('/chat/completions', { headers, body: chat('four') })).status).toBe(400);
+    const path = '/proxy/deployments/hidden/chat/completions';
+    expect((await gateway.call(path, { headers: { 'x-svc-provider': '@az' }, body: { messages: [] } })).status).toBe(412);
+    expect(upstream.requests).toHaveLength(0);
   });
 
   it('let a fallback go on to another provider', async () => {
