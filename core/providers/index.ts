@@ -14,8 +14,11 @@ import { mock } from './mock/index.ts';
 import { ollama } from './ollama/index.ts';
 import { openai } from './openai/index.ts';
 import { openrouter } from './openrouter/index.ts';
+import { oracle } from './oracle/index.ts';
 import { perplexityAi } from './perplexity-ai/index.ts';
 import { pinecone } from './pinecone/index.ts';
+import { predibase } from './predibase/index.ts';
+import { rekaAi } from './reka-ai/index.ts';
 import { sagemaker } from './sagemaker/index.ts';
 import { segmind } from './segmind/index.ts';
 import { keptResponses } from './shared/kept-responses.ts';
@@ -25,6 +28,7 @@ import { withClientCredentials } from './shared/oauth-client-credentials.ts';
 import { responsesOverChat } from './shared/responses-over-chat/responses-over-chat.ts';
 import { stabilityAi } from './stability-ai/index.ts';
 import { togetherAi } from './together-ai/index.ts';
+import { triton } from './triton/index.ts';
 import { vertexAi } from './vertex-ai/index.ts';
 import { xAi } from './x-ai/index.ts';
 
@@ -44,12 +48,16 @@ const adapters: readonly ListedAdapter[] = [
   mock,
   ollama,
   openrouter,
+  oracle,
   perplexityAi,
   pinecone,
+  predibase,
+  rekaAi,
   sagemaker,
   segmind,
   stabilityAi,
   togetherAi,
+  triton,
   vertexAi,
   xAi,
   ...compatibleRows,

@@ -1,0 +1,59 @@
+import * as v from 'valibot';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+
+const id = 'predibase';
+
+const compatible = openAiCompatible({
+  id,
+  baseUrl: 'https://serving.app.predibase.com',
+  operations: ['chatComplete'],
+  settings: {
+    predibase_tenant_id: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'the id of a tenant'))),
+  },
+  chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
+});
+const chat = compatible.operations.chatComplete as Operation;
+
+/** Predibase: each deployment has OpenAI's API at an address of its own. See README.md. */
+export const predibase: CompatibleAdapter = {
+  ...compatible,
+  operations: {
+    chatComplete: {
+      ...chat,
+      path: (call) => {
+        const { deployment } = partsOf(call);
+        return `/${tenantOf(call)}/deployments/v2/llms/${encodeURIComponent(deployment)}/v1/chat/completions`;
+      },
+      toProvider: (params, call) => {
+        const { user: _tenant, ...body } = chat.toProvider?.(params, call) ?? params;
+        return withSchema({ ...body, model: partsOf(call).adapter }, call);
+      },
+    },
+  },
+};
+
+/** `deployment:adapter/1`: the adapter is the body's model there, an empty one means the deployment itself. */
+function partsOf({ model }: OperationCall): { readonly deployment: string; readonly adapter: string } {
+  const at = model.indexOf(':');
+  const deployment = at === -1 ? model : model.slice(0, at);
+  if (deployment === '') throw badParam('model', 'the name of a deployment is expected by predibase');
+  return { deployment, adapter: at === -1 ? '' : model.slice(at + 1) };
+}
+
+/** The tenant of the settings, else the request's `user`, where clients put it for want of another place. */
+function tenantOf({ settings, params }: OperationCall): string {
+  const tenant = settings.predibase_tenant_id ?? params.user;
+  if (typeof tenant === 'string' && /^[\w-]{1,64}$/.test(tenant)) return tenant;
+  throw badParam('user', 'predibase needs the id of a tenant, here or as predibase_tenant_id');
+}
+
+/** A schema is part of the one JSON format there is. */
+function withSchema(params: JsonObject, call: OperationCall): JsonObject {
+  const format = params.response_format;
+  if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.json_schema)) return params;
+  call.adapted.push('response_format');
+  return { ...params, response_format: { type: 'json_object', schema: format.json_schema.schema } };
+}

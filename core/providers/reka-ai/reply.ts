@@ -1,0 +1,139 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
+import { emptyUsage, type Usage } from '../../contract/usage.ts';
+import { tokenCount } from '../shared/chat-usage.ts';
+import { streamFault } from '../shared/provider-fault.ts';
+
+/** Reka's reply as a chat completion. Top-level fields this does not know are kept. */
+export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { id, model, responses, usage: _usage, ...others } = reply;
+  const usage = usageOf(reply);
+  return {
+    id: id ?? call.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: call.nowSeconds,
+    model: model ?? call.model,
+    provider: 'reka-ai',
+    choices: listOf(responses).map(({ message, finish_reason: reason }, index) => {
+      const said = isObject(message) ? message : {};
+      const toolCalls = listOf(said.tool_calls).map(toolCall);
+      const content = textOf(said.content);
+      return {
+        index,
+        message: {
+          role: 'assistant',
+          content: content === '' && toolCalls.length > 0 ? null : content,
+          ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+        },
+        logprobs: null,
+        finish_reason: finishReason(reason, toolCalls.length > 0, call.strict),
+      };
+    }),
+    ...(usage === null ? {} : { usage: chatUsageOf(usage) }),
+    ...others,
+  };
+}
+
+/** Chunks as those of chat completions. Each of Reka's carries the whole text so far, of which only what is new goes on. */
+export function chatStream(call: OperationCall): StreamTranslator {
+  const options = call.params.stream_options;
+  const withUsage = isObject(options) && options.include_usage === true;
+  const called = new Set<unknown>();
+  let id: unknown = null;
+  let sent = '';
+  let usage: Usage | null = null;
+  let ended = false;
+  const chunk = (fields: JsonObject): StreamEvent => ({
+    event: null,
+    data: { id, object: 'chat.completion.chunk', created: call.nowSeconds, model: call.model, provider: 'reka-ai', ...fields },
+  });
+  const choice = (delta: JsonObject, reason: string | null = null): StreamEvent =>
+    chunk({ choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }] });
+  return {
+    push({ data }) {
+      if (!isObject(data) || !Array.isArray(data.responses)) return [];
+      const [response] = listOf(data.responses);
+      if (!response) return [];
+      const events: StreamEvent[] = [];
+      usage = usageOf(data) ?? usage;
+      if (id === null) {
+        id = data.id ?? call.newId('chatcmpl-');
+        events.push(choice({ role: 'assistant', content: '' }));
+      }
+      const said = isObject(response.chunk) ? response.chunk : {};
+      const text = textOf(said.content);
+      const fresh = text.startsWith(sent) ? text.slice(sent.length) : text;
+      sent = text.startsWith(sent) ? text : sent + text;
+      if (fresh !== '') events.push(choice({ content: fresh }));
+      for (const item of listOf(said.tool_calls)) {
+        if (called.has(item.id)) continue;
+        events.push(choice({ tool_calls: [{ index: called.size, ...toolCall(item) }] }));
+        called.add(item.id);
+      }
+      if (typeof response.finish_reason === 'string' && !ended) {
+        ended = true;
+        events.push(choice({}, finishReason(response.finish_reason, called.size > 0, call.strict)));
+      }
+      return events;
+    },
+    end() {
+      if (!ended) return [];
+      const counts = withUsage && usage !== null ? [chunk({ choices: [], usage: chatUsageOf(usage) })] : [];
+      return [...counts, { event: null, data: '[DONE]' }];
+    },
+  };
+}
+
+/** Follows a stream: the chunk that says why it ends is the last with text, the counts grow with each. */
+export function chatStreamReader(): StreamReader {
+  let usage: Usage | null = null;
+  let ended = false;
+  let error: ReturnType<typeof streamFault> | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data)) return;
+      if (data.error !== undefined || (data.detail !== undefined && data.responses === undefined)) {
+        error ??= streamFault('reka-ai', data.error ?? data.detail);
+      }
+      usage = usageOf(data) ?? usage;
+      if (listOf(data.responses).some(({ finish_reason: reason }) => typeof reason === 'string')) ended = true;
+    },
+    usage: () => usage,
+    complete: () => error === null && ended,
+    error: () => error,
+  };
+}
+
+/** Tokens of a reply or chunk; null when it carries none. */
+export function usageOf(reply: JsonObject): Usage | null {
+  const raw = reply.usage;
+  if (!isObject(raw)) return null;
+  return { ...emptyUsage(), inputTokens: tokenCount(raw.input_tokens), outputTokens: tokenCount(raw.output_tokens), raw };
+}
+
+function chatUsageOf({ inputTokens, outputTokens }: Usage): JsonObject {
+  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
+}
+
+/** `stop`, `length` and `context` (the window is full) in OpenAI's words; a reply with tool calls ends with them. */
+function finishReason(reason: unknown, hasToolCalls: boolean, strict: boolean): string {
+  if (!strict && typeof reason === 'string') return reason;
+  if (reason === 'length' || reason === 'context') return 'length';
+  return hasToolCalls ? 'tool_calls' : 'stop';
+}
+
+function toolCall({ id, name, parameters }: JsonObject): JsonObject {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(parameters ?? {}) } };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return listOf(content)
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join('');
+}
+
+function listOf(value: unknown): JsonObject[] {
+  if (isObject(value)) return [value];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

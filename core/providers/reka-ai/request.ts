@@ -1,0 +1,123 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { toolArguments } from '../shared/tool-arguments.ts';
+
+/** Chat parameters that are read here and sent under other names or in another form. All others pass. */
+const read: ReadonlySet<string> = new Set([
+  ...['messages', 'max_completion_tokens', 'stop', 'tools', 'tool_choice', 'stream_options'],
+]);
+
+/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
+const lost: Readonly<Record<string, unknown>> = {
+  audio: null,
+  function_call: null,
+  functions: null,
+  logit_bias: null,
+  logprobs: false,
+  metadata: null,
+  modalities: null,
+  n: 1,
+  parallel_tool_calls: true,
+  prediction: null,
+  reasoning_effort: null,
+  response_format: null,
+  service_tier: 'auto',
+  store: false,
+  top_logprobs: 0,
+  user: null,
+  verbosity: null,
+  web_search_options: null,
+};
+
+/** An OpenAI chat call as a call of Reka's chat (https://docs.reka.ai/chat/overview). Throws `bad_request` naming the parameter. */
+export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (read.has(name)) continue;
+    if (!Object.hasOwn(lost, name)) passed[name] = value;
+    else if (value !== null && value !== lost[name] && !(isObject(value) && value.type === 'text')) noteOnce(call.dropped, name);
+  }
+  if (params.max_completion_tokens !== undefined) call.adapted.push('max_completion_tokens->max_tokens');
+  const maxTokens = params.max_tokens ?? params.max_completion_tokens;
+  const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;
+  return {
+    ...passed,
+    messages: messagesOf(params.messages, call),
+    ...(maxTokens === undefined || maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(Array.isArray(stop) ? { stop } : {}),
+    ...toolsOf(params, call),
+  };
+}
+
+function messagesOf(messages: unknown, call: OperationCall): JsonObject[] {
+  if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is expected');
+  const turns: JsonObject[] = [];
+  for (const [index, message] of messages.entries()) {
+    if (!isObject(message)) throw badParam(`messages[${index}]`, 'a message is expected');
+    if (message.role === 'tool') {
+      const result = { tool_call_id: message.tool_call_id, output: textOf(message.content) };
+      const last = turns.at(-1);
+      if (last?.role === 'tool_output') (last.content as JsonObject[]).push(result);
+      else turns.push({ role: 'tool_output', content: [result] });
+      continue;
+    }
+    if (message.role === 'developer') noteOnce(call.adapted, 'messages.role:developer->system');
+    const role = message.role === 'developer' ? 'system' : message.role;
+    const content = Array.isArray(message.content) ? message.content.map((part) => partOf(part, index)) : message.content;
+    const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
+    turns.push({
+      role,
+      ...(content === null || content === undefined ? {} : { content }),
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map((toolCall) => toolCallOf(toolCall, call)) } : {}),
+    });
+  }
+  return turns;
+}
+
+function toolCallOf({ id, function: fn }: JsonObject, call: OperationCall): JsonObject {
+  const { name, arguments: text }: JsonObject = isObject(fn) ? fn : {};
+  return { id, name, parameters: toolArguments(text, call) };
+}
+
+/** Media are addresses there, or data URLs; parts of other kinds pass. */
+function partOf(part: unknown, index: number): unknown {
+  if (!isObject(part)) return part;
+  if (part.type === 'image_url' && isObject(part.image_url)) return { type: 'image_url', image_url: part.image_url.url };
+  if (part.type === 'input_audio' && isObject(part.input_audio)) {
+    const { data, format } = part.input_audio;
+    return { type: 'audio_url', audio_url: `data:audio/${format};base64,${data}` };
+  }
+  if (part.type === 'file' && isObject(part.file)) {
+    const data = part.file.file_data;
+    if (typeof data !== 'string') throw badParam(`messages[${index}].content`, 'files are taken with their data by reka-ai');
+    return { type: 'pdf_url', pdf_url: data.includes(':') ? data : `data:application/pdf;base64,${data}` };
+  }
+  return part;
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return JSON.stringify(content ?? '');
+  return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
+}
+
+/** Tools are the functions themselves; a choice of one tool is the only tool, and required. */
+function toolsOf(params: JsonObject, call: OperationCall): JsonObject {
+  if (!Array.isArray(params.tools) || params.tools.length === 0) return {};
+  const functions = params.tools.filter(isObject).flatMap(({ function: fn }) => (isObject(fn) ? [fn] : []));
+  const choice = params.tool_choice;
+  const only = isObject(choice) && isObject(choice.function) ? choice.function.name : null;
+  if (only !== null) noteOnce(call.adapted, 'tool_choice');
+  const listed = only === null ? functions : functions.filter(({ name }) => name === only);
+  const word = only !== null || choice === 'required' ? 'tool' : choice;
+  return {
+    tools: listed.map(({ name, description, parameters }) => ({
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: parameters ?? { type: 'object', properties: {} },
+    })),
+    ...(typeof word === 'string' ? { tool_choice: word } : {}),
+  };
+}

@@ -1,0 +1,129 @@
+import * as v from 'valibot';
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type {
+  Operation,
+  OperationCall,
+  ProviderAdapter,
+  StreamEvent,
+  StreamReader,
+  StreamTranslator,
+} from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { providerFault, streamFault } from '../shared/provider-fault.ts';
+
+const id = 'triton';
+
+/** What goes into `parameters`; anything else stays beside `text_input`, where the inputs of a model are. */
+const sampling = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'];
+/** What the generate endpoint has no place for, with the value that asks for nothing. */
+const lost: Readonly<Record<string, unknown>> = {
+  best_of: 1,
+  echo: false,
+  logit_bias: null,
+  logprobs: null,
+  n: 1,
+  stream_options: null,
+  suffix: '',
+  user: null,
+};
+
+/**
+ * Text completions over the generate extension of Triton Inference Server
+ * (https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/protocol/extension_generate.html). See README.md.
+ */
+const complete: Operation = {
+  path: (call) => `/v2/models/${encodeURIComponent(call.model)}/${call.stream ? 'generate_stream' : 'generate'}`,
+  toProvider: toGenerate,
+  fromProvider: (reply, call) => {
+    const { text_output: text, model_name: model, model_version: _version, ...others } = reply;
+    return { ...head(call, model), choices: [choice(text, 'stop')], ...others };
+  },
+  translateStream: toCompletionStream,
+  // The extension counts no tokens.
+  usage: () => null,
+  streamReader: generateReader,
+};
+
+export const triton: ProviderAdapter = {
+  id,
+  settings: v.object({ custom_host: v.optional(v.string()) }) as unknown as ProviderAdapter['settings'],
+  baseUrl: ({ custom_host: host }) => {
+    if (typeof host === 'string' && host !== '') return host.replace(/\/+$/, '').replace(/\/v2$/, '');
+    throw new GatewayError('invalid_custom_host', {
+      message:
+        'Provider triton has no address of its own: set custom_host, for example x-svc-custom-host: https://triton.example.com',
+      param: 'custom_host',
+    });
+  },
+  headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
+  proxyPath: (path) => (/^\/(v2|metrics)(\/|$)/.test(path) ? path : `/v2${path}`),
+  operations: { complete },
+  error: providerFault(id),
+};
+
+function toGenerate({ model: _model, prompt, stream, ...params }: JsonObject, call: OperationCall): JsonObject {
+  const { parameters, ...inputs } = params;
+  const given: JsonObject = isObject(parameters) ? { ...parameters } : {};
+  for (const name of sampling) {
+    if (inputs[name] !== undefined && inputs[name] !== null) given[name] ??= inputs[name];
+    delete inputs[name];
+  }
+  for (const [name, nothing] of Object.entries(lost)) {
+    if (name in inputs && inputs[name] !== null && inputs[name] !== nothing && name !== 'stream_options') call.dropped.push(name);
+    delete inputs[name];
+  }
+  if (stream === true) given.stream = true;
+  return { text_input: onePrompt(prompt), ...inputs, ...(Object.keys(given).length > 0 ? { parameters: given } : {}) };
+}
+
+function onePrompt(prompt: unknown): string {
+  if (typeof prompt === 'string') return prompt;
+  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
+  throw badParam('prompt', 'one text is expected by triton');
+}
+
+/** Streams have no event that says how they end: the last one is the last one. */
+function toCompletionStream(call: OperationCall): StreamTranslator {
+  let first: JsonObject | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data) || typeof data.text_output !== 'string') return [];
+      first ??= head(call, data.model_name);
+      return [{ event: null, data: { ...first, choices: [choice(data.text_output, null)] } }];
+    },
+    end: (): StreamEvent[] => [
+      { event: null, data: { ...(first ?? head(call, call.model)), choices: [choice('', 'stop')] } },
+      { event: null, data: '[DONE]' },
+    ],
+  };
+}
+
+function generateReader(): StreamReader {
+  let seen = 0;
+  let error: GatewayError | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data)) return;
+      if (data.error !== undefined) error ??= streamFault(id, data.error);
+      else if (data.text_output !== undefined) seen++;
+    },
+    usage: () => null,
+    complete: () => error === null && seen > 0,
+    error: () => error,
+  };
+}
+
+function head(call: OperationCall, model: unknown): JsonObject {
+  return {
+    id: call.newId('cmpl-'),
+    object: 'text_completion',
+    created: call.nowSeconds,
+    model: model ?? call.model,
+    provider: id,
+  };
+}
+
+function choice(text: unknown, finishReason: string | null): JsonObject {
+  return { text: typeof text === 'string' ? text : '', index: 0, logprobs: null, finish_reason: finishReason };
+}
