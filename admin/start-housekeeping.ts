@@ -5,6 +5,7 @@ import { causeOf } from './cause-of.ts';
 import type { Database } from './db/open-database.ts';
 import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
 import { forgetEnded } from './identity/forget-ended.ts';
+import { clearPassedBudgets, forgetOldWindows } from './leases/keep-ledger.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { forgetOldSecrets, tellOfRotations } from './resources/api-keys/rotation-notices.ts';
 import { forgetFiles } from './resources/files/forget-files.ts';
@@ -25,6 +26,8 @@ export function startHousekeeping(settings: Settings, database: Database, mailer
     () => forgetOldSecrets(database.em(), new Date()),
     () => forgetFiles(database.em(), new Date()),
     () => forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date()),
+    () => forgetOldWindows(database, Date.now()),
+    () => clearPassedBudgets(database, Date.now()),
     () => tellOfRotations(database.em(), mailer, new Date()),
   ];
   let closed = false;

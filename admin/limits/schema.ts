@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { newId } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
 
+export type OnUnavailable = 'allow' | 'deny';
+
 /** A budget as rows and documents hold it (control-plane reference §1). */
 export interface UsageLimits {
   readonly id: string;
@@ -15,6 +17,8 @@ export interface UsageLimits {
   readonly periodicResetDays: number | null;
   /** ISO time of the next reset where the caller fixed it; null: what the period says. */
   readonly nextUsageResetAt: string | null;
+  /** What holds while nobody can say what is left; absent: deny. */
+  readonly onUnavailable?: OnUnavailable;
 }
 
 /** A rate limit as rows and documents hold it. A value of 0 refuses every call. */
@@ -22,7 +26,12 @@ export interface RateLimit {
   readonly type: 'requests' | 'tokens';
   readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
   readonly value: number;
+  /** What holds while nobody can say what is left; absent: allow. Rows hold these entries as they were sent. */
+  readonly on_unavailable?: OnUnavailable | undefined;
 }
+
+/** Beyond the reference. */
+const onUnavailable = v.picklist(['allow', 'deny'], 'allow or deny is expected');
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
 
@@ -33,6 +42,7 @@ export const usageLimitsBody = v.strictObject({
   alert_threshold: v.nullish(amount),
   periodic_reset: v.nullish(v.picklist(['weekly', 'monthly'], 'weekly, monthly or null is expected')),
   periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  on_unavailable: v.nullish(onUnavailable),
   next_usage_reset_at: v.nullish(v.pipe(v.string(), v.isoTimestamp('an ISO 8601 time such as 2030-01-31T00:00:00Z is expected'))),
 });
 
@@ -43,6 +53,7 @@ export const rateLimitBody = v.strictObject({
   type: v.picklist(['requests', 'tokens'], 'requests or tokens is expected'),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected'),
   value: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e12)),
+  on_unavailable: v.optional(onUnavailable),
 });
 
 /** `rate_limits` as sent: at most one entry per type and unit. An empty list, or null where that is allowed, clears them. */
@@ -73,6 +84,7 @@ export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBo
     periodicReset: pick(sent.periodic_reset, sent.periodic_reset_days ? null : before?.periodicReset),
     periodicResetDays: pick(sent.periodic_reset_days, sent.periodic_reset ? null : before?.periodicResetDays),
     nextUsageResetAt: at ? new Date(at).toISOString() : pick(at as null | undefined, before?.nextUsageResetAt),
+    ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
   const least = creditLimitMin[merged.type];
   if (merged.creditLimit === null && merged.alertThreshold === null) throw invalid(`${path}.credit_limit: required`);
@@ -95,8 +107,16 @@ export function raisesLimit(before: UsageLimits | null, after: UsageLimits | nul
   return after === null || after.creditLimit === null || after.creditLimit > before.creditLimit;
 }
 
-/** A budget as it is read back. */
-export function usageLimitsReply(limits: UsageLimits | null) {
+/** What was used of a budget in its present window, in its own unit. */
+export interface BudgetUsage {
+  readonly currentUsage: number;
+  readonly nextResetAt: string | null;
+  readonly isThresholdCrossed: boolean;
+  readonly isExhausted: boolean;
+}
+
+/** A budget as it is read back; with what was used of it where that was asked for. */
+export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage | undefined) {
   if (limits === null) return null;
   return {
     id: limits.id,
@@ -105,7 +125,16 @@ export function usageLimitsReply(limits: UsageLimits | null) {
     alert_threshold: limits.alertThreshold,
     periodic_reset: limits.periodicReset,
     periodic_reset_days: limits.periodicResetDays,
-    next_usage_reset_at: limits.nextUsageResetAt,
+    next_usage_reset_at: usage?.nextResetAt ?? limits.nextUsageResetAt,
+    ...(limits.onUnavailable ? { on_unavailable: limits.onUnavailable } : {}),
+    ...(usage
+      ? {
+          current_usage: usage.currentUsage,
+          status: usage.isExhausted ? ('exhausted' as const) : ('active' as const),
+          is_threshold_alerts_sent: usage.isThresholdCrossed,
+          is_exhausted_alerts_sent: usage.isExhausted,
+        }
+      : {}),
   };
 }
 
@@ -118,6 +147,12 @@ export const usageLimitsReplySchema = v.strictObject({
   periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),
   periodic_reset_days: v.nullable(v.number()),
   next_usage_reset_at: v.nullable(v.string()),
+  on_unavailable: v.optional(onUnavailable),
+  /** With `include_usage`: US dollars or tokens. */
+  current_usage: v.optional(v.number()),
+  status: v.optional(v.picklist(['active', 'exhausted'])),
+  is_threshold_alerts_sent: v.optional(v.boolean()),
+  is_exhausted_alerts_sent: v.optional(v.boolean()),
 });
 
 /** What a reply holds of a rate limit; strict. */
@@ -125,7 +160,12 @@ export const rateLimitReplySchema = v.strictObject({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
   value: v.number(),
+  on_unavailable: v.optional(onUnavailable),
 });
+
+function optional(onUnavailable: OnUnavailable | null): { onUnavailable?: OnUnavailable } {
+  return onUnavailable === null ? {} : { onUnavailable };
+}
 
 function pick<T>(sent: T | null | undefined, before: T | null | undefined): T | null {
   return sent === undefined ? (before ?? null) : sent;

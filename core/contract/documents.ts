@@ -34,8 +34,8 @@ export const rateLimitDocument = v.object({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
   value: v.number(),
-  /** What holds while nobody can say what is left; absent: allow. */
-  onUnavailable: v.optional(v.picklist(['allow', 'deny'])),
+  /** What holds while nobody can say what is left; absent: allow. Entries are as the API has them. */
+  on_unavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
 export const apiKeyDocument = v.object({

@@ -21,7 +21,7 @@ interface Waiter {
  * called when there is something to ask; the answer comes to `granted` or `failed`.
  */
 export class Account implements LeaseAccount {
-  spec: LimitSpec;
+  #spec: LimitSpec;
   lease: string | null;
   startMs = 0;
   endMs = 0;
@@ -45,17 +45,30 @@ export class Account implements LeaseAccount {
   #emptyUntilMs = 0;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
+  #askedLease: string | null = null;
 
   constructor(spec: LimitSpec, clock: Clock, newId: () => string, wake: (account: Account) => void) {
-    this.spec = spec;
+    this.#spec = spec;
     this.lease = spec.kind === 'budget' ? newId() : null;
     this.#clock = clock;
     this.#newId = newId;
     this.#wake = wake;
   }
 
+  get spec(): LimitSpec {
+    return this.#spec;
+  }
+
+  /** A smaller limit, or a budget that begins anew, ends the lease of before. */
+  set spec(spec: LimitSpec) {
+    const before = this.#spec;
+    this.#spec = spec;
+    if (spec.kind === 'budget' && before.kind === 'budget' && rulesOf(spec) !== rulesOf(before)) this.#leave();
+    else if (spec.capacity < before.capacity) this.giveBack();
+  }
+
   get key(): string {
-    return this.spec.key;
+    return this.#spec.key;
   }
 
   /** True while somebody waits, or what is held must be kept alive in the ledger. */
@@ -99,6 +112,7 @@ export class Account implements LeaseAccount {
     const { spec } = this;
     this.asking = true;
     this.#askedAtMs = this.#clock.elapsed();
+    this.#askedLease = this.lease;
     let need = Math.max(0, -this.available);
     for (const { least } of this.#waiters) need += Math.max(1, least);
     need = Math.min(need, spec.capacity);
@@ -121,9 +135,12 @@ export class Account implements LeaseAccount {
   granted(grant: Grant): void {
     this.asking = false;
     this.#roll();
+    // What was granted of a window or lease that has passed meanwhile is nobody's; those who wait are of the one that runs now.
+    if (this.spec.kind === 'rate' ? grant.startMs !== this.startMs : this.lease !== this.#askedLease) {
+      if (this.#waiters.length > 0) this.#ask();
+      return;
+    }
     if (this.spec.kind === 'budget') this.#enter(grant);
-    // A window that has passed meanwhile is nobody's; those who wait are of the one that runs now.
-    else if (grant.startMs !== this.startMs) return this.#waiters.length > 0 ? this.#ask() : undefined;
     this.available += grant.units;
     this.#kept += grant.units;
     this.#low = grant.remaining === 0 ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
@@ -186,16 +203,21 @@ export class Account implements LeaseAccount {
   /** Leaves what belongs to a window, or to a lease, that is over. */
   #roll(): void {
     const nowMs = this.#clock.now();
+    // A budget whose window is not known yet has nothing to leave.
+    if (this.startMs === 0 && this.spec.kind === 'budget') return;
     if (nowMs < this.endMs && nowMs >= this.startMs && this.#clock.elapsed() < this.#leaseUntilMs) return;
+    this.#leave();
     if (this.spec.kind === 'rate') {
       this.startMs = windowStartMs(nowMs, this.spec.lengthMs);
       this.endMs = this.startMs + this.spec.lengthMs;
-    } else {
-      this.startMs = 0;
-      this.endMs = 0;
-      this.lease = this.#newId();
-      this.#seq = 0;
     }
+  }
+
+  #leave(): void {
+    this.startMs = 0;
+    this.endMs = 0;
+    if (this.lease !== null) this.lease = this.#newId();
+    this.#seq = 0;
     this.available = 0;
     this.#kept = 0;
     this.#giving = 0;
@@ -214,4 +236,9 @@ export class Account implements LeaseAccount {
     this.endMs = endMs ?? Number.POSITIVE_INFINITY;
     this.#leaseUntilMs = leaseMs === null ? Number.POSITIVE_INFINITY : this.#askedAtMs + leaseMs - leaseMarginMs;
   }
+}
+
+/** What decides when a budget begins anew. */
+function rulesOf(spec: Extract<LimitSpec, { kind: 'budget' }>): string {
+  return [spec.periodicReset, spec.periodicResetDays, spec.nextUsageResetAt, spec.resetAt].join(' ');
 }

@@ -70,7 +70,7 @@ function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest 
     capacity: value,
     lengthMs: rateWindowMs[unit],
   });
-  const onUnavailable = rest.onUnavailable ?? 'allow';
+  const onUnavailable = rest.on_unavailable ?? 'allow';
   return { scope: entity.scope, unit: type, isBudget: false, capacity: value, period: periods[unit], onUnavailable, account };
 }
 

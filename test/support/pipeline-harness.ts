@@ -4,6 +4,7 @@ import { BodyMemory } from '../../core/contract/body-memory.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/documents.ts';
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
+import type { Leases } from '../../core/contract/leases.ts';
 import type { Plugin, Reply, Services } from '../../core/contract/plugin.ts';
 import type { Credentials } from '../../core/contract/provider.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
@@ -61,6 +62,7 @@ export function createHarness(
     processes?: number;
     formBytesMax?: number;
     memory?: BodyMemory;
+    leases?: Leases;
   } = {},
 ): Harness {
   const documents = new Map<string, unknown>();
@@ -117,6 +119,7 @@ export function createHarness(
       healthy: () => true,
     },
     health,
+    ...(options.leases ? { leases: options.leases } : {}),
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock,
     newId: randomUUID,

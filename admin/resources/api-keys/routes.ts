@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
+import { readUsage } from '../../leases/read-usage.ts';
 import { deleteApiKey } from './delete-key.ts';
 import type { ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
@@ -56,7 +57,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(apiKeyReply) }),
     async handle(call) {
       const { total, rows } = await listKeys(call.em, whereReachable(call), call.query);
-      return { object: 'list', total, data: rows.map(toReply) };
+      return { object: 'list', total, data: rows.map((row) => toReply(row)) };
     },
   }),
   defineRoute({
@@ -73,7 +74,10 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findReachable(call.em, call, 'read');
       call.tag(row.revision);
-      return toReply(row);
+      if (call.query.include_usage !== 'true' && call.query.usage !== 'true') return toReply(row);
+      const budgets = row.usageLimits ? [row.usageLimits] : [];
+      const now = call.services.clock.now();
+      return toReply(row, await readUsage(call.em, row.organisationId, budgets, row.lastResetAt ?? null, now));
     },
   }),
   defineRoute({

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { rateLimitReplySchema, usageLimitsReply, usageLimitsReplySchema } from '../../limits/schema.ts';
+import { type BudgetUsage, rateLimitReplySchema, usageLimitsReply, usageLimitsReplySchema } from '../../limits/schema.ts';
 import type { ApiKey } from './entity.ts';
 import { keyState } from './key-state.ts';
 import { keyStates } from './schema.ts';
@@ -45,8 +45,8 @@ export const apiKeyReply = v.strictObject({
   object: v.literal('api-key'),
 });
 
-/** A key as it is read back: never its secret, never its digest. */
-export function toReply(row: ApiKey): v.InferOutput<typeof apiKeyReply> {
+/** A key as it is read back: never its secret, never its digest. `usage`: of its budget, by the budget's id, where that was asked for. */
+export function toReply(row: ApiKey, usage?: ReadonlyMap<string, BudgetUsage>): v.InferOutput<typeof apiKeyReply> {
   return {
     id: row.id,
     key: `svc_***${row.lastCharacters}`,
@@ -61,7 +61,7 @@ export function toReply(row: ApiKey): v.InferOutput<typeof apiKeyReply> {
     last_updated_at: row.lastUpdatedAt.toISOString(),
     creation_mode: row.creationMode,
     rate_limits: row.rateLimits,
-    usage_limits: usageLimitsReply(row.usageLimits ?? null),
+    usage_limits: usageLimitsReply(row.usageLimits ?? null, usage?.get(row.usageLimits?.id ?? '')),
     reset_usage: null,
     last_reset_at: iso(row.lastResetAt),
     scopes: row.scopes,

@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { forbidden } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { readUsage } from '../../leases/read-usage.ts';
+import { usageLimitsReply } from '../../limits/schema.ts';
 import { deleteWorkspace } from './delete-workspace.ts';
 import { workspaces } from './entity.ts';
 import { detailReply, listReply } from './reply-schema.ts';
@@ -77,7 +79,11 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     async handle(call) {
       const row = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
       call.tag(row.revision);
-      return toDetail(call.em, row, call.query.name_format);
+      const detail = await toDetail(call.em, row, call.query.name_format);
+      if (call.query.include_usage !== 'true') return detail;
+      const budgets = row.usageLimits ?? [];
+      const usage = await readUsage(call.em, row.organisationId, budgets, null, call.services.clock.now());
+      return { ...detail, usage_limits: budgets.map((budget) => usageLimitsReply(budget, usage.get(budget.id))) };
     },
   }),
   defineRoute({

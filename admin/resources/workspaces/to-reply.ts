@@ -22,7 +22,7 @@ export function toRow(row: Workspace, format: NameFormat) {
     is_default: isDefault,
     status: row.status,
     defaults: { metadata: row.metadata, is_default: isDefault, object: 'workspace' },
-    usage_limits: (row.usageLimits ?? []).map(usageLimitsReply),
+    usage_limits: (row.usageLimits ?? []).map((limits) => usageLimitsReply(limits)),
     rate_limits: row.rateLimits ?? [],
     object: 'workspace',
   };

@@ -1,0 +1,29 @@
+import type { Database } from '../db/open-database.ts';
+import type { BudgetRow } from './budget-ledger.ts';
+import { clearExhausted } from './entity-state.ts';
+
+/** Windows and leases are kept this long after their end, for late returns and settlements. */
+const keptMs = 3_600_000;
+
+/** Forgets windows and leases that are long over. */
+export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: number): Promise<void> {
+  const em = database.em();
+  await em.execute('delete from limit_windows where end_ms < ?', [nowMs - keptMs], 'run');
+  await em.execute('delete from limit_leases where expires_ms < ?', [nowMs - keptMs], 'run');
+}
+
+/** Takes the mark of being used up from entities whose budget has begun anew without anybody asking for it. */
+export async function clearPassedBudgets(database: Pick<Database, 'em'>, nowMs: number): Promise<number> {
+  return database.em().transactional(async (tx) => {
+    const rows = await tx.execute<BudgetRow[]>(
+      'select * from limit_budgets where end_ms <= ? and exhausted_at is not null order by key for update',
+      [nowMs],
+      'all',
+    );
+    for (const row of rows) {
+      await tx.execute('update limit_budgets set exhausted_at = null where key = ?', [row.key], 'run');
+      await clearExhausted(tx, row);
+    }
+    return rows.length;
+  });
+}

@@ -1,0 +1,41 @@
+import { budgetWindow } from '../../core/contract/limit-window.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { BudgetUsage, UsageLimits } from '../limits/schema.ts';
+import { limitBudgets } from './entity.ts';
+
+const microUsd = 1_000_000;
+
+/**
+ * What was used of these budgets in the windows that run now, by the budget's id. `resetAt`: when the entity's usage was last reset
+ * by hand. A budget nobody has used yet has used nothing.
+ */
+export async function readUsage(
+  em: EntityManager,
+  organisationId: string,
+  budgets: readonly UsageLimits[],
+  resetAt: Date | null,
+  nowMs: number,
+): Promise<Map<string, BudgetUsage>> {
+  if (budgets.length === 0) return new Map();
+  const keys = budgets.map((budget) => `budget:${budget.id}`);
+  const rows = await em.find(limitBudgets, { organisationId, key: { $in: keys } });
+  const found = new Map(rows.map((row) => [row.key, row]));
+  return new Map(
+    budgets.map((budget) => {
+      const row = found.get(`budget:${budget.id}`);
+      const startedMs = Math.max(row?.startMs ?? nowMs, resetAt?.getTime() ?? 0);
+      const window = budgetWindow(budget, startedMs, nowMs);
+      const used = row && row.startMs === window.startMs ? row.used : 0;
+      const perUnit = budget.type === 'cost' ? microUsd : 1;
+      const limit = budget.creditLimit === null ? Number.POSITIVE_INFINITY : budget.creditLimit * perUnit;
+      const threshold = budget.alertThreshold === null ? Number.POSITIVE_INFINITY : budget.alertThreshold * perUnit;
+      const usage: BudgetUsage = {
+        currentUsage: used / perUnit,
+        nextResetAt: window.endMs === null ? null : new Date(window.endMs).toISOString(),
+        isThresholdCrossed: used >= threshold,
+        isExhausted: used >= limit,
+      };
+      return [budget.id, usage];
+    }),
+  );
+}

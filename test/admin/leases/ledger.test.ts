@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantLeases } from '../../../admin/leases/ledger.ts';
+import type { BudgetAsk, Grant, LeaseAsk } from '../../../core/contract/leases.ts';
+import type { RequestRecord } from '../../../core/contract/record.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+const nowMs = 1_800_000_000_000;
+
+describe.each(databases)('the ledger of limits on %s', (name) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(name);
+  });
+  afterAll(() => plane.close());
+
+  const grant = async (ask: LeaseAsk, atMs = nowMs): Promise<Grant> =>
+    (await grantLeases(plane.control.services.database, [ask], atMs))[0] as Grant;
+
+  const rateAsk = (key: string, fields: object = {}) => ({
+    kind: 'rate' as const,
+    key,
+    organisationId: plane.organisationId,
+    capacity: 100,
+    need: 1,
+    want: 1,
+    give: 0,
+    startMs: 60_000,
+    lengthMs: 60_000,
+    ...fields,
+  });
+  const budgetAsk = (key: string, fields: Partial<BudgetAsk> = {}): BudgetAsk => ({
+    kind: 'budget',
+    key,
+    organisationId: plane.organisationId,
+    scope: 'workspace',
+    entityId: plane.workspaceId,
+    unit: 'tokens',
+    alertThreshold: null,
+    capacity: 1_000,
+    need: 1,
+    want: 1,
+    lease: randomUUID(),
+    seq: 1,
+    startMs: 0,
+    kept: 0,
+    periodicReset: null,
+    periodicResetDays: null,
+    nextUsageResetAt: null,
+    resetAt: null,
+    ...fields,
+  });
+  const store = async (records: readonly Partial<RequestRecord>[]) => {
+    const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
+    const batch = records.map((fields) => ({ ...sampleRecord(), ...tenant, id: randomUUID(), ...fields }));
+    const reply = await plane.internal('POST', '/records', batch);
+    expect(reply.status).toBe(200);
+    return { batch, reply };
+  };
+  const counts = (input: number, output: number) => ({
+    inputTokens: input,
+    outputTokens: output,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+  });
+
+  it('hands out each unit of a window once, whoever asks at the same time', async () => {
+    const ask = async (n: number) => (await grant(rateAsk('once', { need: (n % 3) + 1, want: 20 }))).units;
+    const units = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
+    expect(units.reduce((sum, one) => sum + one, 0)).toBe(100);
+  });
+
+  it('gives smaller shares the less is left, and what is needed before all', async () => {
+    const shares: number[] = [];
+    for (let i = 0; i < 14; i++) shares.push((await grant(rateAsk('shares', { need: 1, want: 100 }))).units);
+    expect(shares).toEqual([25, 19, 14, 11, 8, 6, 5, 3, 3, 2, 1, 1, 1, 1]);
+    expect(await grant(rateAsk('needed', { need: 90, want: 90 }))).toMatchObject({ units: 90, remaining: 10 });
+  });
+
+  it('hands out again what was given back, and begins each window anew', async () => {
+    await grant(rateAsk('back', { need: 100 }));
+    expect((await grant(rateAsk('back'))).units).toBe(0);
+    expect((await grant(rateAsk('back', { need: 0, want: 0, give: 30 }))).remaining).toBe(30);
+    expect((await grant(rateAsk('back', { need: 40 }))).units).toBe(30);
+    expect((await grant(rateAsk('back', { startMs: 120_000, need: 40 }))).units).toBe(40);
+  });
+
+  it('never has more of a budget out than there is, whoever asks at the same time', async () => {
+    const asks = Array.from({ length: 20 }, () => grant(budgetAsk('many', { need: 70, want: 200 })));
+    const units = (await Promise.all(asks)).map((one) => one.units);
+    expect(units.reduce((sum, one) => sum + one, 0)).toBe(1_000);
+  });
+
+  it('puts what a request has used in the place of what was reserved for it, once', async () => {
+    const lease = randomUUID();
+    const { startMs } = await grant(budgetAsk('settled', { lease, need: 600 }));
+    const reservations = [{ key: 'settled', lease, startMs, units: 500 }];
+    const { batch } = await store([{ ...counts(100, 20), reservations }]);
+    // 120 are used, and 100 of the lease are still out.
+    expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
+    const again = await plane.internal('POST', '/records', [...batch, ...batch]);
+    expect(again.body).toMatchObject({ inserted: 0, duplicates: 2 });
+    expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
+  });
+
+  it('takes back what a process held that does not ask again, and no more than that', async () => {
+    const lease = randomUUID();
+    const { startMs, leaseMs } = await grant(budgetAsk('dead', { lease, need: 600 }));
+    await store([{ ...counts(50, 0), reservations: [{ key: 'dead', lease, startMs, units: 50 }] }]);
+    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }))).toMatchObject({ remaining: 400 });
+    const laterMs = nowMs + (leaseMs as number);
+    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }), laterMs)).toMatchObject({ remaining: 950 });
+  });
+
+  it('counts a grant whose answer was lost as not given', async () => {
+    const lease = randomUUID();
+    await grant(budgetAsk('lost', { lease, need: 600 }));
+    expect(await grant(budgetAsk('lost', { lease, seq: 2, need: 700 }))).toMatchObject({ units: 700, remaining: 300 });
+  });
+
+  it('grants nothing to a question that was overtaken', async () => {
+    const lease = randomUUID();
+    await grant(budgetAsk('overtaken', { lease, seq: 2, need: 600 }));
+    expect(await grant(budgetAsk('overtaken', { lease, seq: 1, need: 100 }))).toMatchObject({ units: 0, remaining: 400 });
+  });
+
+  it('begins a budget anew when its period ends, and when it is reset by hand', async () => {
+    const monthly = { periodicReset: 'monthly' as const };
+    const first = await grant(budgetAsk('periods', { ...monthly, need: 1_000 }));
+    expect(await grant(budgetAsk('periods', { ...monthly, need: 10 }))).toMatchObject({ units: 0 });
+    const second = await grant(budgetAsk('periods', { ...monthly, need: 1_000 }), first.endMs as number);
+    expect(second).toMatchObject({ units: 1_000, startMs: first.endMs });
+    const resetMs = second.startMs + 5_000;
+    const resetAt = new Date(resetMs).toISOString();
+    const third = await grant(budgetAsk('periods', { ...monthly, resetAt, need: 10 }), resetMs + 1);
+    expect(third).toMatchObject({ units: 10, startMs: resetMs, remaining: 990 });
+    // Late records of a window that is over are not counted in this one.
+    await store([{ ...counts(500, 0), reservations: [{ key: 'periods', lease: null, startMs: first.startMs, units: 0 }] }]);
+    const now = await grant(budgetAsk('periods', { ...monthly, resetAt, need: 0, want: 0 }), resetMs + 2);
+    expect(now).toMatchObject({ remaining: 990 });
+  });
+
+  it('refuses what it cannot read, and keys that are asked about twice', async () => {
+    expect((await plane.internal('POST', '/leases', { asks: [{ kind: 'rate' }] })).status).toBe(400);
+    const twice = await plane.internal('POST', '/leases', { asks: [rateAsk('twice'), rateAsk('twice')] });
+    expect(twice.status).toBe(400);
+    expect((await plane.internal('POST', '/leases', { asks: [] }, plane.workspaceKey)).status).toBe(401);
+  });
+
+  it('quotes the price of a model as records are billed by it, and none for a model nobody knows', async () => {
+    const query = (model: string) => `/rates?workspace=${plane.workspaceId}&provider=openai&model=${model}`;
+    const known = await plane.internal('GET', query('gpt-4o-mini'));
+    expect(known.body.rates).toMatchObject({ input: 0.15, output: 0.6 });
+    expect((await plane.internal('GET', query('nobody-knows'))).body).toEqual({ rates: null });
+  });
+});

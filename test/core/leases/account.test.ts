@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/leases.ts';
+import { Account } from '../../../core/leases/account.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+
+const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
+const rate: LimitSpec = { kind: 'rate', key: 'rate', organisationId, capacity: 100, lengthMs: 60_000 };
+const budget: LimitSpec = {
+  kind: 'budget',
+  key: 'budget',
+  organisationId,
+  capacity: 1_000,
+  scope: 'key',
+  entityId: organisationId,
+  unit: 'tokens',
+  alertThreshold: null,
+  periodicReset: null,
+  periodicResetDays: null,
+  nextUsageResetAt: null,
+  resetAt: null,
+};
+
+function newAccount(spec: LimitSpec) {
+  const time = newFakeTime(1_800_000_000_000);
+  let woken = 0;
+  let ids = 0;
+  const account = new Account(
+    spec,
+    time.clock,
+    () => `lease-${++ids}`,
+    () => void woken++,
+  );
+  const grant = (units: number, rest: Partial<Grant> = {}): void =>
+    account.granted({ key: spec.key, startMs: account.startMs, endMs: null, units, remaining: 50, leaseMs: null, ...rest });
+  return { account, time, grant, woken: () => woken };
+}
+
+describe('an account of a rate limit', () => {
+  it('spends what it holds without asking, and asks again before it is empty', async () => {
+    const { account, grant, woken } = newAccount(rate);
+    const first = account.take(1, 1);
+    expect(woken()).toBe(1);
+    account.question();
+    grant(8);
+    expect(await first).toBe(1);
+    expect([account.take(1, 1), account.take(1, 1), account.take(1, 1)]).toEqual([1, 1, 1]);
+    expect(woken()).toBe(1);
+    expect(account.take(1, 1)).toBe(1);
+    expect(woken()).toBe(2);
+    expect(account.available).toBe(3);
+  });
+
+  it('refuses at once once the ledger has nothing left, and asks again after a while', async () => {
+    const { account, grant, time } = newAccount(rate);
+    const first = account.take(1, 1);
+    account.question();
+    grant(0, { remaining: 0 });
+    expect(await first).toBe(refused);
+    expect(account.take(1, 1)).toBe(refused);
+    time.advance(200);
+    expect(account.take(1, 1)).toBeInstanceOf(Promise);
+  });
+
+  it('asks once more for those who came while a question was on its way', async () => {
+    const { account, grant } = newAccount(rate);
+    const first = account.take(1, 1);
+    expect(account.question()).toMatchObject({ need: 1 });
+    const second = account.take(5, 5);
+    grant(1);
+    expect(await first).toBe(1);
+    expect(account.question()).toMatchObject({ need: 5 });
+    grant(5, { remaining: 0 });
+    expect(await second).toBe(5);
+  });
+
+  it('leaves what it holds when the window ends, and serves who waits out of the next one', async () => {
+    const { account, grant, time } = newAccount(rate);
+    const first = account.take(1, 1);
+    const asked = account.question();
+    time.advance(60_000);
+    account.granted({ key: 'rate', startMs: asked.startMs, endMs: null, units: 8, remaining: 50, leaseMs: null });
+    expect(account.available).toBe(0);
+    expect(account.question()).toMatchObject({ need: 1, startMs: asked.startMs + 60_000 });
+    grant(8);
+    expect(await first).toBe(1);
+  });
+
+  it('refuses what can never fit without asking anybody', () => {
+    const { account, woken } = newAccount({ ...rate, capacity: 0 });
+    expect(account.take(1, 1)).toBe(refused);
+    expect(woken()).toBe(0);
+  });
+
+  it('does not spend again what it gave back, also when nobody can say whether it arrived', () => {
+    const { account, grant } = newAccount(rate);
+    void account.take(1, 1);
+    account.question();
+    grant(8);
+    expect(account.giveBack()).toBe(true);
+    expect(account.question()).toMatchObject({ give: 7, need: 0, want: 0 });
+    account.failed();
+    expect(account.available).toBe(0);
+  });
+
+  it('tells those who wait when nobody can say', async () => {
+    const { account } = newAccount(rate);
+    const waiting = account.take(1, 1);
+    account.question();
+    account.failed();
+    expect(await waiting).toBe(unavailable);
+  });
+
+  it('covers with its next lease what a request used beyond what was taken for it', async () => {
+    const { account, grant } = newAccount(rate);
+    const first = account.take(5, 5);
+    account.question();
+    grant(5);
+    expect(await first).toBe(5);
+    account.put(-20, account.startMs, null);
+    void account.take(1, 1);
+    expect(account.question()).toMatchObject({ need: 21 });
+  });
+});
+
+describe('an account of a budget', () => {
+  const start = (spec = budget) => {
+    const all = newAccount(spec);
+    const first = all.account.take(100, 100);
+    all.account.question();
+    all.grant(400, { startMs: 7, leaseMs: 300_000 });
+    return { ...all, first };
+  };
+
+  it('tells the ledger with each question all it has received and not given back', () => {
+    const { account } = start();
+    expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 2, kept: 400, startMs: 7 });
+    account.granted({ key: 'budget', startMs: 7, endMs: null, units: 0, remaining: 0, leaseMs: 300_000 });
+    account.giveBack();
+    expect(account.question()).toMatchObject({ seq: 3, kept: 100 });
+  });
+
+  it('takes what there is when a request does not say how much it may use', async () => {
+    const { account } = start();
+    expect(account.available).toBe(300);
+    expect(account.take(10, 1_000)).toBe(300);
+  });
+
+  it('stops spending before its lease ends in the ledger, and begins another', () => {
+    const { account, time } = start();
+    time.advance(294_999);
+    expect(account.take(1, 1)).toBe(1);
+    time.advance(1);
+    expect(account.take(1, 1)).toBeInstanceOf(Promise);
+    expect(account.question()).toMatchObject({ lease: 'lease-2', seq: 1, kept: 0 });
+  });
+
+  it('takes nothing back into a lease or a window that is over', () => {
+    const { account, time } = start();
+    account.put(50, 7, 'lease-0');
+    account.put(50, 6, 'lease-1');
+    expect(account.available).toBe(300);
+    time.advance(295_000);
+    account.put(50, 7, 'lease-1');
+    expect(account.available).toBe(0);
+  });
+});

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { startLeases } from '../../../core/leases/start-leases.ts';
+import { newFakeLedger } from '../../support/fake-ledger.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { answer, chatReply, createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+
+const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
+const perDay = (value: number, type: 'requests' | 'tokens' = 'requests'): RateLimitDocument => ({ type, unit: 'rpd', value });
+const budgetOf = (
+  creditLimit: number,
+  type: 'cost' | 'tokens',
+  fields: Partial<UsageLimitsDocument> = {},
+): UsageLimitsDocument => ({
+  id: randomUUID(),
+  type,
+  creditLimit,
+  alertThreshold: null,
+  periodicReset: null,
+  periodicResetDays: null,
+  nextUsageResetAt: null,
+  ...fields,
+});
+
+function start(key: { rateLimits?: RateLimitDocument[]; usageLimits?: UsageLimitsDocument | null } = {}) {
+  const ledger = newFakeLedger();
+  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID });
+  const harness = createHarness({ leases, key });
+  const ask = (headers: Record<string, string> = {}, sent: JsonObject = body): Promise<FakeSink> =>
+    harness.send({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one', ...headers },
+      body: sent,
+    });
+  return { ...harness, harness, ledger, leases, ask };
+}
+
+function limitProvider({ documents }: Harness, slug: string, limits: Partial<ProviderDocument>): void {
+  const id = `provider ${workspaceId}/${slug}`;
+  documents.set(id, { ...(documents.get(id) as ProviderDocument), ...limits });
+}
+
+const errorOf = (sink: FakeSink): { code: string; message: string } => JSON.parse(sink.text).error;
+const headerOf = (sink: FakeSink, name: string): string | undefined => sink.headers[sink.headers.indexOf(name) + 1];
+
+describe('rate limits', () => {
+  it('admit as many requests as they say and refuse the others before any provider is asked', async () => {
+    const { ask, calls } = start({ rateLimits: [perDay(3)] });
+    const replies = await Promise.all([ask(), ask(), ask(), ask(), ask()]);
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 200, 200, 429, 429]);
+    expect(calls).toHaveLength(3);
+    const refused = replies.find((reply) => reply.status === 429) as FakeSink;
+    expect(errorOf(refused)).toMatchObject({
+      code: 'key_rate_limit',
+      message: 'API key rate limit exceeded: 3 requests per day',
+    });
+    expect(headerOf(refused, 'x-ratelimit-limit-requests')).toBe('3');
+    expect(headerOf(refused, 'x-ratelimit-remaining-requests')).toBe('0');
+  });
+
+  it('of 0 refuse everything, without asking the ledger', async () => {
+    const { ask, ledger } = start({ rateLimits: [perDay(0)] });
+    expect((await ask()).status).toBe(429);
+    expect(ledger.asks).toEqual([]);
+  });
+
+  it('of which one refuses take nothing from the others', async () => {
+    const { ask, documents } = start({ rateLimits: [perDay(0)] });
+    const id = `workspace ${workspaceId}`;
+    documents.set(id, { ...(documents.get(id) as object), rateLimits: [perDay(5)] });
+    for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(429);
+    for (const [name, document] of documents) {
+      if (name.startsWith('api-key')) documents.set(name, { ...(document as object), rateLimits: [] });
+    }
+    for (let i = 0; i < 5; i++) expect((await ask()).status).toBe(200);
+    expect(errorOf(await ask()).code).toBe('workspace_rate_limit');
+  });
+
+  it('of the workspace hold for all its keys', async () => {
+    const { ask, documents } = start();
+    const id = `workspace ${workspaceId}`;
+    documents.set(id, { ...(documents.get(id) as object), rateLimits: [perDay(1)] });
+    expect((await ask()).status).toBe(200);
+    const refused = await ask();
+    expect([refused.status, errorOf(refused).code]).toEqual([429, 'workspace_rate_limit']);
+  });
+
+  it('of tokens take what a request may use and give back what it did not', async () => {
+    // 10 for the answer and 5 for the question are set aside, 5 are used.
+    const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
+    const replies = [await ask(), await ask(), await ask()];
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200, 429]);
+    expect(headerOf(replies[2] as FakeSink, 'x-ratelimit-remaining-tokens')).toBe('10');
+  });
+
+  it('of tokens say so when a request can never fit', async () => {
+    const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
+    const refused = await ask({}, { ...body, max_tokens: 5_000 });
+    expect(errorOf(refused).message).toMatch(/20 tokens per day, and this request may need 50\d\d$/);
+  });
+
+  it('of a provider let a fallback go on, which leaves no trace of the refusal', async () => {
+    const { harness, ask, addConfig, records } = start();
+    limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
+    addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    const replies = [await ask({ 'x-svc-config': 'pc-two' }), await ask({ 'x-svc-config': 'pc-two' })];
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200]);
+    expect(records.map((record) => record.providerSlug)).toEqual(['one', 'two']);
+    expect(records[1]?.attempts[0]).toMatchObject({ status: 429, errorCode: 'provider_rate_limit' });
+    expect(replies[1]?.headers.some((name) => name.startsWith('x-ratelimit'))).toBe(false);
+    expect(errorOf(await ask()).code).toBe('provider_rate_limit');
+  });
+
+  it('of an integration are one for all its providers, and a retry is no second request', async () => {
+    const { harness, ask, addConfig, script, calls } = start();
+    const integrationLimits = { usageLimits: null, usageResetAt: null, rateLimits: [perDay(2)], status: 'active' as const };
+    for (const slug of ['one', 'two']) limitProvider(harness, slug, { integrationId: 'shared', integrationLimits });
+    addConfig('pc-again', { provider: '@one', retry: { attempts: 1, on_status_codes: [503] } });
+    script(answer(503, { error: { message: 'down' } }), answer(200, chatReply('hello')));
+    expect((await ask({ 'x-svc-config': 'pc-again' })).status).toBe(200);
+    expect(calls).toHaveLength(2);
+    expect((await ask({ 'x-svc-provider': '@two' })).status).toBe(200);
+    expect(errorOf(await ask()).code).toBe('integration_rate_limit');
+  });
+
+  it('let requests through while nobody can say, unless they are told to deny', async () => {
+    const open = start({ rateLimits: [perDay(1)] });
+    open.ledger.isAway = true;
+    expect((await open.ask()).status).toBe(200);
+    const closed = start({ rateLimits: [{ ...perDay(1), on_unavailable: 'deny' }] });
+    closed.ledger.isAway = true;
+    const refused = await closed.ask();
+    expect([refused.status, errorOf(refused).code]).toEqual([503, 'limit_unknown']);
+  });
+});
+
+describe('budgets', () => {
+  it('of tokens refuse with 412 what may exceed them, and tell the ledger what was used', async () => {
+    const usageLimits = budgetOf(20, 'tokens');
+    const { ask, records } = start({ usageLimits });
+    const replies = [await ask(), await ask(), await ask()];
+    expect(replies.map((reply) => reply.status)).toEqual([200, 200, 412]);
+    expect(errorOf(replies[2] as FakeSink)).toMatchObject({ code: 'key_usage_limit', message: 'API Key Usage Limit Exceeded' });
+    expect(records[0]?.reservations).toMatchObject([{ key: `budget:${usageLimits.id}`, units: 5 }]);
+    expect(records[2]?.reservations).toBeUndefined();
+  });
+
+  it('of cost set aside the price of the most a request may use, and never more than there is', async () => {
+    // Per request: 5 × 1,000 + 10 × 50,000 micro-USD are set aside, 3 × 1,000 + 2 × 50,000 are used.
+    const { ask, ledger, calls } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    const replies = await Promise.all([ask(), ask(), ask()]);
+    expect(replies.map((reply) => reply.status).sort()).toEqual([200, 412, 412]);
+    expect(calls).toHaveLength(1);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  });
+
+  it('are not touched by models whose price nobody knows', async () => {
+    const { ask, records } = start({ usageLimits: budgetOf(1, 'cost') });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+    expect(records[0]?.reservations).toMatchObject([{ units: 0 }]);
+  });
+
+  it('of a provider let a fallback go on and get back what was set aside for a call that failed', async () => {
+    const { harness, ask, addConfig, script, records } = start();
+    limitProvider(harness, 'one', { usageLimits: budgetOf(15, 'tokens') });
+    addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('hello')));
+    for (let i = 0; i < 3; i++) expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
+    expect(records.map((record) => record.providerSlug)).toEqual(['two', 'one', 'two']);
+    expect(records[2]?.attempts[0]).toMatchObject({ status: 412, errorCode: 'provider_usage_limit' });
+  });
+
+  it('refuse while nobody can say, unless they are told to allow; such requests are settled later', async () => {
+    const closed = start({ usageLimits: budgetOf(1_000, 'tokens') });
+    closed.ledger.isAway = true;
+    const refused = await closed.ask();
+    expect([refused.status, errorOf(refused).code]).toEqual([503, 'limit_unknown']);
+    const open = start({ usageLimits: budgetOf(1_000, 'tokens', { onUnavailable: 'allow' }) });
+    open.ledger.isAway = true;
+    expect((await open.ask()).status).toBe(200);
+    expect(open.records[0]?.reservations).toMatchObject([{ lease: null, startMs: 0, units: 0 }]);
+  });
+
+  it('go on out of what is held when the ledger goes away', async () => {
+    const { ask, ledger } = start({ usageLimits: budgetOf(1_000, 'tokens') });
+    expect((await ask()).status).toBe(200);
+    ledger.isAway = true;
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('that are used up do not hold up the list of models', async () => {
+    const { harness, ask } = start({ usageLimits: budgetOf(16, 'tokens') });
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 412]);
+    const listed = await harness.send({
+      method: 'GET',
+      path: '/v1/models',
+      headers: { 'x-svc-api-key': harness.key },
+      body: '',
+    });
+    expect(listed.status).not.toBe(412);
+  });
+
+  it('get back all that was set aside when the client leaves before anything was used', async () => {
+    const { harness, ask, script } = start({ usageLimits: budgetOf(15, 'tokens') });
+    script(() => {}, answer(200, chatReply('hello')));
+    await harness.send({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' },
+      body,
+      prepare: (sink) => setTimeout(() => sink.leave(), 20),
+    });
+    expect((await ask()).status).toBe(200);
+  });
+});

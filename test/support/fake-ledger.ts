@@ -1,0 +1,45 @@
+import type { InternalFetch } from '../../core/contract/internal-api.ts';
+import type { Grant, LeaseAsk, ModelRates } from '../../core/contract/leases.ts';
+
+/** A ledger in memory that grants all that is asked for as long as there is something; it can be away. */
+export interface FakeLedger {
+  readonly fetch: InternalFetch;
+  readonly asks: LeaseAsk[];
+  /** Units handed out and not given back, by key. */
+  readonly out: Map<string, number>;
+  readonly rates: Map<string, ModelRates>;
+  isAway: boolean;
+}
+
+export function newFakeLedger(): FakeLedger {
+  const ledger: FakeLedger = {
+    asks: [],
+    out: new Map(),
+    rates: new Map(),
+    isAway: false,
+    async fetch(_method, path, body) {
+      if (ledger.isAway) return { status: 503, body: new Uint8Array() };
+      if (body === null) {
+        const model = new URL(path, 'http://ledger').searchParams.get('model') ?? '';
+        return reply({ rates: ledger.rates.get(model) ?? null });
+      }
+      const { asks } = JSON.parse(Buffer.from(body).toString('utf8')) as { asks: LeaseAsk[] };
+      ledger.asks.push(...asks);
+      return reply({ grants: asks.map(grant) });
+    },
+  };
+  return ledger;
+
+  function grant(ask: LeaseAsk): Grant {
+    const before = ask.kind === 'rate' ? (ledger.out.get(ask.key) ?? 0) - ask.give : ask.kept;
+    const units = Math.min(ask.want, Math.max(0, ask.capacity - before));
+    ledger.out.set(ask.key, before + units);
+    const remaining = Math.max(0, ask.capacity - before - units);
+    const startMs = ask.kind === 'rate' ? ask.startMs : 1;
+    return { key: ask.key, startMs, endMs: null, units, remaining, leaseMs: ask.kind === 'rate' ? null : 300_000 };
+  }
+}
+
+function reply(body: object): { status: number; body: Uint8Array } {
+  return { status: 200, body: Buffer.from(JSON.stringify(body)) };
+}
