@@ -47,7 +47,12 @@ function ratesFor(
   return { rates: publicRates(provider, base, inputTokens, at), source: 'public' };
 }
 
-const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels']);
+const uncharged: ReadonlySet<string> = new Set([
+  'messagesCountTokens',
+  'countResponseInputTokens',
+  'listModels',
+  'explainConfig',
+]);
 
 function isFree({ outcome, cacheStatus, endpoint }: RequestRecord): boolean {
   if (outcome === 'refused' || outcome === 'failed') return true;
