@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { schemaWithoutBounds } from '../json-schema-bounds.ts';
 import { noteOnce } from '../note-once.ts';
 import { plainWherePossible, toConversation } from './chat-messages.ts';
 import { contentBlocks } from './content-parts.ts';
@@ -82,11 +83,16 @@ function asksForSomething(name: string, value: unknown): boolean {
   return !(isObject(value) && Object.keys(value).length === 0);
 }
 
-/** Structured output is native for JSON schemas (GA since the 4.5 models). JSON without a schema can only be asked for in words. */
+/**
+ * Structured output is native for JSON schemas (GA since the 4.5 models), which have to be closed and without bounds. JSON without a schema can only be asked for
+ * in words.
+ */
 function outputFormat(params: JsonObject, call: OperationCall): { config: JsonObject; instructions: JsonObject[] } {
   const format = isObject(params.response_format) ? params.response_format : {};
   if (format.type === 'json_schema' && isObject(format.json_schema) && isObject(format.json_schema.schema)) {
-    return { config: { format: { type: 'json_schema', schema: format.json_schema.schema } }, instructions: [] };
+    const changed = (): void => noteOnce(call.adapted, 'response_format');
+    const schema = schemaWithoutBounds(format.json_schema.schema, { closesObjects: true, changed });
+    return { config: { format: { type: 'json_schema', schema } }, instructions: [] };
   }
   if (format.type !== 'json_object') {
     if (params.response_format && format.type !== 'text') noteOnce(call.dropped, 'response_format');

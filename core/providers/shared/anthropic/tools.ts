@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
+import { schemaWithoutBounds } from '../json-schema-bounds.ts';
 import { noteOnce } from '../note-once.ts';
 import { withCacheControl } from './content-parts.ts';
 
@@ -22,21 +23,24 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
 }
 
 function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
-  if (Array.isArray(params.tools)) return params.tools.map((tool, index) => nativeTool(tool, `tools[${index}]`));
+  if (Array.isArray(params.tools)) return params.tools.map((tool, index) => nativeTool(tool, `tools[${index}]`, call));
   if (!Array.isArray(params.functions)) return [];
   // The retired spelling of tools; the reply answers in today's `tool_calls`.
   noteOnce(call.adapted, 'functions');
-  return params.functions.map((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`));
+  return params.functions.map((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
 }
 
-function nativeTool(tool: unknown, path: string): JsonObject {
+function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObject {
   if (!isObject(tool)) throw badParam(path, 'a tool must be an object');
   if (isObject(tool.custom)) throw badParam(path, 'custom tools with free text input are not supported by anthropic');
   if (!isObject(tool.function)) return tool;
   const { type: _type, function: _function, prompt_cache_breakpoint: _hint, ...beside } = tool;
   const { parameters, strict, ...fn } = tool.function;
   const schema = isObject(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} };
-  return withCacheControl({ ...beside, ...fn, input_schema: schema, ...(strict === true ? { strict } : {}) }, tool);
+  if (strict !== true) return withCacheControl({ ...beside, ...fn, input_schema: schema }, tool);
+  // A strict tool binds what the model may write, as structured output does, and takes the same schemas.
+  const rules = { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') };
+  return withCacheControl({ ...beside, ...fn, input_schema: schemaWithoutBounds(schema, rules), strict }, tool);
 }
 
 /** The choice, and the names it is limited to where the client allowed only some of its tools. */

@@ -278,3 +278,32 @@ describe('what cannot be carried over', () => {
     expect(message.startsWith(`${param}: `)).toBe(true);
   });
 });
+
+describe('schemas that bind the answer', () => {
+  const open = { type: 'object', properties: { age: { type: 'integer', minimum: 18 } }, required: ['age'] };
+  const closed = {
+    ...open,
+    properties: { age: { type: 'integer', description: '({"minimum":18})' } },
+    additionalProperties: false,
+  };
+
+  it('are compiled to what is taken, and the change is reported', () => {
+    const { body, adapted } = sent({
+      model: 'claude-sonnet-4-6',
+      response_format: { type: 'json_schema', json_schema: { name: 'person', schema: open } },
+      tools: [{ type: 'function', function: { name: 'save', parameters: open, strict: true } }],
+    });
+    expect(body.output_config).toMatchObject({ format: { type: 'json_schema', schema: closed } });
+    expect(body.tools).toEqual([{ name: 'save', input_schema: closed, strict: true }]);
+    expect([...adapted].sort()).toEqual(['response_format', 'tools']);
+  });
+
+  it('of tools that are not strict stay as they are', () => {
+    const { body, adapted } = sent({
+      model: 'claude-sonnet-4-6',
+      tools: [{ type: 'function', function: { name: 'save', parameters: open } }],
+    });
+    expect(body.tools).toEqual([{ name: 'save', input_schema: open }]);
+    expect(adapted).toEqual([]);
+  });
+});
