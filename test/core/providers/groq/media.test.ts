@@ -1,0 +1,60 @@
+import { toFile } from 'openai';
+import { expect, it } from 'vitest';
+import { openAiOver } from '../../../support/openai-over-harness.ts';
+import { patternBytes } from '../../../support/pattern-bytes.ts';
+import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
+import { fixturesOf } from '../provider-fixtures.ts';
+
+const fixture = (name: string) =>
+  fixturesOf('groq').calls.find((one) => one.name === name) as ReturnType<typeof fixturesOf>['calls'][number];
+
+function gateway(script: Script) {
+  const harness = createHarness();
+  harness.documents.set(`provider ${workspaceId}/fast`, {
+    ...providerDocument('fast', 'groq'),
+    secrets: JSON.stringify({ api_key: 'gsk_stored' }),
+  });
+  harness.script(script);
+  const place = () => `${harness.calls[0]?.origin}${harness.calls[0]?.path}`;
+  return { harness, place, client: openAiOver(harness, { 'x-svc-provider': '@fast' }) };
+}
+
+it('speaks, byte for byte, and counts characters', async () => {
+  const audio = patternBytes(3000);
+  const { client, harness, place } = gateway((_call, handler) => {
+    handler.onHead(200, ['content-type', 'audio/wav']);
+    handler.onData(audio);
+    handler.onEnd();
+  });
+  const reply = await client.audio.speech.create(fixture('speech').request as never);
+  expect(Buffer.compare(Buffer.from(await reply.arrayBuffer()), Buffer.from(audio))).toBe(0);
+  expect(place()).toBe('https://api.groq.com/openai/v1/audio/speech');
+  expect(harness.records[0]).toMatchObject({ endpoint: 'createSpeech', media: { units: { characters: 23 } } });
+});
+
+it.each(['transcriptions', 'translations'] as const)('%s: the form goes on, the seconds are counted', async (route) => {
+  const { client, harness, place } = gateway(answer(200, fixture('transcription').providerReply));
+  const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
+  const params = { model: 'whisper-large-v3-turbo', file, response_format: 'verbose_json' } as const;
+  const said = await client.audio[route].create(params);
+  expect(said.text).toBe('Good morning');
+  expect(place()).toBe(`https://api.groq.com/openai/v1/audio/${route}`);
+  expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
+});
+
+it('passes responses both ways', async () => {
+  const { client, harness, place } = gateway(answer(200, fixture('response').providerReply));
+  const reply = await client.responses.create(fixture('response').request as never);
+  expect(reply.id).toBe(fixture('response').providerReply.id);
+  expect(place()).toBe('https://api.groq.com/openai/v1/responses');
+  expect(harness.records[0]?.outputTokens).toBeGreaterThan(0);
+});
+
+it('names itself where it lacks a function', async () => {
+  const { client, harness } = gateway(answer(200, {}));
+  await expect(client.images.generate({ model: 'x', prompt: 'x' })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('imageGenerate is not supported by groq'),
+  });
+  expect(harness.calls).toEqual([]);
+});
