@@ -28,7 +28,10 @@ const provider = v.strictObject({
   object: v.literal('provider'),
 });
 
-export const listReply = listOf(provider);
+/** With `return_last_used=true`. */
+export const lastUsedEntries = { last_used_at: v.optional(nullableTime) };
+
+export const listReply = listOf(v.strictObject({ ...provider.entries, ...lastUsedEntries }));
 export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('provider') });
 export const readReply = provider;
 export const modelsReply = listOf(

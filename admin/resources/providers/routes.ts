@@ -6,6 +6,7 @@ import { integrations } from '../integrations/entity.ts';
 import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { providers } from './entity.ts';
+import { lastUsedAt } from './last-used.ts';
 import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { deleteProvider, findProvider } from './service.ts';
@@ -34,7 +35,12 @@ export const providerRoutes: readonly AdminRoute[] = [
       });
       const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
       const byId = new Map(behind.map((row) => [row.id, row]));
-      return { object: 'list', total, data: rows.map((row) => toReply(row, byId.get(row.integrationId) ?? null)) };
+      const used = call.query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
+      const data = rows.map((row) => ({
+        ...toReply(row, byId.get(row.integrationId) ?? null),
+        ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
+      }));
+      return { object: 'list', total, data };
     },
   }),
   defineRoute({

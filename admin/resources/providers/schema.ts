@@ -58,7 +58,9 @@ export const updateBody = v.pipe(
   }),
 );
 
-export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: v.optional(v.string()) });
+const lastUsed = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
+
+export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: lastUsed });
 
 export type CreateBody = v.InferOutput<typeof createBody>;
 export type UpdateBody = v.InferOutput<typeof updateBody>;

@@ -6,11 +6,12 @@ import { type Integration, integrations } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { createProviderFromBody } from '../providers/create-from-body.ts';
 import { type Provider, providers } from '../providers/entity.ts';
-import { createBody, updateBody } from '../providers/schema.ts';
+import { lastUsedAt } from '../providers/last-used.ts';
+import { createBody, listQuery, updateBody } from '../providers/schema.ts';
 import { deleteProvider, findProvider } from '../providers/service.ts';
 import { toReply } from '../providers/to-reply.ts';
 import { updateProviderFromBody } from '../providers/update-from-body.ts';
-import { createReply, listQuery, listReply, migrateBody, migrateReply, readReply } from './schema.ts';
+import { createReply, listReply, migrateBody, migrateReply, readReply } from './schema.ts';
 
 /** Providers under their older name: a provider and the integration made for it as one (control-plane reference §3.4). */
 export const virtualKeyRoutes: readonly AdminRoute[] = [
@@ -32,7 +33,12 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
       const [rows, total] = await em.findAndCount(providers, where, page);
       const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
       const byId = new Map(behind.map((row) => [row.id, row]));
-      return { object: 'list', total, data: rows.map((row) => toVirtualKey(row, byId.get(row.integrationId) ?? null)) };
+      const used = call.query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
+      const data = rows.map((row) => ({
+        ...toVirtualKey(row, byId.get(row.integrationId) ?? null),
+        ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
+      }));
+      return { object: 'list', total, data };
     },
   }),
   defineRoute({

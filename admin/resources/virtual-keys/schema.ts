@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply-schemas.ts';
-import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/schemas.ts';
+import { id, idOrSlug } from '../../http/schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
-
-export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: v.optional(v.string()) });
+import { lastUsedEntries } from '../providers/reply-schema.ts';
 
 export const migrateBody = v.strictObject({
   organisation_id: v.optional(id),
@@ -35,7 +34,7 @@ const virtualKey = v.strictObject({
   object: v.literal('virtual-key'),
 });
 
-export const listReply = listOf(virtualKey);
+export const listReply = listOf(v.strictObject({ ...virtualKey.entries, ...lastUsedEntries }));
 export const readReply = virtualKey;
 export const createReply = success(v.strictObject({ slug: v.string() }));
 export const migrateReply = success(v.strictObject({ slug: v.string(), integration_id: v.string() }));

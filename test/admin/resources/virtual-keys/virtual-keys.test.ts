@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '../../../../admin/resources/integrations/entity.ts';
+import { sampleRecord } from '../../../support/sample-record.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
@@ -116,6 +117,15 @@ describe.each(databases)('virtual keys, on %s', (database) => {
   it('are listed page by page', async () => {
     const list = (await plane.ask('GET', '/virtual-keys?current_page=0&page_size=1')).body;
     expect(list).toMatchObject({ object: 'list', total: 3, data: [{ object: 'virtual-key' }] });
+    expect(list.data[0]).not.toHaveProperty('last_used_at');
+    const createdAt = '2026-02-01T00:00:00.000Z';
+    const { organisationId, workspaceId } = plane;
+    await plane.internal('POST', '/records', [sampleRecord({ organisationId, workspaceId, providerSlug: 'azure', createdAt })]);
+    for (const path of ['/virtual-keys', '/providers']) {
+      const { data } = (await plane.ask('GET', `${path}?return_last_used=true`)).body;
+      const times = Object.fromEntries(data.map((one: { slug: string; last_used_at: string }) => [one.slug, one.last_used_at]));
+      expect(times).toMatchObject({ azure: createdAt, 'azure-one': null });
+    }
   });
 });
 
