@@ -5,6 +5,7 @@ import { azureOpenAi } from './azure-openai/index.ts';
 import { bedrock } from './bedrock/index.ts';
 import { cohere } from './cohere/index.ts';
 import { compatibleRows } from './compatible-rows/index.ts';
+import { deepgram } from './deepgram/index.ts';
 import { deepseek } from './deepseek/index.ts';
 import { fireworksAi } from './fireworks-ai/index.ts';
 import { google } from './google/index.ts';
@@ -40,6 +41,7 @@ const adapters: readonly ListedAdapter[] = [
   azureOpenAi,
   bedrock,
   cohere,
+  deepgram,
   deepseek,
   fireworksAi,
   google,

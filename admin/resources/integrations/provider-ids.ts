@@ -1,7 +1,7 @@
 /** Provider types of data-plane reference §7, and `mock`, the built-in one. */
 const ids = new Set(
   `302ai ai21 aibadgr anthropic anyscale azure-ai azure-openai bedrock bytez cerebras cohere cometapi cortex byteplus dashscope databricks
-  deepbricks deepinfra deepseek featherless-ai fireworks-ai github google groq huggingface hyperbolic inference-net
+  deepbricks deepgram deepinfra deepseek featherless-ai fireworks-ai github google groq huggingface hyperbolic inference-net
   iointelligence jina kluster-ai krutrim lambda latitude lemonfox-ai lepton lingyi matterai meshy milvus mistral-ai mock modal
   monsterapi moonshot ncompass nebius nextbit nomic novita-ai nscale ollama openai openrouter oracle ovhcloud palm
   perplexity-ai pinecone predibase qdrant recraft-ai reka-ai replicate sagemaker sambanova segmind siliconflow stability-ai

@@ -1,0 +1,17 @@
+import type { HeaderList } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { ProviderFault } from '../../contract/provider.ts';
+import { retryAfterMs } from '../shared/retry-after.ts';
+
+/** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
+export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const { err_code: code, err_msg: text, category, message, details } = body ?? {};
+  const said = [text, message, details].find((value) => typeof value === 'string' && value !== '');
+  return {
+    message: `deepgram error: ${said ?? `the provider answered with status ${status}`}`,
+    type: typeof category === 'string' ? category : null,
+    param: null,
+    code: typeof code === 'string' ? code : null,
+    retryAfterMs: retryAfterMs(headers),
+  };
+}

@@ -1,0 +1,17 @@
+import type { JsonObject } from '../../contract/json.ts';
+
+/** Parameters as a query: lists by repeated names, objects not at all, because there is no way to write them. */
+export function pathWithQuery(path: string, params: JsonObject): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (isPlain(item)) query.append(name, String(item));
+    }
+  }
+  return `${path}?${query}`;
+}
+
+/** True for what a query can hold. */
+export function isPlain(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}

@@ -1,0 +1,70 @@
+import { filesOf } from '../../contract/form.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, RequestContent } from '../../contract/provider.ts';
+import type { Usage } from '../../contract/usage.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { unitUsage } from '../shared/media-usage.ts';
+import { type SpokenSegment, segmentsOfWords } from '../shared/subtitles.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../shared/transcript.ts';
+import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import { pathWithQuery } from './query.ts';
+
+/** Recordings as text (https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded): the file is the body. */
+export const createTranscription: Operation = {
+  path: ({ params }) => pathWithQuery('/listen', queryOf(params)),
+  toContent: audioOf,
+  fromProvider: transcriptReply,
+  toBytes: (reply, call) => writtenTranscript(heardOf(reply), call.params.response_format),
+  usage: durationUsage,
+  // Never events; the contract wants a reader all the same.
+  streamReader: () => typedEventsReader('deepgram', []),
+};
+
+/** OpenAI's fields that mean nothing there, besides those that are read here. */
+const lost = ['prompt', 'temperature', 'include', 'chunking_strategy'];
+const readHere: ReadonlySet<string> = new Set(['file', 'response_format', 'timestamp_granularities', 'stream', ...lost]);
+
+function audioOf(params: JsonObject, call: OperationCall): RequestContent {
+  if (call.stream) throw badParam('stream', 'deepgram streams no transcripts of files');
+  const [file] = call.form ? filesOf(call.form, 'file') : [];
+  if (!file) throw badParam('file', 'an audio file is expected');
+  call.dropped.push(...lost.filter((name) => params[name] !== undefined));
+  return { kind: 'bytes', contentType: file.contentType ?? 'application/octet-stream', body: file.body };
+}
+
+/** OpenAI finds the language out where nobody says it, and writes sentences; both has to be asked for. */
+function queryOf(params: JsonObject): JsonObject {
+  const passed = Object.fromEntries(Object.entries(params).filter(([name]) => !readHere.has(name)));
+  const detects = params.language === undefined && !/^(whisper|flux)/.test(String(params.model));
+  return { smart_format: true, ...(detects ? { detect_language: true } : {}), ...passed };
+}
+
+function transcriptReply(reply: JsonObject, call: OperationCall): JsonObject {
+  const { metadata, results, ...others } = reply;
+  if (!isObject(results)) return reply;
+  const heard = heardOf(reply);
+  const duration = isObject(metadata) && typeof metadata.duration === 'number' ? metadata.duration : undefined;
+  if (call.params.response_format === 'verbose_json') return { ...verboseTranscript(heard, 'transcribe', duration), ...others };
+  const usage = duration === undefined ? {} : { usage: { type: 'duration', seconds: duration } };
+  return { text: heard.text, ...usage, ...others };
+}
+
+/** The first channel's first alternative; others exist only where the caller asked for them. */
+function heardOf({ results }: JsonObject): Heard {
+  const [channel] = isObject(results) && Array.isArray(results.channels) ? results.channels : [];
+  const [best] = isObject(channel) && Array.isArray(channel.alternatives) ? channel.alternatives : [];
+  const { transcript, words: said }: JsonObject = isObject(best) ? best : {};
+  const words = Array.isArray(said) ? said.filter(isObject).flatMap(wordOf) : [];
+  const language = isObject(channel) && typeof channel.detected_language === 'string' ? channel.detected_language : null;
+  return { text: typeof transcript === 'string' ? transcript : '', language, segments: segmentsOfWords(words), words };
+}
+
+function wordOf({ word, punctuated_word: punctuated, start, end }: JsonObject): SpokenSegment[] {
+  const text = punctuated ?? word;
+  return typeof text === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text }] : [];
+}
+
+function durationUsage({ metadata }: JsonObject): Usage | null {
+  if (!isObject(metadata) || typeof metadata.duration !== 'number') return null;
+  return unitUsage('audio_seconds', metadata.duration, { duration: metadata.duration, channels: metadata.channels });
+}
