@@ -26,21 +26,22 @@ export function withOwnStore<Found extends Resolved>(
     const name = target.provider ?? ctx.requestTarget?.provider ?? null;
     if (name === ownStoreProvider) return own;
     if (!endpoint?.isKept) return resolve(ctx, target);
-    if (name === null || isOwnId(endpoint.pathParams?.id) || isOwnBatch(ctx)) return own;
+    if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return own;
     const found = resolve(ctx, target);
     return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);
   };
 
   function orOwn(ctx: RequestContext, resolved: Found): Found {
-    const operation = ctx.endpoint?.operation;
-    if (!operation || resolved.adapter.operations[operation] || !emulated.has(operation)) return resolved;
-    return own;
+    const name = ctx.endpoint?.operation;
+    if (!name || !emulated.has(name)) return resolved;
+    const operation = resolved.adapter.operations[name];
+    if (!operation || operation.serves?.(ctx.request) === false) return own;
+    return name === 'createBatch' && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? own : resolved;
   }
 }
 
-function isOwnBatch(ctx: RequestContext): boolean {
-  if (ctx.endpoint?.operation !== 'createBatch') return false;
-  return ctx.params?.completion_window === 'immediate' || isOwnId(ctx.params?.input_file_id);
+function isRunHere(ctx: RequestContext): boolean {
+  return ctx.endpoint?.operation === 'createBatch' && ctx.params?.completion_window === 'immediate';
 }
 
 /** The one target that is the own store. */

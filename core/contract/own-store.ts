@@ -1,3 +1,6 @@
+import type { HeaderList } from './http.ts';
+import type { Caller } from './provider.ts';
+
 /**
  * The service's own files and batches: `provider: svc`, and what requests for files, batches and fine-tuning mean when they name no
  * provider. Their ids say whose they are, whatever provider a request names.
@@ -25,3 +28,18 @@ export const callerHeaders = {
 
 /** Paths of the internal API that the own store may ask, and no other ones. */
 export const ownStorePath = /^\/internal\/v1\/store\/(files|batches)(\/[\w-]{1,80}(\/(content|output|cancel))?)?(\?[^#]*)?$/;
+
+/** These headers for this caller. Throws where nobody is known: nothing is kept for nobody. */
+export function callerHeaderList(caller: Caller | null | undefined): HeaderList {
+  if (!caller) throw new Error('the own store was asked for nobody');
+  return [
+    callerHeaders.organisation,
+    caller.organisationId,
+    callerHeaders.workspace,
+    caller.workspaceId,
+    callerHeaders.key,
+    caller.keyId,
+    callerHeaders.user,
+    caller.userId ?? '',
+  ];
+}

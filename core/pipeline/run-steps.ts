@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { callerHeaderList, ownStoreOrigin } from '../contract/own-store.ts';
 import type { OutgoingCall, StepReply, StepRequest, StepResponse, StepServices } from '../contract/provider.ts';
 import type { UpstreamCall } from '../contract/upstream.ts';
 import type { Answer } from './attempt.ts';
@@ -41,11 +42,30 @@ export async function runSteps(
   function services(): StepServices {
     return {
       send,
+      ownFile,
       fault: async (response) => faultOf(resolved, response),
       get body() {
         return incoming(takenOnce(ctx, ctx.request.body), call.bodyBytesMax ?? replyBytesMax);
       },
     };
+  }
+
+  async function* ownFile(id: string): AsyncGenerator<Uint8Array> {
+    const path = `/internal/v1/store/files/${id}/content`;
+    const headers = callerHeaderList(operationCall?.caller);
+    const exchange = exchangeStream(given.transport, {
+      ...call,
+      origin: ownStoreOrigin,
+      path,
+      method: 'GET',
+      headers,
+      body: null,
+    });
+    running.add(exchange.abort);
+    const { status } = await exchange.head;
+    if (status !== 200)
+      throw new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
+    yield* exchange.body;
   }
 
   async function send(request: StepRequest): Promise<StepResponse> {

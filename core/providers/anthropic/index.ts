@@ -6,6 +6,8 @@ import { anthropicFault } from '../shared/anthropic/errors.ts';
 import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
+import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
+import { files } from './files.ts';
 import { modelList } from './model-list.ts';
 import { settings } from './settings.ts';
 
@@ -25,6 +27,12 @@ export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatEx
     complete: anthropicCompletions('anthropic'),
     messages: anthropicMessages('anthropic'),
     messagesCountTokens: anthropicCountTokens,
+    ...files,
+    createBatch,
+    listBatches,
+    retrieveBatch,
+    getBatchOutput,
+    cancelBatch,
   },
   chatExtras: anthropicChatExtras,
   error: (status, body, headers) => anthropicFault('anthropic', status, body, headers),

@@ -1,6 +1,7 @@
 import type { Operation } from '../../contract/provider.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
+import { mistralKept } from './batches.ts';
 import { withDocuments } from './files.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
 import { mistralSettings } from './settings.ts';
@@ -46,6 +47,7 @@ export const mistralAi: CompatibleAdapter = {
   ...compatible,
   operations: {
     ...compatible.operations,
+    ...mistralKept(compatible),
     chatComplete: chatOrFillInTheMiddle(id, compatible.operations.chatComplete as Operation),
     complete: fillInTheMiddle(id),
     createSpeech: mistralSpeech(id),

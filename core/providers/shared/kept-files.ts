@@ -34,6 +34,8 @@ export interface KeptFamilies {
   readonly finetunes?: readonly KeptName[];
   /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
   readonly path?: (path: string, call: OperationCall) => string;
+  /** Ids of the files with the results of a batch; absent: `output_file_id` and `error_file_id`. */
+  readonly filesOfBatch?: (batch: JsonObject) => readonly unknown[];
 }
 
 export const allFiles = ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'] as const;
@@ -50,10 +52,18 @@ const ownFields = ['svc_options', 'provider_options'] as const;
 export function keptOperations(adapter: ProviderAdapter, families: KeptFamilies): Partial<Record<KeptName, Operation>> {
   const names = [...(families.files ?? []), ...(families.batches ?? []), ...(families.finetunes ?? [])];
   const place = families.path ?? ((path, call) => adapter.proxyPath?.(path, call.settings) ?? path);
-  return Object.fromEntries(names.map((name) => [name, name === 'getBatchOutput' ? outputOf(place) : passed(name, place)]));
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      name === 'getBatchOutput' ? outputOf(place, families.filesOfBatch ?? filesOfBatch) : passed(name, place),
+    ]),
+  );
 }
 
 type Place = NonNullable<KeptFamilies['path']>;
+type FilesOf = NonNullable<KeptFamilies['filesOfBatch']>;
+
+const filesOfBatch: FilesOf = (batch) => [batch.output_file_id, batch.error_file_id];
 
 const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) => string>> = {
   uploadFile: () => '/files',
@@ -84,20 +94,20 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
 }
 
 /** The output file of a batch, then its error file: lines are OpenAI's already. */
-function outputOf(place: Place): Operation {
+function outputOf(place: Place, filesOf: FilesOf): Operation {
   return {
     path: () => '',
-    steps: (call, services) => batchOutput(call, services, place),
+    steps: (call, services) => batchOutput(call, services, place, filesOf),
     usage: () => null,
     streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
   };
 }
 
-async function batchOutput(call: OperationCall, services: StepServices, place: Place): Promise<StepReply> {
+async function batchOutput(call: OperationCall, services: StepServices, place: Place, filesOf: FilesOf): Promise<StepReply> {
   const response = await services.send({ method: 'GET', path: place(`/batches/${idOf(call)}`, call) });
   if (response.status >= 300) throw await services.fault(response);
   const batch = await response.json();
-  const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
+  const files = filesOf(batch).filter((id): id is string => typeof id === 'string' && id !== '');
   if (files.length === 0) throw notReady(batch);
   return {
     status: 200,

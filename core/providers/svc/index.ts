@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { GatewayError } from '../../contract/errors.ts';
 import type { HeaderList } from '../../contract/http.ts';
-import { callerHeaders, ownStoreOrigin, ownStoreProvider } from '../../contract/own-store.ts';
+import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contract/own-store.ts';
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 
@@ -46,18 +46,7 @@ function stored(path: (call: OperationCall) => string): Operation {
 }
 
 function identity(call: OperationCall): HeaderList {
-  const { caller } = call;
-  if (!caller) throw new GatewayError('internal', { detail: 'the own store was asked for nobody' });
-  const headers = [
-    callerHeaders.organisation,
-    caller.organisationId,
-    callerHeaders.workspace,
-    caller.workspaceId,
-    callerHeaders.key,
-    caller.keyId,
-    callerHeaders.user,
-    caller.userId ?? '',
-  ];
+  const headers = callerHeaderList(call.caller);
   const purpose = call.header?.('x-svc-file-purpose');
   return purpose === undefined ? headers : [...headers, 'svc-file-purpose', purpose];
 }

@@ -29,7 +29,7 @@ function readThen(script: Script, sizes: number[]): Script {
 }
 
 describe('a body too large to be kept', () => {
-  const upload = { path: '/v1/files', body: new Uint8Array(2 * 1024 * 1024), headers: { 'x-svc-config': 'pc-two' } };
+  const upload = { path: '/v1/uploads/u/parts', body: new Uint8Array(2 * 1024 * 1024), headers: { 'x-svc-config': 'pc-two' } };
 
   it('is sent once: the answer of the provider that got it is the answer, whatever it is', async () => {
     const gateway = createHarness();

@@ -1,0 +1,179 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import { isOwnId } from '../../contract/own-store.ts';
+import type { Operation, OperationCall, StepReply, StepServices } from '../../contract/provider.ts';
+import { chatReply } from '../shared/anthropic/chat-reply.ts';
+import { chatRequest } from '../shared/anthropic/chat-request.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../shared/batch-lines.ts';
+import { idOf, notReady } from '../shared/kept-files.ts';
+
+/** Tokens are on the lines, not on the calls about the batch. */
+const uncounted = {
+  usage: () => null,
+  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+} satisfies Partial<Operation>;
+
+/**
+ * Message batches (https://docs.anthropic.com/en/api/creating-message-batches) in the form of OpenAI's: the input is a file of the
+ * service (this provider's own files cannot be read back), its lines are chat completions, and so are those of the output.
+ */
+export const createBatch: Operation = {
+  ...stepsOf(async (call, services) => {
+    const { input_file_id: file, endpoint } = call.params;
+    if (!isOwnId(file)) throw badParam('input_file_id', 'a file of the service is expected (svc_file_…)');
+    if (endpoint !== '/v1/chat/completions') throw badParam('endpoint', 'anthropic runs batches of /v1/chat/completions');
+    const response = await services.send({
+      method: 'POST',
+      path: '/messages/batches',
+      headers: ['content-type', 'application/json'],
+      body: requestsOf(services.ownFile(file as string), call),
+    });
+    if (response.status >= 300) throw await services.fault(response);
+    const batch = toBatch(await response.json());
+    return json({ ...batch, input_file_id: file, metadata: call.params.metadata ?? null });
+  }),
+  takesOwnFiles: true,
+};
+
+export const retrieveBatch: Operation = {
+  path: (call) => `/messages/batches/${idOf(call)}`,
+  fromProvider: (reply, call) => ({
+    ...toBatch(reply),
+    ...(/(?:^|&)include_provider_details=true(?:&|$)/.test(call.query ?? '') ? { provider_details: reply } : {}),
+  }),
+  ...uncounted,
+};
+
+export const cancelBatch: Operation = {
+  path: (call) => `/messages/batches/${idOf(call)}/cancel`,
+  fromProvider: toBatch,
+  ...uncounted,
+};
+
+export const listBatches: Operation = {
+  path: (call) => `/messages/batches${listQuery(call)}`,
+  fromProvider: (reply) => {
+    const data = Array.isArray(reply.data) ? reply.data.filter(isObject).map(toBatch) : [];
+    return {
+      object: 'list',
+      data,
+      first_id: reply.first_id ?? null,
+      last_id: reply.last_id ?? null,
+      has_more: reply.has_more === true,
+    };
+  },
+  ...uncounted,
+};
+
+export const getBatchOutput: Operation = stepsOf(async (call, services) => {
+  const state = await services.send({ method: 'GET', path: `/messages/batches/${idOf(call)}` });
+  if (state.status >= 300) throw await services.fault(state);
+  const batch = await state.json();
+  if (batch.processing_status !== 'ended') throw notReady({ status: toBatch(batch).status });
+  const results = await services.send({ method: 'GET', path: `/messages/batches/${idOf(call)}/results` });
+  if (results.status >= 300) throw await services.fault(results);
+  return { status: 200, contentType: 'application/jsonl', body: linesOf(results.body, call) };
+});
+
+function stepsOf(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
+  return { path: () => '', steps, ...uncounted };
+}
+
+function json(body: JsonObject): StepReply {
+  return { status: 200, contentType: 'application/json', body };
+}
+
+/** `{"requests": […]}`, written while the file is read. */
+async function* requestsOf(file: AsyncIterable<Uint8Array>, call: OperationCall): AsyncGenerator<Uint8Array> {
+  let separator = '{"requests":[';
+  for await (const { customId, body } of readBatchRequests(file)) {
+    if (!/^[\w-]{1,64}$/.test(customId)) {
+      throw badParam('custom_id', `${customId.slice(0, 64)}: anthropic takes at most 64 letters, digits, _ and -`);
+    }
+    const line = callOfLine(call, body);
+    yield Buffer.from(separator + JSON.stringify({ custom_id: customId, params: chatRequest(line.params, line) }));
+    separator = ',';
+  }
+  if (separator !== ',') throw badParam('input_file_id', 'the file has no requests');
+  yield Buffer.from(']}');
+}
+
+async function* linesOf(results: AsyncIterable<Uint8Array>, call: OperationCall): AsyncGenerator<Uint8Array> {
+  for await (const line of readJsonLines(results)) {
+    const result = isObject(line.result) ? line.result : {};
+    const id = call.newId('batch_req_');
+    if (result.type === 'succeeded' && isObject(result.message)) {
+      const body = chatReply(result.message, callOfLine(call, { model: result.message.model }), 'anthropic');
+      yield outputLine(id, line.custom_id, {
+        response: { status_code: 200, request_id: String(result.message.id ?? ''), body },
+        error: null,
+      });
+    } else {
+      yield outputLine(id, line.custom_id, { response: null, error: errorOf(result) });
+    }
+  }
+}
+
+function errorOf(result: JsonObject): JsonObject {
+  const outer = isObject(result.error) ? result.error : {};
+  const inner = isObject(outer.error) ? outer.error : outer;
+  const kind = String(result.type ?? 'errored');
+  return {
+    code: kind === 'errored' ? (inner.type ?? 'errored') : `batch_${kind === 'canceled' ? 'cancelled' : kind}`,
+    message: inner.message ?? kind,
+  };
+}
+
+/** A message batch as OpenAI's batch. What the provider does not keep (the input file, metadata) is null. */
+export function toBatch(given: JsonObject): JsonObject {
+  const counts = isObject(given.request_counts) ? given.request_counts : {};
+  const count = (name: string): number => (typeof counts[name] === 'number' ? (counts[name] as number) : 0);
+  const failed = count('errored') + count('canceled') + count('expired');
+  const status = statusOf(given, count);
+  const ended = secondsOf(given.ended_at);
+  return {
+    id: given.id,
+    object: 'batch',
+    endpoint: '/v1/chat/completions',
+    errors: null,
+    input_file_id: null,
+    completion_window: '24h',
+    status,
+    output_file_id: null,
+    error_file_id: null,
+    created_at: secondsOf(given.created_at),
+    in_progress_at: secondsOf(given.created_at),
+    expires_at: secondsOf(given.expires_at),
+    finalizing_at: null,
+    completed_at: status === 'completed' ? ended : null,
+    failed_at: null,
+    expired_at: status === 'expired' ? ended : null,
+    cancelling_at: secondsOf(given.cancel_initiated_at),
+    cancelled_at: status === 'cancelled' ? ended : null,
+    request_counts: { total: count('processing') + count('succeeded') + failed, completed: count('succeeded'), failed },
+    metadata: null,
+  };
+}
+
+function statusOf(given: JsonObject, count: (name: string) => number): string {
+  if (given.processing_status === 'canceling') return 'cancelling';
+  if (given.processing_status !== 'ended') return 'in_progress';
+  if (count('canceled') > 0) return 'cancelled';
+  return count('expired') > 0 && count('succeeded') === 0 ? 'expired' : 'completed';
+}
+
+function secondsOf(time: unknown): number | null {
+  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+}
+
+/** `after` is `after_id` there. */
+function listQuery(call: OperationCall): string {
+  const asked = new URLSearchParams(call.query);
+  const query = new URLSearchParams();
+  const limit = asked.get('limit');
+  const after = asked.get('after');
+  if (limit !== null) query.set('limit', limit);
+  if (after !== null) query.set('after_id', after);
+  return query.size === 0 ? '' : `?${query}`;
+}

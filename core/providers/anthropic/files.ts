@@ -1,0 +1,38 @@
+import type { Operation } from '../../contract/provider.ts';
+import { idOf } from '../shared/kept-files.ts';
+
+/** What the provider wants to see in `anthropic-beta` (https://docs.anthropic.com/en/docs/build-with-claude/files). */
+const filesBeta = 'files-api-2025-04-14';
+
+/**
+ * This provider's own files, for its own clients, in its own form: they are named in messages and cannot be read back, so clients of
+ * the OpenAI form, who make batches of them, have the service's store instead.
+ */
+export const files = {
+  uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
+  listFiles: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
+  retrieveFile: passed((call) => `/files/${idOf(call)}`),
+  retrieveFileContent: passed((call) => `/files/${idOf(call)}/content`),
+  deleteFile: {
+    ...passed((call) => `/files/${idOf(call)}`),
+    fromProvider: (reply, call) =>
+      reply.type === 'file_deleted' && !isNative({ header: (name) => call.header?.(name) })
+        ? { id: reply.id, object: 'file', deleted: true }
+        : reply,
+  },
+} satisfies Record<string, Operation>;
+
+function isNative(client: { header(name: string): string | undefined }): boolean {
+  return client.header('anthropic-version') !== undefined || client.header('anthropic-beta') !== undefined;
+}
+
+function passed(path: Operation['path']): Operation {
+  return {
+    path,
+    // A client that names its features names this one too.
+    headers: (call) => (call.header?.('anthropic-beta') === undefined ? ['anthropic-beta', filesBeta] : []),
+    passesBytes: true,
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+}

@@ -1,0 +1,87 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
+import { allBatches, allFiles, type KeptName, keptOperations } from '../shared/kept-files.ts';
+
+/** OpenAI's words for this provider's (https://docs.mistral.ai/api/#tag/batch). */
+const statuses: Readonly<Record<string, string>> = {
+  QUEUED: 'validating',
+  RUNNING: 'in_progress',
+  SUCCESS: 'completed',
+  FAILED: 'failed',
+  TIMEOUT_EXCEEDED: 'expired',
+  CANCELLATION_REQUESTED: 'cancelling',
+  CANCELLED: 'cancelled',
+};
+
+/** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. */
+export function mistralKept(adapter: ProviderAdapter): Partial<Record<KeptName, Operation>> {
+  const operations = keptOperations(adapter, {
+    files: allFiles,
+    batches: allBatches,
+    path: (path) => path.replace(/^\/batches/, '/batch/jobs'),
+    filesOfBatch: (batch) => [batch.output_file, batch.error_file],
+  });
+  const { createBatch, listBatches, retrieveBatch, cancelBatch } = operations as Record<KeptName, Operation>;
+  return {
+    ...operations,
+    createBatch: { ...createBatch, toProvider: toJob, fromProvider: toBatch },
+    retrieveBatch: { ...retrieveBatch, fromProvider: toBatch },
+    cancelBatch: { ...cancelBatch, fromProvider: toBatch },
+    listBatches: { ...listBatches, fromProvider: toList },
+  };
+}
+
+/** The model of all lines is said beside them: `provider_options.model`, or `model`. */
+function toJob(params: JsonObject): JsonObject {
+  const more = isObject(params.provider_options) ? params.provider_options : {};
+  const hours = /^(\d{1,3})h$/.exec(String(params.completion_window ?? ''))?.[1];
+  return {
+    input_files: [params.input_file_id],
+    endpoint: params.endpoint,
+    ...(params.model === undefined ? {} : { model: params.model }),
+    ...(params.metadata ? { metadata: params.metadata } : {}),
+    ...(hours === undefined ? {} : { timeout_hours: Number(hours) }),
+    ...more,
+  };
+}
+
+function toBatch(job: JsonObject): JsonObject {
+  const status = statuses[String(job.status)] ?? String(job.status ?? '').toLowerCase();
+  const ended = job.completed_at ?? null;
+  const errors = Array.isArray(job.errors) ? job.errors.filter(isObject) : [];
+  return {
+    id: job.id,
+    object: 'batch',
+    endpoint: job.endpoint ?? null,
+    model: job.model ?? null,
+    errors:
+      errors.length === 0
+        ? null
+        : {
+            object: 'list',
+            data: errors.map((error) => ({ code: null, line: null, message: error.message ?? '', param: null })),
+          },
+    input_file_id: Array.isArray(job.input_files) ? (job.input_files[0] ?? null) : null,
+    completion_window: '24h',
+    status,
+    output_file_id: job.output_file ?? null,
+    error_file_id: job.error_file ?? null,
+    created_at: job.created_at ?? null,
+    in_progress_at: job.started_at ?? null,
+    completed_at: status === 'completed' ? ended : null,
+    failed_at: status === 'failed' ? ended : null,
+    expired_at: status === 'expired' ? ended : null,
+    cancelled_at: status === 'cancelled' ? ended : null,
+    request_counts: {
+      total: job.total_requests ?? 0,
+      completed: job.succeeded_requests ?? 0,
+      failed: job.failed_requests ?? 0,
+    },
+    metadata: job.metadata ?? null,
+  };
+}
+
+function toList(reply: JsonObject): JsonObject {
+  const data = (Array.isArray(reply.data) ? reply.data.filter(isObject) : []).map(toBatch);
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: false };
+}
