@@ -38,6 +38,10 @@ const question = v.strictObject({
  * key may not see saved configs.
  */
 export async function explainConfig(options: PipelineOptions, asking: RequestContext): Promise<Reply> {
+  if (asking.requestBytes > questionBytesMax) {
+    const message = `Payload size exceeds the limit: a request is explained up to ${questionBytesMax} bytes; a shorter prompt goes the same way`;
+    throw new GatewayError('body_too_large', { message });
+  }
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
     const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
@@ -51,6 +55,9 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   const body = JSON.stringify(await explainRoute(ctx, options.dispatcher));
   return { status: 200, headers: ['content-type', 'application/json'], body };
 }
+
+/** Parameters are shaped once for each target: what is explained is not as large as what may be sent. */
+const questionBytesMax = 1024 * 1024;
 
 type Question = v.InferOutput<typeof question>;
 

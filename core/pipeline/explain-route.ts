@@ -12,6 +12,8 @@ import { strategyReply } from './strategy-reply.ts';
 
 /** Of how many targets the parameters are shown: they repeat the request each time. */
 const shapedTargetsMax = 50;
+/** Characters after which further targets are named only: each repeats what it has inherited. */
+const targetsCharsMax = 512 * 1024;
 const textCharsMax = 200;
 const itemsMax = 50;
 
@@ -25,19 +27,27 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
   const warnings = [...route.warnings];
   const targets: JsonObject[] = [];
   let shaped = 0;
+  let chars = 0;
   for (const target of plan.targets) {
     const reachable = route.reachable[target.index] === true;
+    const place = { path: target.path, first: route.first[target.index] ?? 0, reachable };
+    if (chars > targetsCharsMax) {
+      targets.push(place);
+      continue;
+    }
     const resolved = await resolve(ctx, target, dispatcher);
     const isShaped = reachable && ctx.params !== null && 'adapter' in resolved && shaped < shapedTargetsMax;
     if (isShaped) shaped++;
-    targets.push({
+    const shown: JsonObject = {
       ...effectiveTarget(target, plan.config),
-      first: route.first[target.index] ?? 0,
-      reachable,
+      ...place,
       provider: providerReply(ctx, target, resolved),
       ...(isShaped ? requestReply(ctx, target, resolved as ResolvedTarget, dispatcher) : undefined),
-    });
+    };
+    targets.push(shown);
+    chars += JSON.stringify(shown).length;
   }
+  if (chars > targetsCharsMax) warnings.push('targets: some are only named, because all of them together are too long');
   if (shaped === shapedTargetsMax) warnings.push(`request: shown for the first ${shapedTargetsMax} targets only`);
   return {
     object: 'config.explanation',
@@ -86,9 +96,15 @@ async function resolve(ctx: RequestContext, target: Target, dispatcher: Dispatch
 
 function providerReply(ctx: RequestContext, target: Target, found: Found): JsonObject {
   if (!('adapter' in found)) return { error: found };
-  const params = ctx.params && shapeParams(ctx.params, target);
-  const model = typeof params?.model === 'string' ? params.model : null;
-  return { slug: found.slug, type: found.adapter.id, model, host: hostOf(found.origin) };
+  // The model alone: a copy of a long prompt for each target would be made for nothing.
+  const given: JsonObject = ctx.params?.model === undefined ? {} : { model: ctx.params.model };
+  const { model } = ctx.params === null ? given : shapeParams(given, target);
+  return {
+    slug: found.slug,
+    type: found.adapter.id,
+    model: typeof model === 'string' ? model : null,
+    host: hostOf(found.origin),
+  };
 }
 
 /** The parameters as this target gets them, and what is lost on the way to its provider. */

@@ -205,6 +205,20 @@ describe('POST /v1/configs/explain', () => {
     });
   });
 
+  it('stays short where many targets repeat what they have inherited', async () => {
+    const gateway = createHarness(seeing);
+    const targets = Array.from({ length: 100 }, () => ({ provider: '@one' }));
+    const override_params = Object.fromEntries(
+      Array.from({ length: 1000 }, (_each, index) => [`name ${index}`, 'value'.repeat(10)]),
+    );
+    gateway.addConfig('pc-wide', { strategy: { mode: 'fallback' }, override_params, targets });
+    const found = await explain(gateway, { config: 'pc-wide', request: { body } });
+    expect(found.targets).toHaveLength(100);
+    expect(JSON.stringify(found).length).toBeLessThan(1024 * 1024);
+    expect(found.targets[99]).toEqual({ path: 'config.targets[99]', first: 0, reachable: true });
+    expect(found.warnings).toEqual([expect.stringContaining('some are only named')]);
+  });
+
   it.each([
     [{ config: {}, more: 1 }, 'more'],
     [{ request: { path: '/other' } }, 'request.path'],
@@ -214,6 +228,11 @@ describe('POST /v1/configs/explain', () => {
     [{ config: 'pc-unknown' }, 'pc-unknown'],
   ])('refuses %j and names the fault', async (question, name) => {
     expect(JSON.stringify(await explain(createHarness(seeing), question as never, 400))).toContain(name);
+  });
+
+  it('is refused beyond a MiB', async () => {
+    const question = { config: { provider: '@one' }, request: { body: { prompt: 'x'.repeat(1024 * 1024) } } };
+    expect(JSON.stringify(await explain(createHarness(), question, 413))).toContain('body_too_large');
   });
 
   it('shows saved configs only to keys that may see them', async () => {
