@@ -13,6 +13,18 @@ export const hyperbolicImages: ImageQuirks = {
   reply: (reply, call) => listed(reply, call, (image) => ({ b64_json: image.image })),
 };
 
+/** fal: models are run by their name; the size is an object, and images come as addresses. */
+export const falImages: ImageQuirks = {
+  pathOf: (call) => `/${call.model.split('/').map(encodeURIComponent).join('/')}`,
+  renames: { n: 'num_images' },
+  refuses: ['background', 'moderation', 'quality', 'response_format', 'style', 'user'],
+  request: ({ model: _model, ...params }, call) => {
+    const { width, height, ...rest } = withWidthAndHeight(params, call);
+    return width === undefined ? rest : { ...rest, image_size: { width, height } };
+  },
+  reply: (reply, call) => listed(reply, call, ({ url, ...image }) => ({ url, ...image })),
+};
+
 /** SiliconFlow: OpenAI's path with other names; images come as addresses. */
 export const siliconflowImages: ImageQuirks = {
   renames: { size: 'image_size', n: 'batch_size' },

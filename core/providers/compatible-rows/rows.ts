@@ -1,7 +1,7 @@
 import type { ChatQuirks } from '../shared/chat-quirks.ts';
 import type { CompatibleProvider } from '../shared/openai-compatible.ts';
 import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
-import { hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
+import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
 import {
   byteplusSettings,
   cortexSettings,
@@ -93,6 +93,13 @@ export const rows: readonly CompatibleProvider[] = [
     ],
     chat: openModels,
   },
+  {
+    id: 'fal-ai',
+    baseUrl: 'https://fal.run',
+    operations: ['imageGenerate'],
+    credential: (key) => ['authorization', `Key ${key}`],
+    images: falImages,
+  },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'github', baseUrl: 'https://models.github.ai/inference', operations: ['chatComplete', 'embed'], chat: manyMakers },
   {
@@ -176,6 +183,13 @@ export const rows: readonly CompatibleProvider[] = [
   { id: 'recraft-ai', baseUrl: 'https://external.api.recraft.ai/v1', operations: ['imageGenerate'] },
   { id: 'replicate', baseUrl: 'https://api.replicate.com/v1', operations: [] },
   { id: 'sambanova', baseUrl: 'https://api.sambanova.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
+  {
+    id: 'scenario-ai',
+    baseUrl: 'https://api.cloud.scenario.com/v1',
+    operations: [],
+    // The key of an account is its name and secret, `api_xxx:yyy`.
+    credential: (key) => ['authorization', `Basic ${Buffer.from(key).toString('base64')}`],
+  },
   {
     id: 'siliconflow',
     baseUrl: 'https://api.siliconflow.cn/v1',
