@@ -10,8 +10,8 @@ export interface Scenario {
   readonly replyBytes: { readonly least: number; readonly most: number };
 }
 
-export type ScenarioName = 'plain' | 'stream' | 'pass-through' | 'cached';
-export const scenarioNames: readonly ScenarioName[] = ['plain', 'stream', 'pass-through', 'cached'];
+export type ScenarioName = 'plain' | 'stream' | 'pass-through' | 'cached' | 'limited';
+export const scenarioNames: readonly ScenarioName[] = ['plain', 'stream', 'pass-through', 'cached', 'limited'];
 
 /** The scenarios, with plain bodies and replies of about `bytes`. */
 export function listScenarios(bytes: number): readonly Scenario[] {
@@ -46,6 +46,14 @@ export function listScenarios(bytes: number): readonly Scenario[] {
     {
       name: 'cached',
       title: `chat completion from the simple cache, ${bytes} B out`,
+      path: '/chat/completions',
+      body: chat(`bench-r${bytes}`, false),
+      contentType: 'application/json',
+      replyBytes: plainReply,
+    },
+    {
+      name: 'limited',
+      title: 'the plain one under a rate limit and a budget, where there are such',
       path: '/chat/completions',
       body: chat(`bench-r${bytes}`, false),
       contentType: 'application/json',

@@ -7,6 +7,7 @@ import { readBytes } from '../http/read-body.ts';
 import type { AdminServices } from '../http/route.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
 import { serveLeases, serveRates } from '../leases/serve-leases.ts';
+import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
@@ -17,12 +18,15 @@ import { storeRecords } from './store-records.ts';
 /** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
 
+/** Milliseconds between two looks for budgets that people must be told of. */
+const tellEveryMs = 1_000;
 /** A thousand questions about limits, and room to spare. */
 const leasesBytesMax = 1_048_576;
 
 /** The API of `core/contract/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
+  let toldAtMs = Number.NEGATIVE_INFINITY;
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
     if (!isClusterKey(bearer, services.settings)) throw new AdminError('AB05', 'The cluster key is required');
@@ -58,6 +62,7 @@ export function internalApp(services: AdminServices): Hono {
     const reply: RecordsReply = await storeRecords(services.database, bytes);
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
+    services.background.run(tellOfBudgets);
     return c.json(reply);
   });
   const store = new Hono();
@@ -70,4 +75,12 @@ export function internalApp(services: AdminServices): Hono {
   });
   app.route('/store', store);
   return app;
+
+  /** Not more often than people could read it. */
+  async function tellOfBudgets(): Promise<void> {
+    const nowMs = services.clock.elapsed();
+    if (nowMs - toldAtMs < tellEveryMs) return;
+    toldAtMs = nowMs;
+    await tellOfCrossedBudgets(services.database.em(), services.mailer);
+  }
 }

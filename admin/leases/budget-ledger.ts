@@ -87,7 +87,9 @@ function windowOf(row: BudgetRow, ask: BudgetAsk, nowMs: number): Window {
 /** Nothing is used of a new window, and what was handed out of the one before is nobody's concern. */
 async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Window): Promise<void> {
   await tx.execute(
-    `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, threshold_crossed_at = null, exhausted_at = null where key = ?`,
+    `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, threshold_crossed_at = null, exhausted_at = null,
+       threshold_told_at = null, exhausted_told_at = null
+     where key = ?`,
     [startMs, endMs, row.key],
     'run',
   );

@@ -30,6 +30,9 @@ export const limitBudgets = defineEntity({
     used: p.bigint('number'),
     thresholdCrossedAt: p.datetime().nullable(),
     exhaustedAt: p.datetime().nullable(),
+    /** When people were told of either. */
+    thresholdToldAt: p.datetime().nullable(),
+    exhaustedToldAt: p.datetime().nullable(),
   },
 });
 

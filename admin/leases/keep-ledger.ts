@@ -21,7 +21,7 @@ export async function clearPassedBudgets(database: Pick<Database, 'em'>, nowMs: 
       'all',
     );
     for (const row of rows) {
-      await tx.execute('update limit_budgets set exhausted_at = null where key = ?', [row.key], 'run');
+      await tx.execute('update limit_budgets set exhausted_at = null, exhausted_told_at = null where key = ?', [row.key], 'run');
       await clearExhausted(tx, row);
     }
     return rows.length;

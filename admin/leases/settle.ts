@@ -61,9 +61,10 @@ async function addUsed(tx: EntityManager, row: BudgetRow, units: number): Promis
   await tx.execute(
     `update limit_budgets set used = ?,
        threshold_crossed_at = case when ? then coalesce(threshold_crossed_at, now()) else threshold_crossed_at end,
-       exhausted_at = case when ? then now() else exhausted_at end
+       exhausted_at = case when ? then now() else exhausted_at end,
+       exhausted_told_at = case when ? then null else exhausted_told_at end
      where key = ?`,
-    [after, after >= threshold, crossed(Number(row.capacity)), row.key],
+    [after, after >= threshold, crossed(Number(row.capacity)), crossed(Number(row.capacity)), row.key],
     'run',
   );
   if (crossed(Number(row.capacity))) await markExhausted(tx, row);

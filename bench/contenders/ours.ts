@@ -19,12 +19,16 @@ export async function startOurs(arena: Arena): Promise<Contender> {
   const provider = await gateway.admin.createUpstream('bench', `${arena.upstreamOrigin}/v1`);
   const plain = await gateway.admin.createConfig({ provider });
   const cached = await gateway.admin.createConfig({ provider, cache: { mode: 'simple' } });
+  const limited = await gateway.admin.createKey({
+    rate_limits: [{ type: 'requests', unit: 'rpm', value: 1e9 }],
+    usage_limits: { type: 'tokens', credit_limit: 1e12, periodic_reset: 'monthly' },
+  });
   const configOf = (name: ScenarioName) => (name === 'cached' ? cached : plain);
   const target = (scenario: Scenario): Target => ({
     url: gateway.baseUrl + scenario.path,
     headers: {
       'content-type': scenario.contentType,
-      'x-svc-api-key': gateway.workspaceKey,
+      'x-svc-api-key': scenario.name === 'limited' ? limited.key : gateway.workspaceKey,
       'x-svc-config': configOf(scenario.name),
     },
     body: scenario.body,

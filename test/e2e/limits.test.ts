@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { reply } from '../support/fake-upstream.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
@@ -51,3 +52,81 @@ it('two processes together admit exactly as many requests as the limit of a key 
   expect(denied.headers).toMatchObject({ 'x-ratelimit-limit-requests': '100', 'x-ratelimit-remaining-requests': '0' });
   expect(Number(denied.headers['retry-after'])).toBeGreaterThan(0);
 });
+
+it('a gateway process that is killed takes no more with it than the lease it held, and never gives rise to more', async () => {
+  const gateway = await start();
+  const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 200 }] });
+  const before = await hammer(gateway, key, 60);
+  process.kill(gateway.pidsOf('gateway')[0] as number, 'SIGKILL');
+  await until(() => gateway.pidsOf('gateway').length === 2, { what: 'the process started again' });
+  const after: FreshReply[] = [];
+  for (const one of await Promise.allSettled(Array.from({ length: 400 }, () => ask(gateway, key)))) {
+    if (one.status === 'fulfilled') after.push(one.value);
+  }
+  const admitted = count([...before, ...after], 200);
+  expect(admitted).toBeLessThanOrEqual(200);
+  // One question is granted at most a quarter of what is left.
+  expect(admitted).toBeGreaterThanOrEqual(200 - 50);
+  expect(count(after, 429)).toBeGreaterThan(0);
+});
+
+it('a budget of cost is kept, shown with what was used, marked when it is used up, and begun anew by hand', async () => {
+  const gateway = await start();
+  const usage = { type: 'cost', credit_limit: 2, alert_threshold: 1 };
+  const { key, id } = await gateway.admin.createKey({ usage_limits: usage });
+  const dear = (maxTokens: number): Promise<FreshReply> =>
+    onFreshConnection(gateway.origin + chatPath, {
+      headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' },
+      body: { model: 'gpt-4o', max_tokens: maxTokens, messages: [{ role: 'user', content: 'hello' }] },
+    });
+  // 10 US dollars per million tokens of output: what a request may cost at most must be left.
+  expect(JSON.parse((await dear(250_000)).body).error).toMatchObject({ type: 'api_key_exhaust_error', code: '04' });
+  gateway.upstream.always(reply(200, JSON.stringify(answerOf(150_000)), { 'content-type': 'application/json' }));
+  expect((await dear(150_000)).status).toBe(200);
+  const read = async () => (await gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body as Shown;
+  const first = await until(async () => ((await read()).usage_limits.current_usage > 0 ? read() : null), {
+    what: 'the settlement',
+  });
+  expect(first.usage_limits).toMatchObject({ current_usage: 1.5, status: 'active', is_threshold_alerts_sent: true });
+  expect((await dear(100_000)).status).toBe(412);
+  // More than was asked for: what a provider uses beyond its bound is counted all the same.
+  expect((await dear(40_000)).status).toBe(200);
+  const second = await until(async () => ((await read()).status === 'exhausted' ? read() : null), { what: 'the mark' });
+  expect(second.usage_limits).toMatchObject({ current_usage: 3, status: 'exhausted', is_exhausted_alerts_sent: true });
+  expect((await dear(10)).status).toBe(412);
+  expect((await gateway.admin.put(`/api-keys/${id}`, { reset_usage: true })).status).toBe(200);
+  await until(async () => (await dear(10)).status === 200, { what: 'the reset in the gateways' });
+  expect(await read()).toMatchObject({ status: 'active', usage_limits: { status: 'active' } });
+});
+
+it('a rate limit lets requests pass and a budget goes on with its lease while the control plane is away', async () => {
+  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
+  closers.push(() => gateway.close());
+  const rate = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 10_000 }] });
+  const budget = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000_000 } });
+  for (const { key } of [rate, budget]) expect((await ask(gateway, key)).status).toBe(200);
+  const [controlPlane] = gateway.pidsOf('control-plane');
+  process.kill(controlPlane as number, 'SIGSTOP');
+  try {
+    const replies = [...(await hammer(gateway, rate.key, 30)), await ask(gateway, budget.key)];
+    expect(count(replies, 200)).toBe(31);
+  } finally {
+    process.kill(controlPlane as number, 'SIGCONT');
+  }
+});
+
+interface Shown {
+  readonly status: string;
+  readonly usage_limits: { readonly current_usage: number };
+}
+
+function answerOf(outputTokens: number): object {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'gpt-4o',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 0, completion_tokens: outputTokens, total_tokens: outputTokens },
+  };
+}

@@ -28,7 +28,12 @@ const statements = [
     alert_threshold bigint,
     used bigint not null default 0 check (used >= 0),
     threshold_crossed_at timestamptz,
-    exhausted_at timestamptz)`,
+    exhausted_at timestamptz,
+    threshold_told_at timestamptz,
+    exhausted_told_at timestamptz)`,
+  `create index limit_budgets_to_tell on limit_budgets (key)
+    where (threshold_crossed_at is not null and threshold_told_at is null)
+      or (exhausted_at is not null and exhausted_told_at is null)`,
   'create index limit_budgets_by_end on limit_budgets (end_ms) where end_ms is not null',
   `create table limit_leases (
     lease uuid primary key,

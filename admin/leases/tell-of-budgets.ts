@@ -1,0 +1,88 @@
+import type { EntityManager } from '../db/open-database.ts';
+import type { Mailer } from '../mail/mailer.ts';
+
+interface Crossed {
+  readonly organisation_id: string;
+  readonly scope: 'key' | 'workspace' | 'provider' | 'integration';
+  readonly entity_id: string;
+  readonly unit: 'cost' | 'tokens';
+  readonly used: number | string;
+  readonly capacity: number | string;
+  readonly is_exhausted: boolean;
+}
+
+/**
+ * Tells people once of each budget that has crossed its threshold, and once of each that is used up (semantics §4.2): owners and
+ * admins of the organisation, admins and managers of the workspace, and of a key its owner and `alert_emails`. Gives how many
+ * budgets there were.
+ */
+export async function tellOfCrossedBudgets(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>): Promise<number> {
+  // Without a mail server nobody is told; the marks stay for when there is one.
+  if (!mailer.on) return 0;
+  // Marked first: two control planes must not tell the same twice.
+  const crossed = await em.execute<Crossed[]>(
+    `update limit_budgets set
+       threshold_told_at = case when threshold_crossed_at is null then threshold_told_at else coalesce(threshold_told_at, now()) end,
+       exhausted_told_at = case when exhausted_at is null then exhausted_told_at else coalesce(exhausted_told_at, now()) end
+     where (threshold_crossed_at is not null and threshold_told_at is null)
+       or (exhausted_at is not null and exhausted_told_at is null)
+     returning organisation_id, scope, entity_id, unit, used, capacity, exhausted_at is not null as is_exhausted`,
+    [],
+    'all',
+  );
+  for (const budget of crossed) {
+    const owner = await ownerOf(em, budget);
+    if (owner === null) continue;
+    for (const to of await recipientsOf(em, budget.organisation_id, owner)) mailer.send({ to, ...noticeOf(budget, owner.name) });
+  }
+  return crossed.length;
+}
+
+interface Owner {
+  readonly name: string;
+  readonly workspace_id: string | null;
+  readonly user_id: string | null;
+  readonly alert_emails: readonly string[];
+}
+
+/** The entity a budget is of; null when it is gone. */
+async function ownerOf(em: EntityManager, { scope, entity_id: id, organisation_id }: Crossed): Promise<Owner | null> {
+  const [row] = await em.execute<Owner[]>(`${owners[scope]} and x.organisation_id = ?`, [
+    ...(scope === 'integration' ? [id.slice(37), id.slice(0, 36)] : [id]),
+    organisation_id,
+  ]);
+  return row ?? null;
+}
+
+const nobody = `null::uuid as user_id, '[]'::jsonb as alert_emails`;
+const owners = {
+  key: 'select x.name, x.workspace_id, x.user_id, x.alert_emails from api_keys x where x.id = ?::uuid',
+  workspace: `select x.name, x.id as workspace_id, ${nobody} from workspaces x where x.id = ?::uuid`,
+  provider: `select x.name, x.workspace_id, ${nobody} from providers x where x.id = ?::uuid`,
+  integration: `select x.name, ?::uuid as workspace_id, ${nobody} from integrations x where x.id = ?::uuid`,
+} as const;
+
+async function recipientsOf(em: EntityManager, organisationId: string, owner: Owner): Promise<string[]> {
+  const people = await em.execute<{ email: string }[]>(
+    `select u.email from users u
+       left join workspace_members m on m.user_id = u.id and m.workspace_id = ?::uuid and m.organisation_id = u.organisation_id
+     where u.organisation_id = ? and (u.role in ('owner', 'admin') or m.role in ('admin', 'manager') or u.id = ?::uuid)`,
+    [owner.workspace_id, organisationId, owner.user_id],
+  );
+  return [...new Set([...people.map((person) => person.email), ...owner.alert_emails])];
+}
+
+const kinds = { key: 'API key', workspace: 'workspace', provider: 'provider', integration: 'integration' } as const;
+
+function noticeOf(budget: Crossed, entityName: string): { subject: string; text: string } {
+  const name = `${kinds[budget.scope]} "${entityName.replace(/\p{Cc}/gu, ' ')}"`;
+  const amount = (units: number | string): string =>
+    budget.unit === 'cost' ? `${(Number(units) / 1_000_000).toFixed(2)} US dollars` : `${Number(units)} tokens`;
+  const used = `${amount(budget.used)} of ${amount(budget.capacity)} are used.`;
+  return budget.is_exhausted
+    ? {
+        subject: `The budget of the ${name} is used up`,
+        text: `${used}\n\nRequests under it are refused until it is reset or raised.`,
+      }
+    : { subject: `The budget of the ${name} has crossed its threshold`, text: used };
+}
