@@ -5,6 +5,7 @@ import { passwordRoutes } from '../identity/password-routes.ts';
 import { sessionRoutes } from '../identity/session-routes.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditLogRoutes } from './audit-logs/routes.ts';
+import { batchRoutes } from './batches/routes.ts';
 import { configRoutes } from './configs/routes.ts';
 import { integrationModelRoutes } from './integrations/model-routes.ts';
 import { integrationRoutes } from './integrations/routes.ts';
@@ -42,6 +43,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...modelConfigRoutes,
   ...configRoutes,
   ...apiKeyRoutes,
+  ...batchRoutes,
   ...logRoutes,
   ...auditLogRoutes,
 ];

@@ -189,6 +189,8 @@ export interface Operation {
   fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
   /** True: replies that are neither JSON nor an event stream pass as they come, unread (audio, subtitles). */
   readonly passesBytes?: boolean;
+  /** With `passesBytes`: JSON passes unread too, so that a file of any content and size streams. */
+  readonly passesJson?: boolean;
   /** Absent, or null: the provider's event stream passes as it came. */
   translateStream?(call: OperationCall): StreamTranslator | null;
   /** For providers whose streams are not server-sent events: which content type they have, and how events are read from it. */

@@ -144,7 +144,7 @@ class Attempt implements UpstreamHandler {
     if (operation && operationCall) {
       if (!ok) return;
       if (!operationCall.stream || !isStream(headers, operation)) {
-        if (operation.passesBytes && !isJson(headers)) this.#openBytes(headers);
+        if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
       const translator = operation.translateStream?.(operationCall) ?? null;

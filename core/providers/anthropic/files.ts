@@ -12,7 +12,7 @@ export const files = {
   uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
   listFiles: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },
   retrieveFile: passed((call) => `/files/${idOf(call)}`),
-  retrieveFileContent: passed((call) => `/files/${idOf(call)}/content`),
+  retrieveFileContent: { ...passed((call) => `/files/${idOf(call)}/content`), passesJson: true },
   deleteFile: {
     ...passed((call) => `/files/${idOf(call)}`),
     fromProvider: (reply, call) =>

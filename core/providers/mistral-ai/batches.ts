@@ -24,10 +24,10 @@ export function mistralKept(adapter: ProviderAdapter): Partial<Record<KeptName, 
   const { createBatch, listBatches, retrieveBatch, cancelBatch } = operations as Record<KeptName, Operation>;
   return {
     ...operations,
-    createBatch: { ...createBatch, toProvider: toJob, fromProvider: toBatch },
-    retrieveBatch: { ...retrieveBatch, fromProvider: toBatch },
-    cancelBatch: { ...cancelBatch, fromProvider: toBatch },
-    listBatches: { ...listBatches, fromProvider: toList },
+    createBatch: { ...createBatch, toProvider: toJob, fromProvider: toBatch, passesJson: false },
+    retrieveBatch: { ...retrieveBatch, fromProvider: toBatch, passesJson: false },
+    cancelBatch: { ...cancelBatch, fromProvider: toBatch, passesJson: false },
+    listBatches: { ...listBatches, fromProvider: toList, passesJson: false },
   };
 }
 

@@ -88,6 +88,7 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
     path: (call) => withQuery(place(path(takesId ? idOf(call) : ''), call), call),
     ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
     passesBytes: true,
+    passesJson: true,
     usage: () => null,
     streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
   };

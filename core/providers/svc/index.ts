@@ -40,6 +40,7 @@ function stored(path: (call: OperationCall) => string): Operation {
     path: (call) => `/internal/v1/store${path(call)}`,
     headers: (call) => identity(call),
     passesBytes: true,
+    passesJson: true,
     usage: () => null,
     streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
   };

@@ -154,6 +154,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'POST /auth/password': () => ({ current_password: 'does not matter', new_password: 'neither does this one' }),
   'PUT /organisations/self': () => ({ name: 'attacker' }),
   'PUT /organisations/{organisationId}/auth-settings': () => ({ disable_auto_provision_user: true }),
+  'PUT /batches/{id}': () => ({ internal_output_file_id: 'attacker' }),
   'PUT /admin/organisation/defaults': () => ({ input_guardrails: [] }),
   'POST /users': ({ workspaceId }) => ({
     email: 'attacker-9@example.com',
