@@ -104,7 +104,7 @@ describe('the control plane as a process on the embedded database', () => {
       ).toBe(true);
     child.process.kill('SIGTERM');
     expect(await within(child.ended, 'the end')).toBe(0);
-  });
+  }, 180_000);
 
   it('ends when its parent is gone', async () => {
     const child = start();
