@@ -1,4 +1,5 @@
 import type { Endpoint } from '../contract/context.ts';
+import { ownBatchPrefix } from '../contract/own-store.ts';
 import { speech, transcriptions, translations } from './audio.ts';
 import { batchRoutes } from './batches.ts';
 import { chatCompletions } from './chat-completions.ts';
@@ -55,6 +56,8 @@ export function matchEndpoint(method: string, path: string): Match {
   if (method === 'GET' && below === '/models') return modelsEndpoint;
   if (method === 'GET' && below === '/realtime') return realtimeEndpoint;
   if (method === 'POST' && below === '/configs/explain') return explainEndpoint;
+  // What is noted about a batch of the service; everything else about batches is the data plane's.
+  if (method === 'PUT' && below.startsWith(`/batches/${ownBatchPrefix}`)) return 'control-plane';
   if (isControlPlanePath(path)) return 'control-plane';
   return proxyEndpoint(method, below) ?? 'method-not-allowed';
 }

@@ -143,6 +143,9 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
       [2, 'duplicate_custom_id'],
       [3, 'invalid_json_line'],
     ]);
+    const noted = await gateway.call(`/batches/${batch.id}`, { method: 'PUT', body: { internal_output_file_id: 'f-1' } });
+    expect(await noted.json()).toEqual({ id: batch.id, object: 'batch', internal_output_file_id: 'f-1' });
+    expect(await client.batches.retrieve(batch.id)).toMatchObject({ internal_output_file_id: 'f-1', status: 'failed' });
   });
 
   it('stops within a bucket when it is cancelled', async () => {
