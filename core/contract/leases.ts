@@ -120,8 +120,8 @@ export interface LeaseAccount {
   readonly startMs: number;
   /** When it ends; Infinity: never. */
   readonly endMs: number;
-  /** Units in hand; below 0 after a request that used more than was taken for it. */
-  readonly available: number;
+  /** Units that are left of the window, as far as this process knows. */
+  readonly left: number;
   /**
    * Takes as many as there are between `least` and `most`. At once where the lease holds them, else after the ledger was asked;
    * never rejects. `refused` and `unavailable` take nothing.

@@ -42,7 +42,11 @@ export class Account implements LeaseAccount {
   #held = 0;
   /** What is to be given back with the next question. */
   #giving = 0;
+  /** Until when, and from how many units on, there is nothing to be had. */
   #emptyUntilMs = 0;
+  #emptyFrom = 0;
+  /** Units nobody held at the last answer. */
+  #remaining = 0;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
   #askedLease: string | null = null;
@@ -67,6 +71,10 @@ export class Account implements LeaseAccount {
     else if (spec.capacity < before.capacity) this.giveBack();
   }
 
+  get left(): number {
+    return Math.max(0, this.available) + this.#giving + this.#remaining;
+  }
+
   get key(): string {
     return this.#spec.key;
   }
@@ -84,7 +92,7 @@ export class Account implements LeaseAccount {
     if (least > this.spec.capacity) return refused;
     this.#roll();
     if (this.#waiters.length === 0 && this.available >= least && this.available > 0) return this.#spend(least, most);
-    if (this.#clock.elapsed() < this.#emptyUntilMs) return refused;
+    if (least >= this.#emptyFrom && this.#clock.elapsed() < this.#emptyUntilMs) return refused;
     return new Promise((resolve) => {
       this.#waiters.push({ least, most, resolve });
       this.#ask();
@@ -95,6 +103,8 @@ export class Account implements LeaseAccount {
     this.#roll();
     if (startMs !== this.startMs || lease !== this.lease) return;
     this.available += units;
+    // With what is left elsewhere it may be enough now.
+    if (units > 0) this.#emptyUntilMs = 0;
     this.usedAtMs = this.#clock.elapsed();
   }
 
@@ -141,20 +151,26 @@ export class Account implements LeaseAccount {
       return;
     }
     if (this.spec.kind === 'budget') this.#enter(grant);
+    this.#remaining = grant.remaining;
     this.available += grant.units;
     this.#kept += grant.units;
     this.#low = grant.remaining === 0 ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
     const waiting = this.#waiters.splice(0);
+    let isRefused = false;
     for (const waiter of waiting) {
       if (this.available >= waiter.least && this.available > 0) waiter.resolve(this.#spend(waiter.least, waiter.most));
       // Who came while the question was on its way was not in it.
       else if (grant.remaining > 0) this.#waiters.push(waiter);
       else {
         this.#emptyUntilMs = this.#clock.elapsed() + Math.min(emptyMs, Math.max(1, this.endMs - this.#clock.now()));
+        this.#emptyFrom = isRefused ? Math.min(this.#emptyFrom, waiter.least) : waiter.least;
+        isRefused = true;
         waiter.resolve(refused);
       }
     }
     if (this.#waiters.length > 0) this.#ask();
+    // All that was left has come here, and was too little: smaller requests may have a use for it elsewhere.
+    else if (isRefused && this.giveBack()) this.#wake(this);
   }
 
   /** Nobody could say. What was on its way back is lost to this process: it may have arrived. */
@@ -223,6 +239,7 @@ export class Account implements LeaseAccount {
     this.#giving = 0;
     this.#low = 0;
     this.#emptyUntilMs = 0;
+    this.#remaining = 0;
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;
   }
 

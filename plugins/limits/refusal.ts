@@ -29,7 +29,7 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
       (tooLarge ? `, and this request may need ${needed}` : ''),
     retryAfterMs: waitMs,
   });
-  const left = Math.max(0, Math.min(account.available, capacity));
+  const left = Math.max(0, Math.min(account.left, capacity));
   headersByError.set(error, [
     `x-ratelimit-limit-${unit}`,
     String(capacity),

@@ -73,6 +73,16 @@ describe('an account of a rate limit', () => {
     expect(await second).toBe(5);
   });
 
+  it('gives back at once what was too little for the one who asked', async () => {
+    const { account, grant, woken } = newAccount(rate);
+    const first = account.take(30, 30);
+    account.question();
+    grant(20, { remaining: 0 });
+    expect(await first).toBe(refused);
+    expect([account.available, woken()]).toEqual([0, 2]);
+    expect(account.question()).toMatchObject({ give: 20, need: 0, want: 0 });
+  });
+
   it('leaves what it holds when the window ends, and serves who waits out of the next one', async () => {
     const { account, grant, time } = newAccount(rate);
     const first = account.take(1, 1);

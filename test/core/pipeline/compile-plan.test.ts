@@ -22,7 +22,7 @@ describe('the plugin list', () => {
     const names = mergePlugins(builtInPlugins, [plugin('late', 'output-guardrails'), plugin('early', 'auth')]).map(
       ({ name }) => name,
     );
-    expect(names).toEqual(['record', 'auth', 'early', 'config-resolution', 'cache', 'strategies', 'late']);
+    expect(names).toEqual(['record', 'auth', 'early', 'config-resolution', 'limits', 'cache', 'strategies', 'late']);
   });
 
   it.each([
