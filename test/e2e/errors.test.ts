@@ -181,10 +181,14 @@ describe('where to go', () => {
     expect([configured.status, configured.body.message]).toEqual([400, expect.stringContaining('ustom host')]);
   });
 
-  it('refuses to call a private host that an integration was given, with 400 and without its credential', async () => {
-    const provider = await gateway.admin.createUpstream('inside', 'http://10.0.0.1/v1', { key: planted.stored });
-    const { status, body } = await refused('/chat/completions', { body: { ...good, model: `${provider}/m` } });
-    expect([status, body.error.code]).toEqual([400, 'invalid_custom_host']);
+  it('refuses an integration at a private host when it is saved, naming the field', async () => {
+    const saved = await gateway.admin.post('/integrations', {
+      name: 'inside',
+      ai_provider_id: 'openai',
+      key: planted.stored,
+      configurations: { custom_host: 'http://10.0.0.1/v1' },
+    });
+    expect([saved.status, saved.body.data.errors]).toEqual([400, ['configurations.custom_host: must be a public address']]);
   });
 
   it('sends a stored credential to no other host than its own', async () => {
