@@ -207,13 +207,16 @@ describe('budgets', () => {
 
   it('get back all that was set aside when the client leaves before anything was used', async () => {
     const { harness, ask, script } = start({ usageLimits: budgetOf(15, 'tokens') });
-    script(() => {}, answer(200, chatReply('hello')));
+    let client: FakeSink | null = null;
+    script(() => setImmediate(() => client?.leave()), answer(200, chatReply('hello')));
     await harness.send({
       method: 'POST',
       path: '/v1/chat/completions',
       headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' },
       body,
-      prepare: (sink) => setTimeout(() => sink.leave(), 20),
+      prepare: (sink) => {
+        client = sink;
+      },
     });
     expect((await ask()).status).toBe(200);
   });
