@@ -86,7 +86,7 @@ const lastShipmentMs = 3000;
 
 /** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
 const bufferedMessages = 2;
-const bufferedBytesMin = 16 * 1024 * 1024;
+const bufferedBytesMin = 96 * 1024 * 1024;
 /** How long closing the sessions takes at most, beyond their grace. */
 const sessionClosingMs = 2000;
 

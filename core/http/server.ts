@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/http.ts';
 import { answerBuiltIn, type BuiltIns } from './built-in-routes.ts';
+import { CorkAnchor } from './cork-anchor.ts';
 import { compileCors } from './cors.ts';
 import { loadUws, type UwsName } from './load-uws.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
@@ -88,12 +89,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   let connections = 0;
   let openRequests = 0;
   let closed = false;
+  let anchor: CorkAnchor | null = null;
   /** Asked again whenever a reply or a connection is over. */
   const waiters = new Set<() => void>();
 
   const edge = {
     clock: new TurnClock(),
     draining: false,
+    anchor: (): CorkAnchor => {
+      anchor ??= new CorkAnchor(uws);
+      return anchor;
+    },
     replyOver(sink: UwsReplySink): void {
       openRequests--;
       if (sink.body !== null) receiving.delete(sink);
@@ -235,6 +241,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
             return;
           }
           listening = socket;
+          // So that it is there when the first session is.
+          edge.anchor();
           resolve(uws.us_socket_local_port(socket));
         });
       });
@@ -253,6 +261,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       stopListening();
       clearInterval(sweeper);
       app.close();
+      anchor?.close();
     },
   };
 }

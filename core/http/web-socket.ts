@@ -84,13 +84,14 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
  * and one without being two kinds. Hence:
  * - a reply is paused and resumed once before it becomes a socket, so that there is such a last time;
  * - with bytes that wait a socket is resumed by a write: where the connection does not take all, the addon watches both directions;
- * - for the same reason a pause is said again after everything that may write;
+ * - for the same reason a pause is said again after everything that may write, which the addon itself does when a callback is over;
  * - a paused connection is not told when it takes bytes again, so what waits in it is written by a timer.
  */
 export class UwsFrameSocket implements FrameSocket {
   #ws: WebSocket<Carried> | null = null;
   #listener: FrameListener | null = null;
   #paused = false;
+  #pauseScheduled = false;
   #owesDrain = false;
   #refused = false;
   #flusher: NodeJS.Timeout | null = null;
@@ -109,6 +110,10 @@ export class UwsFrameSocket implements FrameSocket {
     this.#resumeReading = res.resume;
     this.#over = over;
     this.#failed = failed;
+  }
+
+  get isOpen(): boolean {
+    return this.#ws !== null;
   }
 
   get bufferedBytes(): number {
@@ -137,6 +142,7 @@ export class UwsFrameSocket implements FrameSocket {
   pause(): void {
     this.#paused = true;
     this.#pauseAgain();
+    this.#pauseAfterCallback();
   }
 
   resume(): void {
@@ -175,7 +181,7 @@ export class UwsFrameSocket implements FrameSocket {
 
   /** From the addon: the bytes are valid in this call only. */
   received(message: ArrayBuffer, isBinary: boolean): void {
-    this.#pauseAgain();
+    if (this.#paused) this.#pauseAfterCallback();
     this.#call(() => this.#listener?.onMessage(Buffer.from(new Uint8Array(message)), isBinary));
   }
 
@@ -207,6 +213,17 @@ export class UwsFrameSocket implements FrameSocket {
     this.#pauseReading.call(this.#ws);
     if (this.#flusher === null && this.bufferedBytes > 0) this.#flusher = setTimeout(this.#flush, flushEveryMs);
   }
+
+  #pauseAfterCallback(): void {
+    if (this.#pauseScheduled) return;
+    this.#pauseScheduled = true;
+    setImmediate(this.#pauseNow);
+  }
+
+  readonly #pauseNow = (): void => {
+    this.#pauseScheduled = false;
+    this.#pauseAgain();
+  };
 
   readonly #tellDrained = (): void => {
     if (!this.#owesDrain || this.#ws === null || this.bufferedBytes > 0) return;

@@ -1,6 +1,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import type { FrameSocket } from '../contract/web-socket.ts';
+import type { CorkAnchor } from './cork-anchor.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
 import type { Flushable, TurnClock } from './turn-clock.ts';
@@ -24,6 +25,8 @@ export interface ReplyEdge {
   readonly clock: TurnClock;
   /** While true, replies ask the client to close the connection. */
   readonly draining: boolean;
+  /** Where replies are upgraded. */
+  anchor(): CorkAnchor;
   /** Called once per sink: the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;
   /** A callback of the caller threw; its reply is cut. */
@@ -159,10 +162,10 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     const head = prepareUpgradeHead(headers, this.extraHeaders, headBytesMax);
     // From here on the response is the addon's no more; the exchange is over when the socket is.
     this.res = null;
-    res.cork(() => {
-      writeHead(res, head);
-      res.upgrade({ socket }, offer.key, protocol ?? '', '', offer.context);
-    });
+    res.cork(() => writeHead(res, head));
+    this.edge.anchor().run(() => res.upgrade({ socket }, offer.key, protocol ?? '', '', offer.context));
+    // The client may have left just now.
+    if (!socket.isOpen) return null;
     return socket;
   }
 

@@ -12,7 +12,7 @@ import { startEdge } from './edge-server.ts';
 const [, , binary, origin = ''] = process.argv;
 const transport = createTransport({ trusted: parseTrustedHosts(['127.0.0.1']) });
 const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-const sessions = createSessions({ sessionsMax: 100, idleMs: 0, totalMs: 0, bufferedBytesMax: 48 * 1024 * 1024, clock });
+const sessions = createSessions({ sessionsMax: 100, idleMs: 0, totalMs: 0, bufferedBytesMax: 128 * 1024 * 1024, clock });
 const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 0, totalMs: 0 };
 
 const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => {
