@@ -1,6 +1,9 @@
+import type { EntityManager } from '../db/open-database.ts';
 import { forbidden } from '../http/errors.ts';
 import type { Actor } from '../http/route.ts';
-import type { OrganisationRole, WorkspaceRole } from './roles.ts';
+import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
+import { type OrganisationRole, type WorkspaceRole, workspaceRoleScopes } from './roles.ts';
+import { dataPlaneScopes } from './scopes.ts';
 
 /** Whoever lacks one of these is less than an admin, and cannot make one, or take one over. */
 const marksOfAdmins = [
@@ -22,6 +25,29 @@ export function requireRank(actor: Actor, role: OrganisationRole): void {
   if (role === 'owner') throw forbidden('Only an owner may do this to or for an owner');
   const missing = marksOfAdmins.filter((scope) => !actor.scopes.has(scope));
   if (missing.length > 0) throw forbidden(`This is for admins: the scopes ${missing.join(', ')} are missing`);
+}
+
+/**
+ * Throws AB03 when a key would get hold of a person, or shape one, who may do more in a workspace than the key can: links to accept
+ * an invite or to set a password are in the replies, and whoever follows one is that person. Calling models is for every key to hand
+ * out, as with keys of workspaces.
+ */
+export async function requirePlaces(
+  em: EntityManager,
+  actor: Actor,
+  places: readonly { readonly id: string; readonly role: WorkspaceRole }[],
+): Promise<void> {
+  // People get here as admins and owners only, who are admins in every workspace.
+  if (actor.session) return;
+  for (const { id, role } of places) {
+    const settings = await effectiveSecuritySettings(em, actor.organisationId, id);
+    const missing = [...workspaceRoleScopes(role, settings)].filter(
+      (scope) => !actor.scopes.has(scope) && !dataPlaneScopes.includes(scope),
+    );
+    if (missing.length > 0) {
+      throw forbidden(`This key may not reach a ${role} of a workspace: it lacks the scopes ${missing.slice(0, 10).join(', ')}`);
+    }
+  }
 }
 
 /** Throws AB03 for a manager who would make, change or remove an admin of the workspace. Admins of it and those above may. */

@@ -3,6 +3,7 @@ import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import { type ApiKey, type ApiKeyType, apiKeys } from './entity.ts';
+import { checkScopes } from './grants.ts';
 
 /** The scopes that are about each type of key: `<group>.read`, `<group>.rotate`, … */
 export const scopeGroups: Readonly<Record<ApiKeyType, string>> = {
@@ -42,7 +43,20 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
   if (!row || (isPlainMember(call.actor, row.workspaceId ?? null) && row.userId !== call.actor.userId)) throw notFound('API key');
   const needed = `${scopeGroups[row.type]}.${action}`;
   if (!call.actor.scopes.has(needed)) throw forbidden(`This key lacks the scope ${needed}`);
+  // The key of the first start acts as an owner: see `toActor`.
+  if (action !== 'read' && row.type === 'organisation-service' && row.creationMode === 'auto' && !call.actor.actsAsOwner) {
+    throw forbidden('Only an owner may do this to the key that the first start made');
+  }
   return row;
+}
+
+/**
+ * Throws AB03 when whoever asks may not have the secret of this key: with it they could do what the key can, and that must not be more
+ * than they could give away. Their own keys are held to their role whenever they are used.
+ */
+export function requireSecretOf(actor: Actor, row: ApiKey): void {
+  if (row.id === actor.keyId || (row.userId && row.userId === actor.userId)) return;
+  checkScopes(actor, row.type, row.scopes);
 }
 
 /** A person who signed in and manages nothing in the workspace: where settings let them have keys, these are their own. */

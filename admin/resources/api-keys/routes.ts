@@ -6,7 +6,7 @@ import { readUsage } from '../../leases/read-usage.ts';
 import { deleteApiKey } from './delete-key.ts';
 import type { ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
-import { findReachable, inAnyGroup, isPlainMember, scopeGroups, whereReachable } from './reach.ts';
+import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';
 import { createBody, listQuery, readQuery, rotateBody, updateBody } from './schema.ts';
 import { selfRoute } from './self-route.ts';
@@ -136,6 +136,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
       const { body, services } = call;
       return call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'rotate');
+        requireSecretOf(call.actor, row);
         call.match(row.revision);
         const rotated = rotateApiKey(change, services.apiKeyPepper, row, body.key_transition_period_ms);
         return { id: row.id, key: rotated.text, key_transition_expires_at: rotated.transitionEndsAt.toISOString() };

@@ -7,7 +7,10 @@ import { hashPassword } from '../../identity/passwords.ts';
 import { acceptBody, signedInEntries } from '../../identity/schema.ts';
 import { signIn } from '../../identity/sign-in.ts';
 import { insertKey } from '../api-keys/insert-key.ts';
+import { mergeRotationPolicy } from '../api-keys/rotation-policy.ts';
+import { endOfLife } from '../api-keys/user-key-rules.ts';
 import { provisionUserKey } from '../api-keys/user-keys.ts';
+import { effectiveKeySettings } from '../organisations/key-settings.ts';
 import type { User } from '../users/entity.ts';
 import { insertUser, type Making } from '../users/service.ts';
 import { insertMember } from '../workspace-users/places.ts';
@@ -68,13 +71,20 @@ async function joinWorkspaces(change: Change, user: User, invite: UserInvite, ma
       await provisionUserKey(change, making.apiKeyPepper, place);
       continue;
     }
+    // What holds for keys of users there, holds for this one.
+    const settings = await effectiveKeySettings(change.tx, organisationId, workspace.id);
+    if (settings.countMax === 0) continue;
+    const now = new Date();
     const made = insertKey(change, making.apiKeyPepper, {
       ...place,
+      ...mergeRotationPolicy(null, null, settings.rotationPeriodDays, now),
       type: 'workspace-user',
       name: 'Personal key',
       scopes: [...apiKey.scopes],
       defaultMetadata: apiKey.metadata,
+      defaultConfigId: settings.defaultConfigId,
       creationMode: 'auto',
+      expiresAt: endOfLife(settings, undefined, now),
     });
     keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
   }

@@ -98,7 +98,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
       const { row, link } = await call.write(async (change) => {
         const found = await findInvite(change.tx, call.organisationId, call.params.inviteId ?? '');
         call.match(found.revision);
-        return { row: found, link: resendInvite(change, call.actor, found, invitingOf(call.services)) };
+        return { row: found, link: await resendInvite(change, call.actor, found, invitingOf(call.services)) };
       });
       await mail(call.em, call.services, row, link);
       call.tag(row.revision);

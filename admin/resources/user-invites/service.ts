@@ -1,4 +1,4 @@
-import { requireRank } from '../../access/may-give-role.ts';
+import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import type { OrganisationRole } from '../../access/roles.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -12,6 +12,7 @@ import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
 import { type FoundPlace, findPlaces } from '../workspace-users/places.ts';
+import { workspaces } from '../workspaces/entity.ts';
 import { type InvitedKey, type UserInvite, userInvites } from './entity.ts';
 import type { CreateBody } from './schema.ts';
 
@@ -33,6 +34,7 @@ export async function createInvite(
   requireRank(actor, body.role);
   await checkEmailDomain(change.tx, organisationId, body.email);
   const places = await findPlaces(change.tx, organisationId, body.workspaces);
+  await requirePlaces(change.tx, actor, places);
   const details = body.workspace_api_key_details;
   const apiKey = details && {
     scopes: checkScopes(actor, 'workspace-user', details.scopes),
@@ -91,9 +93,16 @@ export async function insertInvite(
 }
 
 /** A new link with a new life; the one before stops working. Throws AB07 for an invite that was accepted or cancelled. */
-export function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): string {
+export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   // Whoever holds the link can become this person.
   requireRank(actor, row.role);
+  const ids = row.workspaces.map(({ id }) => id);
+  const there = await change.tx.find(workspaces, { organisationId: row.organisationId, id: { $in: ids }, status: 'active' });
+  await requirePlaces(
+    change.tx,
+    actor,
+    row.workspaces.filter(({ id }) => there.some((one) => one.id === id)),
+  );
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
   const token = newSecret('svc_invite_');
   row.tokenHash = hashOf(token);

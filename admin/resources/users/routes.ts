@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { newLink } from '../../identity/links.ts';
 import { passwordMail, verificationMail } from '../../identity/mails.ts';
 import { nothing, userReply } from '../../identity/schema.ts';
+import { workspaceMembers } from '../workspace-users/entity.ts';
 import { users } from './entity.ts';
 import { listUsers } from './list-users.ts';
 import { createBody, emailBody, listQuery, organisationQuery, updateBody } from './schema.ts';
@@ -147,6 +148,13 @@ export const userRoutes: readonly AdminRoute[] = [
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
         // Whoever holds the link can become this person.
         requireRank(call.actor, user.role);
+        const { organisationId, id: userId } = user;
+        const places = await change.tx.find(workspaceMembers, { organisationId, userId });
+        await requirePlaces(
+          change.tx,
+          call.actor,
+          places.map(({ workspaceId: id, role }) => ({ id, role })),
+        );
         change.about(user.id);
         const link = await newLink(change.tx, services.settings, user, 'set-password', services.clock.now());
         return { email: user.email, link };

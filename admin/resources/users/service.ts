@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
-import { requireRank } from '../../access/may-give-role.ts';
+import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import { roleChanged } from '../../access/role-changed.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -30,6 +30,7 @@ export async function createUser(
   requireRank(actor, body.role);
   await checkEmailDomain(change.tx, organisationId, body.email);
   const places = await findPlaces(change.tx, organisationId, body.workspaces);
+  await requirePlaces(change.tx, actor, places);
   const user = await insertUser(
     change,
     { ...body, organisationId, firstName: body.first_name, lastName: body.last_name },
@@ -90,7 +91,11 @@ export async function updateUser(
   }
   user.lastUpdatedAt = new Date(making.now);
   await change.tx.flush();
-  if (body.workspaces) await setPlaces(change, user, await findPlaces(change.tx, user.organisationId, body.workspaces), making);
+  if (body.workspaces) {
+    const places = await findPlaces(change.tx, user.organisationId, body.workspaces);
+    await requirePlaces(change.tx, actor, places);
+    await setPlaces(change, user, places, making);
+  }
   if (roleIsNew) await roleChanged(change, user, null);
   // Requests of their keys carry the name.
   await announceUserKeys(change, { organisationId: user.organisationId, workspaceId: null, userId: user.id });

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
+import { parseApiKey } from '../../../core/contract/api-key.ts';
+import { accept, newPerson, tokenOf } from '../support/people.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('nobody does more through somebody else’s key, link or person than they may, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+  });
+  afterAll(() => plane?.close());
+
+  async function idOf(key: string): Promise<string> {
+    const em = plane.control.services.database.em();
+    return (await em.findOneOrFail(apiKeys, { publicId: parseApiKey(key)?.id ?? '' })).id;
+  }
+
+  const rotate = (id: string, key: string) => plane.ask('POST', `/api-keys/${id}/rotate`, { key, body: {} });
+
+  it('a key is not rotated by one that lacks its scopes: the new secret would have them', async () => {
+    const weak = await plane.newKey(['workspace_service_api_keys.rotate', 'configs.list']);
+    const strong = await idOf(await plane.newKey(['configs.list', 'configs.create']));
+    const equal = await idOf(await plane.newKey(['configs.list']));
+    const refused = await rotate(strong, weak);
+    expect([refused.status, refused.body.data.message]).toEqual([403, expect.stringContaining('configs.create')]);
+    expect((await rotate(equal, weak)).status).toBe(200);
+    expect((await rotate(await idOf(weak), weak)).status).toBe(200);
+  });
+
+  it('the key of the first start, which acts as an owner, is changed by owners alone', async () => {
+    const first = await idOf(plane.adminKey);
+    const admin = await newPerson(plane, 'admin');
+    const key = await plane.newKey(
+      ['organisation_service_api_keys.rotate', 'organisation_service_api_keys.delete', 'organisation_service_api_keys.update'],
+      'organisation/service',
+    );
+    for (const who of [admin.token, key]) {
+      expect((await rotate(first, who)).status).toBe(403);
+      expect((await plane.ask('DELETE', `/api-keys/${first}`, { key: who })).status).toBe(403);
+      expect((await plane.ask('PUT', `/api-keys/${first}`, { key: who, body: { name: 'mine' } })).status).toBe(403);
+    }
+    expect((await plane.ask('GET', `/api-keys/${first}`, { key: admin.token })).status).toBe(200);
+  });
+
+  it('people rotate their own keys whatever scopes these were given, but not such keys of others', async () => {
+    const place = [{ id: plane.workspaceId, role: 'manager' as const }];
+    const [person, other] = [await newPerson(plane, 'member', place), await newPerson(plane, 'member', place)];
+    const made = await plane.ask('POST', '/api-keys/workspace/user', {
+      body: { workspace_id: plane.workspaceId, user_id: person.id, name: 'own', scopes: ['secret_references.list'] },
+    });
+    expect((await rotate(made.body.id, other.token)).status).toBe(403);
+    expect((await rotate(made.body.id, person.token)).status).toBe(200);
+  });
+
+  describe('a key that may only make people', () => {
+    const scopes = ['organisation_users.create', 'organisation_users.update'];
+    const admins = () => [{ id: plane.workspaceId, role: 'admin' }];
+    let key: string;
+    beforeAll(async () => {
+      key = await plane.newKey(scopes, 'organisation/service');
+    });
+
+    it('gets no link to somebody who may do more in a workspace', async () => {
+      const body = { email: 'made-by-key@example.com', role: 'member', workspaces: admins() };
+      const made = await plane.ask('POST', '/users', { key, body });
+      expect([made.status, made.body.data?.set_password_link]).toEqual([403, undefined]);
+      const invited = await plane.ask('POST', '/admin/users/invites', { key, body });
+      expect([invited.status, invited.body.invite_link]).toEqual([403, undefined]);
+      const plain = await plane.ask('POST', '/users', { key, body: { ...body, workspaces: [] } });
+      expect(plain.status).toBe(200);
+      const moved = await plane.ask('PUT', `/admin/users/${plain.body.id}`, { key, body: { workspaces: admins() } });
+      expect(moved.status).toBe(403);
+    });
+
+    it('takes over nobody who may do more in a workspace, by a new password or a new invite', async () => {
+      const manager = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+      const reset = await plane.ask('POST', `/admin/users/${manager.id}/password-reset`, { key, body: {} });
+      expect([reset.status, reset.body.reset_link]).toEqual([403, undefined]);
+      const email = 'invited-by-admin@example.com';
+      const invite = await plane.ask('POST', '/admin/users/invites', { body: { email, role: 'member', workspaces: admins() } });
+      const again = await plane.ask('POST', `/admin/users/invites/${invite.body.id}/resend`, { key, body: {} });
+      expect([again.status, again.body.inviteLink]).toEqual([403, undefined]);
+    });
+  });
+
+  it('the key that goes with an invite lives no longer than the workspace lets keys of users live', async () => {
+    const made = await plane.ask('POST', '/workspaces', { body: { name: 'short keys' } });
+    const set = await plane.ask('PUT', `/workspaces/${made.body.id}`, { body: { settings: { user_api_key_ttl: 3_600 } } });
+    expect(set.status, JSON.stringify(set.body)).toBe(200);
+    const invite = await plane.ask('POST', '/admin/users/invites', {
+      body: {
+        email: 'short@example.com',
+        role: 'member',
+        workspaces: [{ id: made.body.id, role: 'member' }],
+        workspace_api_key_details: { scopes: ['completions.write'] },
+      },
+    });
+    const accepted = await accept(plane, tokenOf(invite.body.invite_link));
+    const read = await plane.ask('GET', `/api-keys/${accepted.body.api_keys[0].id}`);
+    const lifeMs = Date.parse(read.body.expires_at) - Date.parse(read.body.created_at);
+    expect(lifeMs).toBeGreaterThan(0);
+    expect(lifeMs).toBeLessThanOrEqual(3_601_000);
+  });
+});
