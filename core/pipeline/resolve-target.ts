@@ -5,6 +5,7 @@ import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { DocumentReader } from '../contract/plugin.ts';
 import type { Credentials } from '../contract/provider.ts';
+import { Secret } from '../contract/secret.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
 import { gateModels } from './gate-models.ts';
 
@@ -87,11 +88,13 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (!document.models) return made;
     const ofModel = gateModels(made, document.models, {
       headers: () => options.openModelHeaders?.(document) ?? {},
-      at: (host, headers) =>
-        build(adapter, slug, host === null ? settings : { ...settings, custom_host: host }, credentials, {
-          ...document.customHeaders,
-          ...headers,
-        }),
+      at(host, headers) {
+        const own = host === null ? settings : { ...settings, custom_host: host };
+        const custom = { ...document.customHeaders, ...headers };
+        // The credential was stored for the integration's host. A model on another one brings its own, in its headers.
+        const isElsewhere = host !== null && options.parseBaseUrl(host).origin !== made.origin;
+        return build(adapter, slug, own, isElsewhere ? withheld(credentials) : credentials, custom);
+      },
     });
     return { ...made, ofModel };
   }
@@ -148,6 +151,11 @@ function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObj
 
 function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {
   return resolved.origin === base.origin && resolved.basePath === base.path;
+}
+
+/** As many credentials that say nothing: an adapter asks whether there are any, and some put them in headers that can be replaced. */
+function withheld(credentials: Credentials): Credentials {
+  return Object.fromEntries(Object.keys(credentials).map((name) => [name, new Secret('')]));
 }
 
 /** A credential goes to the host it was saved for; only what the provider itself calls a region of it may move it. */

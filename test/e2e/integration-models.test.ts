@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { echo, reply } from '../support/fake-upstream.ts';
+import { echo, reply, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
@@ -119,6 +119,26 @@ describe('models of an integration', () => {
     const read = (await gateway.admin.get('/integrations/int-oai/models')).body;
     const keyed = read.models.find((one: { slug: string }) => one.slug === 'keyed');
     expect(keyed.configurations.custom_headers).toEqual({ authorization: '****6789' });
+  });
+
+  it('get no credential of the integration on a host of their own, only what they bring themselves', async () => {
+    const other = await startFakeUpstream();
+    try {
+      other.always(echo());
+      const configurations = { custom_host: other.openaiHost, custom_headers: { Authorization: 'Bearer of-the-other-host' } };
+      await putModels({
+        models: [
+          { slug: 'away', enabled: true, configurations: { custom_host: other.openaiHost } },
+          { slug: 'away-keyed', enabled: true, configurations },
+        ],
+      });
+      await until(async () => (await ask('away')).status === 200 && other.requests.length > 0, { what: 'the other host' });
+      expect((await ask('away-keyed')).status).toBe(200);
+      expect(other.last.headerValues('authorization')).toEqual(['Bearer of-the-other-host']);
+      expect(JSON.stringify(other.requests.map((request) => request.headers))).not.toContain(storedKeys.openai);
+    } finally {
+      await other.close();
+    }
   });
 
   it('cost what was saved with them, times what the integration adds', async () => {

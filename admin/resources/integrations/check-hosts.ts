@@ -5,14 +5,14 @@ import { invalid } from '../../http/errors.ts';
 type Policy = Pick<Settings, 'trustedCustomHosts'>;
 
 /** Settings that are URLs gateways call. Token endpoints may have a query. */
-const urls = ['custom_host', 'azure_foundry_url', 'huggingface_base_url', 'oauth_token_endpoint'] as const;
+export const hostSettings = ['custom_host', 'azure_foundry_url', 'huggingface_base_url', 'oauth_token_endpoint'] as const;
 
 /**
  * Refuses settings whose URLs no gateway would ever call: private addresses, metadata services, closed ports. Names are not looked
  * up here; gateways judge every address again when they connect. Throws AB01 with the path of the setting.
  */
 export function checkHosts(settings: Policy, configurations: Readonly<Record<string, unknown>> | null | undefined): void {
-  for (const name of urls) {
+  for (const name of hostSettings) {
     const value = configurations?.[name];
     if (typeof value === 'string') checkHost(settings, value, `configurations.${name}`, name === 'oauth_token_endpoint');
   }

@@ -1,12 +1,13 @@
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { conflict, forbidden, notFound } from '../../http/errors.ts';
+import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
+import { hostSettings } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
 import { canonicalProviderId } from './provider-ids.ts';
@@ -77,10 +78,12 @@ export async function updateIntegration(change: Change, vault: Vault, row: Integ
   if (sent.pricing_adjustments !== undefined) row.pricingAdjustments = sent.pricing_adjustments;
   if (sent.tags !== undefined) row.tags = sent.tags;
   const { settings, secrets } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
+  const before = row.configurations;
   row.configurations = withoutNulls({ ...row.configurations, ...settings });
   // A key that was read, masked, and sent back means "as it is".
   const keepsKey = sent.key === undefined || sent.key?.startsWith('****');
   const changes = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
+  refuseMove(before, row, Object.keys(changes));
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
   requireSettings(row.aiProviderId, row.configurations, new Set(Object.keys(row.secretHints)));
   row.lastUpdatedAt = new Date();
@@ -156,6 +159,25 @@ export async function requireFreeSlug(em: EntityManager, organisationId: string,
   if (slug === undefined) return;
   const taken = await em.count(integrations, { organisationId, slug, status: 'active' });
   if (taken > 0) throw conflict('An integration with this slug already exists');
+}
+
+/**
+ * A stored credential goes to the host it was stored for: who names another one sends the credential along. Otherwise whoever may
+ * change an integration could have its secrets brought to a host of their own.
+ */
+function refuseMove(before: Readonly<Record<string, unknown>>, row: Integration, renewed: readonly string[]): void {
+  const kept = Object.keys(row.secretHints).filter((name) => !renewed.includes(name));
+  if (kept.length === 0) return;
+  for (const name of hostSettings) {
+    const now = originOf(row.configurations[name]);
+    if (now === null || now === originOf(before[name])) continue;
+    const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
+    throw invalid(`configurations.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
+  }
+}
+
+function originOf(url: unknown): string | null {
+  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : null;
 }
 
 function withoutNulls(settings: Record<string, unknown>): Record<string, unknown> {

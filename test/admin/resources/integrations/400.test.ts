@@ -10,6 +10,7 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
+  let moved = 0;
   const base = { name: 'x', ai_provider_id: 'openai' };
   const cases: [string, unknown, string][] = [
     ['no provider type', { name: 'x' }, 'ai_provider_id: required'],
@@ -123,6 +124,23 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/integrations', { body }), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
     expect(JSON.stringify(reply.body)).not.toContain('planted');
+  });
+
+  it.each([
+    ['/integrations', '/integrations', { configurations: { custom_host: 'https://elsewhere.example/v1' } }],
+    ['/integrations', '/integrations', { key: '****cdef', configurations: { custom_host: 'https://elsewhere.example/v1' } }],
+    ['/integrations', '/integrations', { configurations: { oauth_token_endpoint: 'https://elsewhere.example/token' } }],
+    ['/virtual-keys', '/virtual-keys', { customHost: 'https://elsewhere.example/v1' }],
+    ['/virtual-keys', '/providers', { customHost: 'https://elsewhere.example/v1' }],
+  ])('refuses to send a stored credential to another host: one of %s changed by %s', async (at, by, body) => {
+    const slug = `moved-${++moved}`;
+    const type = at === '/integrations' ? 'ai_provider_id' : 'provider';
+    const sent = { name: slug, slug, [type]: 'openai', key: 'sk-planted-0123456789abcdef', workspace_id: plane.workspaceId };
+    expect((await plane.ask('POST', at, { body: sent })).status).toBe(200);
+    const put = (change: object) => plane.ask('PUT', `${by}/${slug}`, { body: change });
+    const reply = await expectRefusal(plane, () => put(body), 400, 'AB01', true);
+    expect(reply.body.data.message).toContain('another host needs the credential again, send it in key');
+    expect((await put({ ...body, key: 'sk-of-the-other-host' })).status).toBe(200);
   });
 
   it('refuses a slug that is taken with 409', async () => {
