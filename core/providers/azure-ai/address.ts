@@ -55,6 +55,11 @@ export function claudePath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/anthropic/v1${path}`);
 }
 
+/** Path of files, batches and fine-tuning jobs: they are the resource's, whatever deployment or version is set, and OpenAI's in form. */
+export function keptPath(settings: ProviderSettings, path: string): string {
+  return relative(settings, `/openai/v1${path}`);
+}
+
 /** Path of a pass-through call: whole paths of the resource stay, others go where the unified functions go. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   if (/^\/(openai|models|anthropic|api|providers)\//.test(path)) return relative(settings, path);

@@ -1,17 +1,20 @@
 import { findHeader, type HeaderList } from '../../contract/http.ts';
 import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
+import { allBatches, allFiles, allFinetunes, keptOperations } from '../shared/kept-files.ts';
 import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { realtimeUsage } from '../shared/realtime.ts';
-import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath } from './address.ts';
+import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, keptPath, proxyPath, realtimePath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
 import { settings } from './settings.ts';
 
-/** Models of Microsoft Foundry, whoever made them. See README.md. */
-export const azureAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
+type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
+
+/** An endpoint of one model. */
+const endpoint: FoundryAdapter = {
   id: 'azure-ai',
   settings,
   baseUrl,
@@ -45,6 +48,25 @@ export const azureAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   chatExtras,
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-ai'),
+};
+
+/**
+ * Models of Microsoft Foundry, whoever made them. See README.md. A resource keeps files, batches and fine-tuning jobs in OpenAI's form;
+ * an endpoint of one model does not, and the service's own store stands in.
+ */
+export const azureAi: FoundryAdapter = {
+  ...endpoint,
+  variant: (given) =>
+    isSingleModel({ ...given, azure_deployment_type: given.azure_deployment_type ?? undefined }) ? endpoint : null,
+  operations: {
+    ...endpoint.operations,
+    ...keptOperations(endpoint, {
+      files: allFiles,
+      batches: allBatches,
+      finetunes: allFinetunes,
+      path: (path, call) => keptPath(call.settings, path),
+    }),
+  },
 };
 
 function endpointHeaders(given: ProviderSettings): HeaderList {

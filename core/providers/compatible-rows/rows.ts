@@ -1,4 +1,5 @@
 import type { ChatQuirks } from '../shared/chat-quirks.ts';
+import { allBatches, allFiles } from '../shared/kept-files.ts';
 import type { CompatibleProvider } from '../shared/openai-compatible.ts';
 import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
 import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
@@ -126,7 +127,14 @@ export const rows: readonly CompatibleProvider[] = [
     chat: openModels,
   },
   { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed', 'rerank'], embed: jinaEmbed, rerank: jinaRerank },
-  { id: 'kluster-ai', baseUrl: 'https://api.kluster.ai/v1', operations: ['chatComplete', 'embed'], chat: openModels },
+  {
+    id: 'kluster-ai',
+    baseUrl: 'https://api.kluster.ai/v1',
+    operations: ['chatComplete', 'embed'],
+    chat: openModels,
+    // Batches come with the files: what was uploaded for one could not be run elsewhere.
+    kept: { files: allFiles, batches: allBatches },
+  },
   { id: 'krutrim', baseUrl: 'https://cloud.olakrutrim.com/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'lambda', baseUrl: 'https://api.lambdalabs.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   { id: 'latitude', baseUrl: 'https://api.lsh.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
