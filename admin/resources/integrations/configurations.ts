@@ -178,6 +178,7 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     vertex_service_account_json: jsonSecret,
   },
   'workers-ai': { workers_ai_account_id: text },
+  'fireworks-ai': { fireworks_account_id: text },
   huggingface: { huggingface_base_url: url },
   databricks: { databricks_workspace: text },
   cortex: { snowflake_account: text },

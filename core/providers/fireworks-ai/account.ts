@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type {
+  Operation,
+  OperationCall,
+  ProviderSettings,
+  StepReply,
+  StepRequest,
+  StepResponse,
+  StepServices,
+} from '../../contract/provider.ts';
+
+/** Whose datasets and jobs are meant (https://docs.fireworks.ai/api-reference/list-datasets). */
+export const accountSettings = {
+  fireworks_account_id: v.optional(
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/, 'the id of a Fireworks account')),
+  ),
+};
+
+/** The name of a thing of the account, as the provider writes it: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
+export function accountPath(settings: ProviderSettings, path: string): string {
+  const account = settings.fireworks_account_id;
+  if (typeof account === 'string' && account !== '') return `accounts/${account}${path}`;
+  throw new GatewayError('invalid_config', {
+    message: 'fireworks_account_id: required by fireworks-ai for files and fine-tuning',
+    param: 'fireworks_account_id',
+  });
+}
+
+/**
+ * One exchange about the account. Its API is beside that of the models: `/v1` where theirs is `/inference/v1`. Rejects with
+ * `upstream_status` for whatever is no success.
+ */
+export async function askAccount(
+  call: OperationCall,
+  services: StepServices,
+  request: StepRequest & { readonly query?: URLSearchParams },
+): Promise<StepResponse> {
+  const { query, ...rest } = request;
+  const host = new URL(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : 'https://api.fireworks.ai/v1');
+  const root = host.pathname.replace(/\/+$/, '').replace(/\/inference\/v1$/, '/v1');
+  const path = `${root}/${accountPath(call.settings, request.path)}${query && query.size > 0 ? `?${query}` : ''}`;
+  const response = await services.send({ ...rest, origin: host.origin, path });
+  if (response.status >= 300) throw await services.fault(response);
+  return response;
+}
+
+/** An operation of such exchanges; nothing about the account is billed by the token. */
+export function accountOperation(steps: (call: OperationCall, services: StepServices) => Promise<JsonObject>): Operation {
+  return {
+    path: () => '',
+    steps: async (call, services): Promise<StepReply> => ({
+      status: 200,
+      contentType: 'application/json',
+      body: await steps(call, services),
+    }),
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+}
+
+/** A JSON body with its header. */
+export function jsonBody(body: JsonObject): Pick<StepRequest, 'headers' | 'body'> {
+  return { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** The page of a list that this token asks for, under its name there. */
+export async function accountPage(
+  call: OperationCall,
+  services: StepServices,
+  path: string,
+  name: string,
+  token: string | null,
+): Promise<{ items: JsonObject[]; next: string | null }> {
+  const query = new URLSearchParams({ pageSize: '200', ...(token === null ? {} : { pageToken: token }) });
+  const reply = await (await askAccount(call, services, { method: 'GET', path, query })).json();
+  const items = Array.isArray(reply[name]) ? (reply[name] as unknown[]).filter(isObject) : [];
+  return { items, next: typeof reply.nextPageToken === 'string' && reply.nextPageToken !== '' ? reply.nextPageToken : null };
+}
+
+/** The last part of a name: `d1` of `accounts/a/datasets/d1`. */
+export function lastOf(name: unknown): string | null {
+  return typeof name === 'string' && name !== '' ? name.slice(name.lastIndexOf('/') + 1) : null;
+}

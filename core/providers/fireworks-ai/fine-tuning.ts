@@ -1,0 +1,101 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { idOf } from '../shared/kept-files.ts';
+import { listPages, secondsOf } from '../shared/list-pages.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { accountOperation, accountPage, accountPath, askAccount, jsonBody, lastOf } from './account.ts';
+
+const jobs = '/supervisedFineTuningJobs';
+
+/** Supervised fine-tuning (https://docs.fireworks.ai/api-reference/get-supervised-fine-tuning-job) in the form of OpenAI's jobs. */
+export const createFinetune: Operation = accountOperation(async (call, services) => {
+  const made = await askAccount(call, services, { method: 'POST', path: jobs, ...jsonBody(toProviderJob(call.params, call)) });
+  return toJob(await made.json());
+});
+
+export const listFinetunes: Operation = accountOperation((call, services) =>
+  listPages(call, 20, async (token) => {
+    const { items, next } = await accountPage(call, services, jobs, 'supervisedFineTuningJobs', token);
+    return { items: items.map(toJob), next };
+  }),
+);
+
+export const retrieveFinetune: Operation = accountOperation(async (call, services) =>
+  toJob(await (await askAccount(call, services, { method: 'GET', path: `${jobs}/${idOf(call)}` })).json()),
+);
+
+export const cancelFinetune: Operation = accountOperation(async (call, services) => {
+  const path = `${jobs}/${idOf(call)}`;
+  (await askAccount(call, services, { method: 'POST', path: `${path}:cancel`, ...jsonBody({}) })).cancel();
+  return toJob(await (await askAccount(call, services, { method: 'GET', path })).json());
+});
+
+/** What has a name there. A multiplier of the learning rate and a batch size in examples have none: theirs are absolute and in tokens. */
+function toProviderJob(params: JsonObject, call: OperationCall): JsonObject {
+  const { model, training_file: file, validation_file: evaluation, suffix, method, hyperparameters, ...rest } = params;
+  const { svc_options: _options, provider_options: more, ...others } = rest;
+  if (typeof model !== 'string' || model === '') throw badParam('model', 'the model to start from is expected');
+  if (typeof file !== 'string' || file === '') throw badParam('training_file', 'the id of a file is expected');
+  const supervised = supervisedOf(method) ?? (isObject(hyperparameters) ? hyperparameters : {});
+  const { n_epochs: epochs, ...unknown } = supervised;
+  for (const [name, value] of Object.entries(unknown)) if (value !== 'auto') noteOnce(call.dropped, `hyperparameters.${name}`);
+  for (const [name, value] of Object.entries(others)) if (value !== null && value !== undefined) noteOnce(call.dropped, name);
+  return {
+    baseModel: model,
+    dataset: datasetName(call, file),
+    ...(typeof evaluation === 'string' && evaluation !== '' ? { evaluationDataset: datasetName(call, evaluation) } : {}),
+    ...(typeof suffix === 'string' && suffix !== '' ? { displayName: suffix } : {}),
+    ...(typeof epochs === 'number' ? { epochs } : {}),
+    ...(isObject(more) ? more : {}),
+  };
+}
+
+function supervisedOf(method: unknown): JsonObject | null {
+  if (!isObject(method)) return null;
+  if (method.type !== undefined && method.type !== 'supervised') {
+    throw badParam('method.type', 'fireworks-ai has supervised fine-tuning here; other methods are reached by pass-through');
+  }
+  const { supervised } = method;
+  return isObject(supervised) && isObject(supervised.hyperparameters) ? supervised.hyperparameters : {};
+}
+
+function datasetName(call: OperationCall, file: string): string {
+  return file.startsWith('accounts/') ? file : accountPath(call.settings, `/datasets/${file}`);
+}
+
+/** Their words for where a job is, less `JOB_STATE_`; any other one is of a job that runs. */
+const statuses: Readonly<Record<string, string>> = {
+  CREATING: 'queued',
+  PENDING: 'queued',
+  VALIDATING: 'validating_files',
+  COMPLETED: 'succeeded',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+};
+
+function toJob(job: JsonObject): JsonObject {
+  const status = statuses[String(job.state ?? '').replace(/^JOB_STATE_/, '')] ?? 'running';
+  const said = isObject(job.status) ? job.status : {};
+  const hyperparameters = { n_epochs: job.epochs ?? 'auto', batch_size: 'auto', learning_rate_multiplier: 'auto' };
+  return {
+    id: lastOf(job.name),
+    object: 'fine_tuning.job',
+    model: job.baseModel ?? job.warmStartFrom ?? null,
+    fine_tuned_model: status === 'succeeded' ? (job.outputModel ?? null) : null,
+    status,
+    created_at: secondsOf(job.createTime),
+    finished_at: secondsOf(job.completedTime),
+    estimated_finish: null,
+    training_file: lastOf(job.dataset),
+    validation_file: lastOf(job.evaluationDataset),
+    result_files: [],
+    trained_tokens: null,
+    organization_id: typeof job.name === 'string' ? (job.name.split('/')[1] ?? null) : null,
+    hyperparameters,
+    method: { type: 'supervised', supervised: { hyperparameters } },
+    error: status === 'failed' ? { code: said.code ?? null, message: said.message ?? '', param: null } : null,
+    seed: 0,
+    metadata: null,
+  };
+}
