@@ -1,3 +1,4 @@
+import { GatewayError } from '../../contract/errors.ts';
 import type { HeaderList } from '../../contract/http.ts';
 import type { Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
@@ -18,10 +19,28 @@ export function signCall(
   credentials: Credentials,
   services: SignServices,
 ): Maybe<void> {
+  if (call.origin === storageOrigin(settings)) {
+    if (authTypeOf(settings, credentials) === 'apiKey') throw keyForStorage();
+    return signAwsCall(call, 's3', settings, credentials, services);
+  }
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') call.origin = originOf(call.path, settings);
   acceptAwsStream(call);
   if (authTypeOf(settings, credentials) === 'apiKey') return;
   return signAwsCall(call, 'bedrock', settings, credentials, services);
+}
+
+/** S3 in the region of the settings. Buckets are part of the path there, so no name of one becomes a host. */
+export function storageOrigin(settings: ProviderSettings): string {
+  return awsOrigin('s3', regionOf(settings));
+}
+
+/** A key of Bedrock's is nothing to S3, and is not for it to see. */
+function keyForStorage(): GatewayError {
+  return new GatewayError('invalid_config', {
+    message:
+      'bedrock keeps files in S3, which takes no Bedrock API key: aws_access_key_id and aws_secret_access_key, or a role, are needed',
+    param: 'aws_auth_type',
+  });
 }
 
 /** Models are run at `bedrock-runtime`; everything else about them (lists, jobs, profiles) is asked of other hosts. */

@@ -2,6 +2,7 @@ import type { ProviderAdapter } from '../../contract/provider.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { authHeaders, signCall } from './auth.ts';
+import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { withBetasInBody } from './beta-features.ts';
 import { chatComplete } from './chat-completions.ts';
 import { converseExtras } from './chat-extras.ts';
@@ -9,6 +10,8 @@ import { complete } from './completions.ts';
 import { messagesCountTokens } from './count-tokens.ts';
 import { embed } from './embeddings.ts';
 import { faultOf } from './errors.ts';
+import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
+import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 import { messages } from './messages.ts';
 import { modelList } from './model-list.ts';
@@ -28,7 +31,12 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   movedBy: ['aws_region'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
   models: modelList,
-  operations: { chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, rerank },
+  operations: {
+    ...{ chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, rerank },
+    ...{ uploadFile, listFiles, retrieveFile, retrieveFileContent, deleteFile },
+    ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
+    ...{ createFinetune, listFinetunes, retrieveFinetune, cancelFinetune },
+  },
   chatExtras: converseExtras,
   error: faultOf,
 };

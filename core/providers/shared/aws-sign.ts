@@ -47,6 +47,14 @@ export async function awsSigned(
     kept.push(name, value);
     if (name === 'content-type' || name.startsWith('x-amz-')) covered[name] = value;
   }
+  const isStorage = scope.service === 's3';
+  if (isStorage) {
+    // S3 wants the hash of the body said beside the signature, and paths encoded once where all others want them twice.
+    covered['x-amz-content-sha256'] = createHash('sha256')
+      .update(call.body ?? '')
+      .digest('hex');
+    kept.push('x-amz-content-sha256', covered['x-amz-content-sha256']);
+  }
   const [path = '', query = ''] = splitOnce(call.path, '?');
   const { sessionToken } = identity;
   const signer = new SignatureV4({
@@ -55,6 +63,7 @@ export async function awsSigned(
     credentials: { ...identity, ...(sessionToken === null ? { sessionToken: undefined } : { sessionToken }) },
     sha256: Sha256,
     applyChecksum: false,
+    uriEscapePath: !isStorage,
   });
   const request = {
     method: call.method,

@@ -23,11 +23,14 @@ export async function* readBatchRequests(file: AsyncIterable<Uint8Array>): Async
   }
 }
 
-/** Lines of UTF-8 text as JSON objects; what is none is left out. */
-export async function* readJsonLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject> {
+/** Lines of UTF-8 text as JSON objects; what is none is left out, or `bad_request` naming `param` where that is given. */
+export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: string): AsyncGenerator<JsonObject> {
+  let number = 0;
   for await (const text of readLines(source)) {
+    number++;
     const line = parse(text);
     if (line) yield line;
+    else if (param !== undefined && text.trim() !== '') throw badParam(`${param} line ${number}`, 'a JSON object is expected');
   }
 }
 

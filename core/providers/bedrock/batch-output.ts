@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { callOfLine, outputLine, readJsonLines } from '../shared/batch-lines.ts';
+import { chatComplete } from './chat-completions.ts';
+import { embed } from './embeddings.ts';
+
+/** Endpoints a batch may be for: what its lines are made with, and which of the service's interfaces they are written for. */
+export const batchEndpoints: Readonly<
+  Record<string, { readonly word: string; readonly operation: Operation; readonly type: 'Converse' | 'InvokeModel' }>
+> = {
+  '/v1/chat/completions': { word: 'chat', operation: chatComplete, type: 'Converse' },
+  '/v1/embeddings': { word: 'embed', operation: embed, type: 'InvokeModel' },
+};
+
+/** Folder of batches made here. */
+export const batchFolder = 'svc-batches/';
+
+/** Name of an input file. It says what the lines of the output are, which bears the same name. */
+export function inputName(word: string, model: string): string {
+  return `${word}.${Buffer.from(model).toString('base64url')}.jsonl`;
+}
+
+/** What the name of an input or output file says; null for files that were not made here. */
+export function batchOfKey(key: string): { endpoint: string; model: string } | null {
+  const [, word, model] = /^svc-batches\/.*\/?(?<=\/)([a-z]+)\.([\w-]+)\.jsonl(?:\.out)?$/.exec(key) ?? [];
+  const endpoint = Object.keys(batchEndpoints).find((name) => batchEndpoints[name]?.word === word);
+  return endpoint === undefined || model === undefined
+    ? null
+    : { endpoint, model: Buffer.from(model, 'base64url').toString('utf8') };
+}
+
+/**
+ * Lines of results in OpenAI's form (docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html); null where the key
+ * is not that of results of a batch made here.
+ */
+export function outputLines(
+  key: string,
+  results: AsyncIterable<Uint8Array>,
+  call: OperationCall,
+): AsyncIterable<Uint8Array> | null {
+  const batch = key.endsWith('.out') ? batchOfKey(key) : null;
+  return batch && toLines(results, call, batch);
+}
+
+async function* toLines(
+  results: AsyncIterable<Uint8Array>,
+  call: OperationCall,
+  { endpoint, model }: { endpoint: string; model: string },
+): AsyncGenerator<Uint8Array> {
+  const operation = batchEndpoints[endpoint]?.operation;
+  for await (const line of readJsonLines(results)) {
+    const id = call.newId('batch_req_');
+    const output = line.modelOutput;
+    if (isObject(output)) {
+      const body = operation?.fromProvider?.(output, callOfLine(call, { model })) ?? output;
+      yield outputLine(id, line.recordId, { response: { status_code: 200, request_id: id, body }, error: null });
+    } else yield outputLine(id, line.recordId, { response: null, error: errorOf(line.error) });
+  }
+}
+
+function errorOf(error: unknown): JsonObject {
+  const { errorCode: code, errorMessage: message }: JsonObject = isObject(error) ? error : {};
+  return { code: code === undefined ? 'failed' : String(code), message: message ?? 'the provider gave no result' };
+}

@@ -1,0 +1,94 @@
+import { findHeader } from '../../contract/http.ts';
+import type { JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { idOf } from '../shared/kept-files.ts';
+import {
+  fileObject,
+  filesFolder,
+  idOfObject,
+  jsonReply,
+  kept,
+  keyOfUpload,
+  limitOf,
+  type ObjectPlace,
+  objectOfId,
+  secondsOf,
+  strictly,
+} from '../shared/stored-object.ts';
+import { withUpload } from '../shared/uploaded-file.ts';
+import { outputLines } from './batch-output.ts';
+import { requireAws } from './jobs.ts';
+import { bucketOf, callStorage, putObject, tagIn, tagsIn, textOf } from './storage.ts';
+
+/** Files in the account's own bucket, as OpenAI's files: an id is the object's address. */
+export const uploadFile = kept(async (call, services) => {
+  requireAws(call);
+  const bucket = bucketOf(call);
+  return withUpload(call, services, async ({ filename, purpose, chunks }) => {
+    const given = call.settings.aws_s3_object_key;
+    const id = idOfObject('s3', { bucket, key: typeof given === 'string' ? given : keyOfUpload(purpose, filename) });
+    const place = objectOfId('s3', id, 'aws_s3_object_key');
+    const bytes = await putObject(call, services, place, chunks);
+    return jsonReply({ ...fileObject('s3', place, { bytes, createdAt: call.nowSeconds }), purpose, filename });
+  });
+});
+
+export const listFiles = kept(async (call, services) => {
+  requireAws(call);
+  const bucket = bucketOf(call);
+  const asked = new URLSearchParams(call.query);
+  const after = asked.get('after');
+  const purpose = asked.get('purpose');
+  const prefix = purpose !== null && /^[\w-]{1,64}$/.test(purpose) ? `${filesFolder}${purpose}/` : filesFolder;
+  const start = after === null ? '' : `&start-after=${strictly(objectOfId('s3', after, 'after', bucket).key)}`;
+  const query = `list-type=2&max-keys=${limitOf(asked, 100)}&prefix=${strictly(prefix)}${start}`;
+  const xml = await textOf(await callStorage(call, services, { method: 'GET', bucket, query }));
+  const data = tagBlocks(xml).map((block) =>
+    fileObject(
+      's3',
+      { bucket, key: tagIn(block, 'Key') ?? '' },
+      {
+        bytes: Number(tagIn(block, 'Size') ?? 0),
+        createdAt: secondsOf(tagIn(block, 'LastModified')),
+      },
+    ),
+  );
+  const hasMore = tagsIn(xml, 'IsTruncated')[0] === 'true';
+  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+});
+
+export const retrieveFile = kept(async (call, services) => {
+  const place = placeOf(call);
+  const response = await callStorage(call, services, { method: 'HEAD', ...place });
+  const bytes = Number(findHeader(response.headers, 'content-length') ?? 0);
+  const changed = Date.parse(findHeader(response.headers, 'last-modified') ?? '');
+  response.cancel();
+  return jsonReply(fileObject('s3', place, { bytes, createdAt: Number.isNaN(changed) ? null : Math.floor(changed / 1000) }));
+});
+
+/** The bytes; results of a batch that was made here have OpenAI's lines. */
+export const retrieveFileContent = kept(async (call, services) => {
+  const place = placeOf(call);
+  const response = await callStorage(call, services, { method: 'GET', ...place });
+  const lines = outputLines(place.key, response.body, call);
+  const contentType = findHeader(response.headers, 'content-type') ?? 'application/octet-stream';
+  return lines
+    ? { status: 200, contentType: 'application/jsonl', body: lines }
+    : { status: 200, contentType, body: response.body };
+});
+
+export const deleteFile = kept(async (call, services) => {
+  const place = placeOf(call);
+  (await callStorage(call, services, { method: 'DELETE', ...place })).cancel();
+  return jsonReply({ id: idOfObject('s3', place), object: 'file', deleted: true } satisfies JsonObject);
+});
+
+function placeOf(call: OperationCall): ObjectPlace {
+  requireAws(call);
+  const bucket = call.settings.aws_s3_bucket;
+  return objectOfId('s3', idOf(call), 'id', typeof bucket === 'string' ? bucket : null);
+}
+
+function tagBlocks(xml: string): string[] {
+  return [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, block]) => block as string);
+}

@@ -1,0 +1,97 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import { isOwnId } from '../../contract/own-store.ts';
+import type { OperationCall, StepServices } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { idOf } from '../shared/kept-files.ts';
+import { decoded, limitOf, objectOfId } from '../shared/stored-object.ts';
+import { callStorage } from './storage.ts';
+
+/** The kinds of jobs of Bedrock's control plane, and how each is addressed there. */
+export interface JobKind {
+  readonly path: string;
+  readonly listPath: string;
+  /** What an id may be: an ARN, or a name where jobs have those. */
+  readonly id: RegExp;
+  /** Query parameter that lists what is older than a time, and the field that time is in. */
+  readonly before: string;
+  readonly time: string;
+}
+
+/** Files and jobs lie at other hosts than a custom one stands for, and its credential is not meant for them. */
+export function requireAws({ settings }: OperationCall): void {
+  if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
+  throw new GatewayError('invalid_config', {
+    message:
+      'custom_host: files, batches and fine-tuning of bedrock are reached at AWS itself; use a provider without custom_host for them',
+    param: 'custom_host',
+  });
+}
+
+/** One JSON exchange with the control plane. Throws `upstream_status` for what it refuses. */
+export async function askForJson(services: StepServices, method: string, path: string, body?: JsonObject): Promise<JsonObject> {
+  const response = await services.send({
+    method,
+    path,
+    ...(body ? { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) } : {}),
+  });
+  if (response.status >= 300) throw await services.fault(response);
+  return response.json();
+}
+
+/** Path of the job that the client's path names. */
+export function jobPath(kind: JobKind, call: OperationCall): string {
+  return pathOfJob(kind, decoded(idOf(call)), 'id');
+}
+
+export function pathOfJob(kind: JobKind, id: string, param: string): string {
+  if (!kind.id.test(id)) throw badParam(param, 'the id of a job is expected, as it was given when the job was made');
+  return `${kind.path}/${encodeURIComponent(id)}`;
+}
+
+/** One page of jobs, newest first. An id says no page there, so `after` lists what is older than that job. */
+export async function listJobs(
+  kind: JobKind,
+  call: OperationCall,
+  services: StepServices,
+): Promise<{ readonly jobs: readonly JsonObject[]; readonly hasMore: boolean }> {
+  const asked = new URLSearchParams(call.query);
+  const after = asked.get('after');
+  const query = new URLSearchParams({ maxResults: `${limitOf(asked)}`, sortBy: 'CreationTime', sortOrder: 'Descending' });
+  if (after !== null) {
+    const job = await askForJson(services, 'GET', pathOfJob(kind, decoded(after), 'after'));
+    if (typeof job[kind.time] === 'string') query.set(kind.before, job[kind.time] as string);
+  }
+  const reply = await askForJson(services, 'GET', `${kind.listPath}?${query}`);
+  const jobs = Object.values(reply).find(Array.isArray) as unknown[] | undefined;
+  return { jobs: (jobs ?? []).filter(isObject), hasMore: typeof reply.nextToken === 'string' };
+}
+
+/** The bytes of an input file: of the service's store, or of the account's bucket. */
+export async function inputFile(
+  id: unknown,
+  param: string,
+  call: OperationCall,
+  services: StepServices,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (isOwnId(id)) return services.ownFile(id as string);
+  const bucket = call.settings.aws_s3_bucket;
+  const place = objectOfId('s3', id, param, typeof bucket === 'string' ? bucket : null);
+  return (await callStorage(call, services, { method: 'GET', ...place })).body;
+}
+
+/** The role that the service itself works as (`provider_options.role_arn`). */
+export function roleOf(options: JsonObject): string {
+  const role = options.role_arn ?? options.roleArn;
+  if (typeof role === 'string' && /^arn:aws[\w-]*:iam::\d{12}:role\/.{1,512}$/.test(role)) return role;
+  throw badParam('provider_options.role_arn', 'the ARN of the service role that reads and writes the bucket is expected');
+}
+
+/** `provider_options`, less what is read here: what is left goes to the provider under its own names. */
+export function optionsOf(call: OperationCall): JsonObject {
+  return isObject(call.params.provider_options) ? call.params.provider_options : {};
+}
+
+export function withoutNames(options: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name)));
+}

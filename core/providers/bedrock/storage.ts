@@ -1,0 +1,151 @@
+import { GatewayError } from '../../contract/errors.ts';
+import type { HeaderList } from '../../contract/http.ts';
+import { findHeader } from '../../contract/http.ts';
+import type { OperationCall, ProviderSettings, StepResponse, StepServices } from '../../contract/provider.ts';
+import { encodedKey, type ObjectPlace, strictly } from '../shared/stored-object.ts';
+import { storageOrigin } from './auth.ts';
+
+/** Bytes of one part: an object of S3's 10,000 parts may then have 80 GB. A smaller file is one PutObject. */
+const partBytes = 8 * 1024 * 1024;
+
+/** `aws_s3_bucket`. Throws `invalid_config` where it is missing. */
+export function bucketOf({ settings }: OperationCall): string {
+  if (typeof settings.aws_s3_bucket === 'string') return settings.aws_s3_bucket;
+  throw new GatewayError('invalid_config', {
+    message: 'bedrock keeps files in S3: x-svc-aws-s3-bucket must name the bucket',
+    param: 'aws_s3_bucket',
+  });
+}
+
+/** One call to S3 (docs.aws.amazon.com/AmazonS3/latest/API). Throws `upstream_status` for what it refuses. */
+export async function callStorage(
+  call: OperationCall,
+  services: StepServices,
+  request: {
+    readonly method: string;
+    readonly bucket: string;
+    readonly key?: string;
+    readonly query?: string;
+    readonly headers?: HeaderList;
+    readonly body?: Uint8Array | null;
+  },
+): Promise<StepResponse> {
+  const { method, bucket, key, query, headers, body } = request;
+  const response = await services.send({
+    method,
+    origin: storageOrigin(call.settings),
+    path: `/${bucket}${key === undefined ? '' : `/${encodedKey(key)}`}${query ? `?${query}` : ''}`,
+    headers: [...(headers ?? [])],
+    body: body ?? null,
+  });
+  if (response.status >= 300) throw await services.fault(response);
+  return response;
+}
+
+/** Writes an object of any length while it is read; a long one in parts, which are taken back where writing fails. Returns its bytes. */
+export async function putObject(
+  call: OperationCall,
+  services: StepServices,
+  place: ObjectPlace,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const headers = ['content-type', 'application/octet-stream', ...encryption(call.settings)];
+  const parts = inParts(chunks);
+  const first = await parts.next();
+  const second = await parts.next();
+  if (second.done) {
+    const body = first.done ? new Uint8Array(0) : first.value;
+    (await callStorage(call, services, { method: 'PUT', ...place, headers, body })).cancel();
+    return body.length;
+  }
+  const opened = await callStorage(call, services, { method: 'POST', ...place, query: 'uploads=', headers });
+  const upload = `uploadId=${strictly(tagIn(await textOf(opened), 'UploadId') ?? '')}`;
+  try {
+    const tags: string[] = [];
+    let size = 0;
+    for await (const part of beginningWith([first.value as Uint8Array, second.value], parts)) {
+      const query = `partNumber=${tags.length + 1}&${upload}`;
+      const written = await callStorage(call, services, { method: 'PUT', ...place, query, body: part });
+      tags.push(findHeader(written.headers, 'etag') ?? '');
+      written.cancel();
+      size += part.length;
+    }
+    const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escaped(tag)}</ETag></Part>`);
+    const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
+    const done = await callStorage(call, services, {
+      method: 'POST',
+      ...place,
+      query: upload,
+      headers: ['content-type', 'application/xml'],
+      body,
+    });
+    // What fails after the head has left comes with status 200.
+    const text = await textOf(done);
+    const fault = tagIn(text, 'Message');
+    if (text.includes('<Error>'))
+      throw new GatewayError('upstream_invalid', { message: `bedrock: S3: ${fault ?? 'not written'}` });
+    return size;
+  } catch (thrown) {
+    await callStorage(call, services, { method: 'DELETE', ...place, query: upload }).then(
+      (response) => response.cancel(),
+      () => {},
+    );
+    throw thrown;
+  }
+}
+
+/** Texts of the elements of this name in S3's XML, entities resolved. */
+export function tagsIn(xml: string, name: string): string[] {
+  return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text as string));
+}
+
+/** The first of them; null for none. */
+export function tagIn(xml: string, name: string): string | null {
+  return tagsIn(xml, name)[0] ?? null;
+}
+
+/** A short reply of S3 as text. */
+export async function textOf(response: StepResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function encryption(settings: ProviderSettings): HeaderList {
+  const { amz_server_side_encryption: kind, amz_server_side_encryption_aws_kms_key_id: key } = settings;
+  return [
+    ...(typeof kind === 'string' ? ['x-amz-server-side-encryption', kind] : []),
+    ...(typeof key === 'string' ? ['x-amz-server-side-encryption-aws-kms-key-id', key] : []),
+  ];
+}
+
+async function* inParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < partBytes) continue;
+    yield Buffer.concat(held);
+    held = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(held);
+}
+
+async function* beginningWith(first: readonly Uint8Array[], rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* first;
+  yield* rest;
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:#(\d+)|(amp|lt|gt|quot|apos));/g, (_, code, name) =>
+    code === undefined ? (entities[name] as string) : String.fromCodePoint(Math.min(Number(code), 0x10ffff)),
+  );
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

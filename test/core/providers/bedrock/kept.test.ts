@@ -1,0 +1,385 @@
+import { createHash } from 'node:crypto';
+import type OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { findHeader } from '../../../../core/contract/http.ts';
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { UpstreamCall } from '../../../../core/contract/upstream.ts';
+import { awsSigned } from '../../../../core/providers/shared/aws-sign.ts';
+import { openAiOver } from '../../../support/openai-over-harness.ts';
+import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
+
+/** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's own client, against the service's wire forms. */
+const account = {
+  provider: 'bedrock',
+  aws_region: 'eu-central-1',
+  aws_access_key_id: 'AKIDEXAMPLE',
+  aws_secret_access_key: 'sk',
+  aws_s3_bucket: 'my-bucket',
+};
+const role = 'arn:aws:iam::123456789012:role/batch';
+const jobArn = 'arn:aws:bedrock:eu-central-1:123456789012:model-invocation-job/abc123def456';
+const model = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
+const storage = 'https://s3.eu-central-1.amazonaws.com';
+const control = 'https://bedrock.eu-central-1.amazonaws.com';
+
+function open(config: JsonObject = account): { harness: Harness; client: OpenAI } {
+  const harness = createHarness();
+  harness.addConfig('aws', config);
+  return { harness, client: openAiOver(harness, { 'x-svc-config': 'aws' }) };
+}
+
+const jsonl = (...lines: object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+const textOf = (call: UpstreamCall | undefined) => Buffer.from((call?.body ?? []) as Uint8Array).toString();
+const objects = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const plain = (status: number, body = '', headers: string[] = []): Script => answer(status, body, headers);
+const idOf = (key: string) => encodeURIComponent(`s3://my-bucket/${key}`);
+
+describe('a file of the bucket', () => {
+  it('is uploaded as a signed object, and found again under its id', async () => {
+    const { harness, client } = open();
+    harness.script(plain(200, '', ['etag', '"1"']));
+    const file = await client.files.create({ file: new File(['{"a":1}\n'], 'in put.jsonl'), purpose: 'batch' });
+    const [call] = harness.calls as [UpstreamCall];
+    expect(call.origin).toBe(storage);
+    expect([call.method, call.path]).toEqual([
+      'PUT',
+      expect.stringMatching(/^\/my-bucket\/svc-files\/batch\/[\w-]{36}\/in_put\.jsonl$/),
+    ]);
+    expect(textOf(call)).toBe('{"a":1}\n');
+    expect(findHeader(call.headers, 'x-amz-content-sha256')).toBe(createHash('sha256').update('{"a":1}\n').digest('hex'));
+    expect(findHeader(call.headers, 'authorization')).toContain('/eu-central-1/s3/aws4_request');
+    expect(file).toMatchObject({ object: 'file', bytes: 8, filename: 'in put.jsonl', purpose: 'batch' });
+    expect(decodeURIComponent(file.id)).toBe(`s3:/${call.path}`);
+
+    harness.script(plain(200, '', ['content-length', '8', 'last-modified', 'Thu, 01 Jan 2026 00:00:00 GMT']));
+    expect(await client.files.retrieve(file.id)).toMatchObject({
+      id: file.id,
+      bytes: 8,
+      created_at: 1767225600,
+      purpose: 'batch',
+    });
+    expect(harness.calls.at(-1)).toMatchObject({ method: 'HEAD', path: call.path });
+    harness.script(plain(200, '{"a":1}\n'));
+    expect(await (await client.files.content(file.id)).text()).toBe('{"a":1}\n');
+    harness.script(plain(204));
+    expect(await client.files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
+    expect(harness.calls.at(-1)).toMatchObject({ method: 'DELETE', path: call.path });
+  });
+
+  it('knows a purpose that stands behind the file, and encrypts as it is told', async () => {
+    const { harness, client } = open({ ...account, amz_server_side_encryption: 'aws:kms' });
+    const form = new FormData();
+    form.append('file', new File(['x'], 'a.jsonl'));
+    form.append('purpose', 'fine-tune');
+    harness.script(plain(200));
+    const file = (await client.post('/files', { body: form })) as { purpose: string };
+    expect(file.purpose).toBe('fine-tune');
+    expect(harness.calls[0]?.path).toContain('/svc-files/fine-tune/');
+    expect(findHeader(harness.calls[0]?.headers ?? [], 'x-amz-server-side-encryption')).toBe('aws:kms');
+  });
+
+  it('is listed page by page', async () => {
+    const { harness, client } = open();
+    const content = (key: string) =>
+      `<Contents><Key>${key}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;1&quot;</ETag><Size>8</Size></Contents>`;
+    const list = (truncated: boolean, ...keys: string[]) =>
+      plain(200, `<ListBucketResult><IsTruncated>${truncated}</IsTruncated>${keys.map(content).join('')}</ListBucketResult>`);
+    harness.script(list(true, 'svc-files/batch/1/a&amp;b.jsonl'), list(false, 'svc-files/batch/2/c.jsonl'));
+    const found: string[] = [];
+    for await (const file of client.files.list({ limit: 1 })) found.push(file.filename);
+    expect(found).toEqual(['a&b.jsonl', 'c.jsonl']);
+    expect(harness.calls[0]?.path).toBe('/my-bucket?list-type=2&max-keys=1&prefix=svc-files%2F');
+    expect(harness.calls[1]?.path).toContain('&start-after=svc-files%2Fbatch%2F1%2Fa%26b.jsonl');
+  });
+
+  it.each([
+    ['of another bucket', 's3://other-bucket/a.jsonl'],
+    ['of another scheme', 'gs://my-bucket/a.jsonl'],
+    ['that leads out of its bucket', 's3://my-bucket/../other/a.jsonl'],
+  ])('%s is refused', async (_, address) => {
+    const { harness, client } = open();
+    await expect(client.files.retrieve(encodeURIComponent(address))).rejects.toMatchObject({ status: 400, param: 'id' });
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it('needs a bucket, keys of AWS, and no custom host', async () => {
+    const { aws_s3_bucket: _bucket, ...none } = account;
+    await expect(open(none).client.files.list()).rejects.toMatchObject({ param: 'aws_s3_bucket' });
+    const key = open({ provider: 'bedrock', api_key: 'bk', aws_region: 'eu-central-1', aws_s3_bucket: 'my-bucket' });
+    await expect(key.client.files.list()).rejects.toMatchObject({ param: 'aws_auth_type' });
+    expect(key.harness.calls).toHaveLength(0);
+    const moved = open({ ...account, custom_host: 'https://vpce.example' });
+    await expect(moved.client.files.list()).rejects.toMatchObject({ param: 'custom_host' });
+    expect(moved.harness.calls).toHaveLength(0);
+  });
+
+  it('keeps the status of what S3 refuses', async () => {
+    const { harness, client } = open();
+    harness.script(plain(404, '<Error><Code>NoSuchKey</Code></Error>', ['content-type', 'application/xml']));
+    await expect(client.files.content(idOf('svc-files/batch/1/a.jsonl'))).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('a batch', () => {
+  const line = (id: string, more: JsonObject = {}) => ({
+    custom_id: id,
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: { model: `@aws/${model}`, max_tokens: 9, messages: [{ role: 'user', content: id }], ...more },
+  });
+  const create = (client: OpenAI, options: JsonObject = { role_arn: role }, endpoint = '/v1/chat/completions') =>
+    client.batches.create({
+      input_file_id: idOf('svc-files/batch/1/in.jsonl'),
+      endpoint: endpoint as '/v1/embeddings',
+      completion_window: '24h',
+      provider_options: options,
+    } as never);
+  const job = (input: string, more: JsonObject = {}) => ({
+    jobArn,
+    jobName: 'svc-batch-1',
+    modelId: model,
+    status: 'Submitted',
+    submitTime: '2026-01-01T00:00:00Z',
+    timeoutDurationInHours: 24,
+    inputDataConfig: { s3InputDataConfig: { s3InputFormat: 'JSONL', s3Uri: input } },
+    outputDataConfig: { s3OutputDataConfig: { s3Uri: input.replace(/[^/]+$/, '') } },
+    ...more,
+  });
+  const name = `chat.${Buffer.from(model).toString('base64url')}.jsonl`;
+  const input = `s3://my-bucket/svc-batches/1/${name}`;
+
+  it('is made of its file, written again in the form of Converse, and a job', async () => {
+    const { harness, client } = open();
+    harness.script(plain(200, jsonl(line('a'), line('b'))), plain(200), answer(200, { jobArn }), answer(200, job(input)));
+    const batch = await create(client);
+    const [read, written, made, asked] = harness.calls;
+    expect(read).toMatchObject({ method: 'GET', origin: storage, path: '/my-bucket/svc-files/batch/1/in.jsonl' });
+    expect(written?.path).toMatch(new RegExp(`^/my-bucket/svc-batches/[\\w-]{36}/${name}$`));
+    expect(objects(textOf(written))).toEqual([
+      {
+        recordId: 'a',
+        modelInput: { messages: [{ role: 'user', content: [{ text: 'a' }] }], inferenceConfig: { maxTokens: 9 } },
+      },
+      {
+        recordId: 'b',
+        modelInput: { messages: [{ role: 'user', content: [{ text: 'b' }] }], inferenceConfig: { maxTokens: 9 } },
+      },
+    ]);
+    expect(made).toMatchObject({ method: 'POST', origin: control, path: '/model-invocation-job' });
+    expect(JSON.parse(textOf(made))).toMatchObject({
+      jobName: expect.stringMatching(/^svc-batch-/),
+      modelId: model,
+      modelInvocationType: 'Converse',
+      roleArn: role,
+      timeoutDurationInHours: 24,
+      inputDataConfig: { s3InputDataConfig: { s3InputFormat: 'JSONL', s3Uri: `s3:/${written?.path}` } },
+    });
+    expect(asked?.path).toBe(`/model-invocation-job/${encodeURIComponent(jobArn)}`);
+    expect(findHeader(asked?.headers ?? [], 'authorization')).toContain('/eu-central-1/bedrock/aws4_request');
+    expect(batch).toMatchObject({
+      id: encodeURIComponent(jobArn),
+      object: 'batch',
+      status: 'validating',
+      endpoint: '/v1/chat/completions',
+      created_at: 1767225600,
+    });
+  });
+
+  it.each([
+    ['without a role', {}, [line('a')], 'provider_options.role_arn'],
+    ['of two models', { role_arn: role }, [line('a'), line('b', { model: 'amazon.nova-lite-v1:0' })], 'input_file_id'],
+    ['of an empty file', { role_arn: role }, [], 'input_file_id'],
+  ])('%s is refused before a job is made', async (_, options, lines, param) => {
+    const { harness, client } = open();
+    harness.script(plain(200, jsonl(...lines)), plain(200));
+    await expect(create(client, options as JsonObject)).rejects.toMatchObject({ status: 400, param });
+    expect(harness.calls.filter(({ origin }) => origin === control)).toEqual([]);
+  });
+
+  it('is read, listed and stopped by the id it got', async () => {
+    const { harness, client } = open();
+    const done = job(input, {
+      status: 'PartiallyCompleted',
+      endTime: '2026-01-01T01:00:00Z',
+      totalRecordCount: 3,
+      successRecordCount: 2,
+      errorRecordCount: 1,
+    });
+    harness.script(answer(200, done));
+    expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({
+      status: 'completed',
+      output_file_id: idOf(`svc-batches/1/abc123def456/${name}.out`),
+      completed_at: 1767229200,
+      request_counts: { total: 3, completed: 2, failed: 1 },
+    });
+    harness.script(
+      answer(200, { invocationJobSummaries: [done], nextToken: 'n' }),
+      answer(200, done),
+      answer(200, { invocationJobSummaries: [job(input)] }),
+    );
+    const found: string[] = [];
+    for await (const batch of client.batches.list({ limit: 1 })) found.push(batch.status);
+    expect(found).toEqual(['completed', 'validating']);
+    expect(harness.calls.at(-1)?.path).toContain('submitTimeBefore=2026-01-01T00%3A00%3A00Z');
+    harness.script(answer(200, {}), answer(200, job(input, { status: 'Stopping' })));
+    expect((await client.batches.cancel(encodeURIComponent(jobArn))).status).toBe('cancelling');
+    expect(harness.calls.at(-2)).toMatchObject({
+      method: 'POST',
+      path: `/model-invocation-job/${encodeURIComponent(jobArn)}/stop`,
+    });
+    await expect(client.batches.retrieve('../foundation-models')).rejects.toMatchObject({ status: 400, param: 'id' });
+  });
+
+  it('gives its results as chat completions, as output and as a file', async () => {
+    const results = jsonl(
+      {
+        recordId: 'a',
+        modelInput: {},
+        modelOutput: {
+          output: { message: { role: 'assistant', content: [{ text: 'Hi' }] } },
+          stopReason: 'end_turn',
+          usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
+        },
+      },
+      { recordId: 'b', modelInput: {}, error: { errorCode: 400, errorMessage: 'bad request' } },
+    );
+    const expected = [
+      {
+        custom_id: 'a',
+        response: {
+          status_code: 200,
+          body: { object: 'chat.completion', model, choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] },
+        },
+        error: null,
+      },
+      { custom_id: 'b', response: null, error: { code: '400', message: 'bad request' } },
+    ];
+    const { harness, client } = open();
+    harness.script(answer(200, job(input, { status: 'Completed' })), plain(200, results));
+    const output = (await client.get(`/batches/${encodeURIComponent(encodeURIComponent(jobArn))}/output`, {
+      __binaryResponse: true,
+    })) as Response;
+    expect(objects(await output.text())).toMatchObject(expected);
+    expect(harness.calls.at(-1)?.path).toBe(`/my-bucket/svc-batches/1/abc123def456/${name}.out`);
+    harness.script(plain(200, results));
+    const file = await client.files.content(idOf(`svc-batches/1/abc123def456/${name}.out`));
+    expect(objects(await file.text())).toMatchObject(expected);
+    harness.script(answer(200, job(input, { status: 'InProgress' })));
+    await expect(client.get(`/batches/${encodeURIComponent(jobArn)}/output`)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('of embeddings has the form of its model', async () => {
+    const { harness, client } = open();
+    const titan = 'amazon.titan-embed-text-v2:0';
+    const embedding = { custom_id: 'a', method: 'POST', url: '/v1/embeddings', body: { model: titan, input: 'x' } };
+    const name = `embed.${Buffer.from(titan).toString('base64url')}.jsonl`;
+    const inputUri = `s3://my-bucket/svc-batches/1/${name}`;
+    harness.script(plain(200, jsonl(embedding)), plain(200), answer(200, { jobArn }), answer(200, job(inputUri)));
+    expect((await create(client, { role_arn: role }, '/v1/embeddings')).endpoint).toBe('/v1/embeddings');
+    expect(objects(textOf(harness.calls[1]))).toEqual([{ recordId: 'a', modelInput: { inputText: 'x' } }]);
+    expect(JSON.parse(textOf(harness.calls[2])).modelInvocationType).toBe('InvokeModel');
+    harness.script(plain(200, jsonl({ recordId: 'a', modelOutput: { embedding: [1, 2], inputTextTokenCount: 1 } })));
+    const file = await client.files.content(idOf(`svc-batches/1/abc123def456/${name}.out`));
+    expect(objects(await file.text())).toMatchObject([{ response: { body: { data: [{ embedding: [1, 2] }] } } }]);
+  });
+});
+
+describe('a fine-tuning job', () => {
+  const tuningArn = 'arn:aws:bedrock:eu-central-1:123456789012:model-customization-job/amazon.nova-lite-v1:0:300k/abc123def456';
+  const job = (status: string): JsonObject => ({
+    jobArn: tuningArn,
+    jobName: 'svc-mine-1',
+    status,
+    creationTime: '2026-01-01T00:00:00Z',
+    endTime: '2026-01-01T01:00:00Z',
+    baseModelArn: 'arn:aws:bedrock:eu-central-1::foundation-model/amazon.nova-lite-v1:0:300k',
+    outputModelArn: 'arn:aws:bedrock:eu-central-1:123456789012:custom-model/amazon.nova-lite-v1:0:300k/xyz',
+    hyperParameters: { epochCount: '2' },
+    trainingDataConfig: { s3Uri: 's3://my-bucket/svc-fine-tuning/1/training.jsonl' },
+  });
+
+  it('is made of conversations in the form of the service', async () => {
+    const { harness, client } = open();
+    const example = {
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello' },
+      ],
+    };
+    harness.script(
+      plain(200, jsonl(example, { prompt: 'p', completion: 'c' })),
+      plain(200),
+      answer(201, { jobArn: tuningArn }),
+      answer(200, job('InProgress')),
+    );
+    const made = await client.fineTuning.jobs.create({
+      model: 'amazon.nova-lite-v1:0:300k',
+      training_file: idOf('svc-files/fine-tune/1/t.jsonl'),
+      suffix: 'mine',
+      hyperparameters: { n_epochs: 2, batch_size: 'auto' },
+      provider_options: { role_arn: role, hyperParameters: { learningRate: '0.0001' } },
+    } as never);
+    expect(objects(textOf(harness.calls[1]))).toEqual([
+      {
+        schemaVersion: 'bedrock-conversation-2024',
+        system: [{ text: 'Be kind.' }],
+        messages: [
+          { role: 'user', content: [{ text: 'Hi' }] },
+          { role: 'assistant', content: [{ text: 'Hello' }] },
+        ],
+      },
+      { prompt: 'p', completion: 'c' },
+    ]);
+    expect(harness.calls[2]).toMatchObject({ method: 'POST', origin: control, path: '/model-customization-jobs' });
+    expect(JSON.parse(textOf(harness.calls[2]))).toMatchObject({
+      baseModelIdentifier: 'amazon.nova-lite-v1:0:300k',
+      customizationType: 'FINE_TUNING',
+      roleArn: role,
+      customModelName: expect.stringMatching(/^svc-mine-/),
+      trainingDataConfig: { s3Uri: `s3:/${harness.calls[1]?.path}` },
+      hyperParameters: { epochCount: '2', learningRate: '0.0001' },
+    });
+    expect(made).toMatchObject({ object: 'fine_tuning.job', status: 'running', hyperparameters: { n_epochs: 2 } });
+  });
+
+  it('is read, listed and stopped', async () => {
+    const { harness, client } = open();
+    const id = encodeURIComponent(tuningArn);
+    harness.script(answer(200, job('Completed')));
+    expect(await client.fineTuning.jobs.retrieve(id)).toMatchObject({
+      id,
+      status: 'succeeded',
+      finished_at: 1767229200,
+      fine_tuned_model: expect.stringContaining(':custom-model/'),
+      model: 'amazon.nova-lite-v1:0:300k',
+    });
+    expect(harness.calls[0]?.path).toBe(`/model-customization-jobs/${id}`);
+    harness.script(answer(200, { modelCustomizationJobSummaries: [job('Failed')] }));
+    expect((await client.fineTuning.jobs.list()).data).toMatchObject([{ status: 'failed' }]);
+    harness.script(answer(200, {}), answer(200, job('Stopped')));
+    expect((await client.fineTuning.jobs.cancel(id)).status).toBe('cancelled');
+    expect(harness.calls.at(-2)?.path).toBe(`/model-customization-jobs/${id}/stop`);
+  });
+});
+
+it('signs a call to S3 as AWS does in its own example', async () => {
+  // docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Bucket (List Objects)".
+  const headers = await awsSigned(
+    { method: 'GET', origin: 'https://examplebucket.s3.amazonaws.com', path: '/?max-keys=2&prefix=J', headers: [], body: null },
+    {
+      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+      secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+      sessionToken: null,
+      expiresAtMs: null,
+    },
+    { service: 's3', region: 'us-east-1', nowMs: Date.parse('2013-05-24T00:00:00Z') },
+  );
+  expect(findHeader(headers, 'authorization')).toContain(
+    'Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
+  );
+});
