@@ -10,7 +10,7 @@ import type { Chain } from './compile-plan.ts';
 import { addDebugRoute } from './debug-route.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
-import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.ts';
+import { addStatedDuration, addUsageOfCutStream, estimateUsage, isEstimated } from './estimate-usage.ts';
 import { explainConfig } from './explain-config.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
@@ -276,6 +276,7 @@ function complete(
 
 function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
   releaseBytes(ctx);
+  if (!ctx.ended && (outcome.kind === 'aborted' || outcome.kind === 'cut')) addUsageOfCutStream(ctx);
   endRequest(ctx, outcome, options.plans, options.services.log);
 }
 

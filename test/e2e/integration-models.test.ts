@@ -135,7 +135,7 @@ describe('models of an integration', () => {
       await until(async () => (await ask('away')).status === 200 && other.requests.length > 0, { what: 'the other host' });
       expect((await ask('away-keyed')).status).toBe(200);
       expect(other.last.headerValues('authorization')).toEqual(['Bearer of-the-other-host']);
-      expect(JSON.stringify(other.requests.map((request) => request.headers))).not.toContain(storedKeys.openai);
+      expect(other.requests.map((request) => request.header('authorization')).join()).not.toContain(storedKeys.openai);
     } finally {
       await other.close();
     }

@@ -58,6 +58,18 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     await expect(client.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
   });
 
+  it.each([
+    ['half a character in the id', () => jsonl([{ ...line('x'), custom_id: 'half \ud800' }]), 'invalid_request'],
+    ['a body nested too deeply', () => nested(200_000), 'invalid_request'],
+    ['a line without an end', () => `${jsonl([line('x')])}\n${'x'.repeat(34_000_000)}`, 'line_too_long'],
+  ])('says what is wrong with a file that cannot be run instead of trying for ever: %s', async (_, text, code) => {
+    const batch = await ended((await create((await upload(text())).id)).id);
+    expect([batch.status, batch.errors?.data?.at(-1)?.code]).toEqual(['failed', code]);
+  });
+
+  const nested = (depth: number) =>
+    jsonl([line('x')]).replace('"content":"x"', () => `"content":${'['.repeat(depth)}${']'.repeat(depth)}`);
+
   it('does not show one workspace what another one keeps', async () => {
     const file = await upload(jsonl([line('a')]));
     const other = await gateway.admin.post('/admin/workspaces', { name: 'Other' });

@@ -164,6 +164,20 @@ describe('what did not go well', () => {
     expect([log.outcome, log.metrics.response_status_code, log.metrics.req_units]).toEqual(['aborted', 499, 21]);
   });
 
+  it('counts a stream that the client left before the provider counted it, by its events', async () => {
+    const held = stallMidStream([chunk('one'), chunk('two'), chunk('three')], []);
+    gateway.upstream.once(path, held);
+    const response = await chat({ stream: true });
+    const reader = response.body!.getReader();
+    let text = '';
+    while (!text.includes('three')) text += Buffer.from((await reader.read()).value ?? []).toString();
+    await reader.cancel();
+    expect(await (await held.reached).request.closed).toBe('client-left');
+    const { outcome, metrics } = await gateway.logOf(response);
+    expect([outcome, metrics.res_units]).toEqual(['aborted', 3]);
+    expect(metrics.req_units).toBeGreaterThan(0);
+  });
+
   it('records a stream that the provider cut as cut', async () => {
     gateway.upstream.once(path, cutMidStream([chunk('half')]));
     const response = await chat({ stream: true });

@@ -7,6 +7,8 @@ import { batchLine } from './schema.ts';
 /** Most requests in one batch. */
 export const linesMax = 50_000;
 const lineBytesMax = 33_554_432;
+/** Stands for a line that is not read further: no line has a line's end in it. */
+const tooLong = '\n';
 const faultsMax = 20;
 const groupLines = 200;
 const groupBytes = 512 * 1024;
@@ -37,6 +39,11 @@ export async function readLines(
   for await (const text of linesOf(readFileBytes(newManager, { id: batch.inputFileId, organisationId: batch.organisationId }))) {
     signal.throwIfAborted();
     number++;
+    if (text === tooLong) {
+      faults.push({ code: 'line_too_long', line: number, message: `A line has at most ${lineBytesMax} characters`, param: null });
+      total++;
+      break;
+    }
     if (text.trim() === '') continue;
     total++;
     if (total > linesMax) {
@@ -85,10 +92,17 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
   const { custom_id: customId, url, body } = parsed.output;
   if (url !== batch.endpoint) return fault('mismatched_endpoint', `url: ${batch.endpoint} is expected, as the batch says`, 'url');
   if (body.stream === true) return fault('invalid_request', 'body.stream: replies of a batch do not stream', 'body.stream');
-  if (customId.includes('\0')) return fault('invalid_request', 'custom_id: a zero character cannot be kept', 'custom_id');
+  if (customId.includes('\0') || /\p{Surrogate}/u.test(customId)) {
+    return fault('invalid_request', 'custom_id: a zero character or half a character cannot be kept', 'custom_id');
+  }
   if (seen.has(customId)) return fault('duplicate_custom_id', 'custom_id: another line of the file has it too', 'custom_id');
   seen.add(customId);
-  return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };
+  try {
+    return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };
+  } catch {
+    // Reading knows no depth, writing does.
+    return fault('invalid_request', 'body: nested too deeply', 'body');
+  }
 }
 
 async function insert(em: EntityManager, batch: Batch, lines: readonly Line[]): Promise<void> {
@@ -104,14 +118,24 @@ async function insert(em: EntityManager, batch: Batch, lines: readonly Line[]): 
 /** Lines of UTF-8 text, without their ends. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // In parts, so that a long line is put together once and not with every chunk.
+  let parts: string[] = [];
+  let length = 0;
   for await (const chunk of chunks) {
-    const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = pieces.pop() as string;
+    const [head, ...lines] = decoder.decode(chunk, { stream: true }).split('\n') as [string, ...string[]];
+    parts.push(head);
+    length += head.length;
+    for (const next of lines) {
+      yield parts.join('');
+      parts = [next];
+      length = next.length;
+    }
     // A file of one endless line must not fill the memory.
-    if (rest.length > lineBytesMax) throw new Error('a line of the input file is too long');
-    yield* pieces;
+    if (length > lineBytesMax) {
+      yield tooLong;
+      return;
+    }
   }
-  rest += decoder.decode();
+  const rest = parts.join('') + decoder.decode();
   if (rest !== '') yield rest;
 }
