@@ -2,7 +2,7 @@ import type { ChangeNotice } from '../../core/contract/documents.ts';
 import type { Log } from '../../core/contract/plugin.ts';
 import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
-import { outbox } from './entity.ts';
+import { type OutboxEvent, outbox } from './entity.ts';
 
 /** Sends committed changes on their way. A notice that is lost on the way does no harm: gateways ask for what they miss. */
 export interface Relay {
@@ -12,20 +12,44 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-/** Starts by publishing what an earlier run left unpublished. `publish` must not throw. */
+/**
+ * Starts by publishing what an earlier run left unpublished. `publish` must not throw. Notices go out in the order of their revisions,
+ * each once: at once where the one before has gone, else when the outbox was read.
+ */
 export function startRelay(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void, log: Log): Relay {
-  /** Published as they were committed, not yet marked so in the outbox. */
-  const sent = new Set<number>();
+  /** Committed, waiting for the ones before. */
+  const held = new Map<number, ChangeNotice>();
+  /** The revision that may go out next; null until the outbox was read for the first time. */
+  let next: number | null = null;
   let asked = true;
   let closed = false;
   let running: Promise<void> = Promise.resolve();
   let active = false;
 
+  /** Takes notices in any order; those that went out before are left out. */
+  function send(notices: readonly ChangeNotice[]): void {
+    for (const notice of notices) if (next === null || notice.revision >= next) held.set(notice.revision, notice);
+    for (let due = next === null ? undefined : held.get(next); due; due = held.get(next as number)) {
+      held.delete(due.revision);
+      next = due.revision + 1;
+      publish(due);
+    }
+  }
+
+  /** All rows before the first of these are published: by this process or another one. */
+  function sendRead(rows: readonly OutboxEvent[]): void {
+    for (const { revision, kind, documentId, op } of rows) {
+      if (next === null || revision > next) next = revision;
+      send([{ revision, kind, id: documentId, op }]);
+    }
+    for (const revision of held.keys()) if (next !== null && revision < next) held.delete(revision);
+  }
+
   async function run(): Promise<void> {
     while (asked) {
       asked = false;
       try {
-        while ((await publishSome(database, publish, sent)) === batchSize);
+        while ((await publishSome(database, sendRead)) === batchSize);
       } catch (error) {
         // The next wake, or the next start, publishes them; until then gateways poll.
         log.warn({ cause: causeOf(error) }, 'changes could not be published');
@@ -44,10 +68,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
   return {
     wake(notices = []) {
       if (closed) return;
-      for (const notice of notices) {
-        publish(notice);
-        sent.add(notice.revision);
-      }
+      send(notices);
       asked = true;
       start();
     },
@@ -64,21 +85,14 @@ const batchSize = 1_000;
 const keptChanges = 100_000;
 const pruneEvery = 1_000;
 
-async function publishSome(
-  database: Pick<Database, 'em'>,
-  publish: (notice: ChangeNotice) => void,
-  sent: Set<number>,
-): Promise<number> {
+async function publishSome(database: Pick<Database, 'em'>, sendRead: (rows: readonly OutboxEvent[]) => void): Promise<number> {
   const em = database.em();
   const rows = await em.find(outbox, { publishedAt: null }, { orderBy: { revision: 'asc' }, limit: batchSize });
-  for (const { revision, kind, documentId, op } of rows) {
-    if (!sent.has(revision)) publish({ revision, kind, id: documentId, op });
-  }
+  sendRead(rows);
   const first = rows[0];
   const last = rows.at(-1);
   if (!first || !last) return 0;
   await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
-  for (const { revision } of rows) sent.delete(revision);
   // Now and then old rows go: a gateway that was away for longer reads everything again.
   if (Math.floor(last.revision / pruneEvery) > Math.floor((first.revision - 1) / pruneEvery)) {
     await em.nativeDelete(outbox, { revision: { $lte: last.revision - keptChanges } });
