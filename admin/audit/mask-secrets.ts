@@ -19,7 +19,6 @@ const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|servicea
 /** Names that only sound like secrets. */
 const harmless = /^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
-/^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)|apikeymetadataschema)$/;
 
 function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[_-]/g, '');

@@ -33,7 +33,7 @@ export interface JobRunnerOptions {
   readonly handlers: Readonly<Record<string, JobHandler>>;
   readonly database: Database;
   readonly log: Log;
-  /** Jobs of this process at a time; 8 unless told. */
+  /** Jobs of this process at a time, three quarters of them of one organisation at most; 8 unless told. */
   readonly runningMax?: number;
 }
 
@@ -57,6 +57,9 @@ export function startJobRunner({ handlers, database, log, runningMax = 8 }: JobR
   const stop = new AbortController();
   const kinds = Object.keys(handlers);
   const running = new Set<Promise<void>>();
+  const runningOf = new Map<string, number>();
+  /** Of one organisation at a time: however many batches one starts, there is room for the others. */
+  const share = Math.ceil(runningMax * 0.75);
   let nudge: (() => void) | null = null;
   let wasNudged = false;
 
@@ -88,25 +91,37 @@ export function startJobRunner({ handlers, database, log, runningMax = 8 }: JobR
   }
 
   async function takeSome(): Promise<number> {
-    const room = runningMax - running.size;
-    if (room <= 0) return 1;
+    if (running.size >= runningMax) return 1;
+    // One after the other, so that each sees what those before it have taken of the share.
+    const atShare = [...runningOf].flatMap(([organisation, count]) => (count >= share ? [organisation] : []));
+    const others = atShare.length === 0 ? '' : `and (organisation_id is null or organisation_id not in (${marks(atShare)}))`;
     const rows = await database.em().execute<Taken[]>(
       `update jobs set lease_id = ?, leased_until = now() + make_interval(secs => ?)
        where id in (
          select id from jobs
-         where run_at <= now() and (leased_until is null or leased_until < now()) and kind in (${kinds.map(() => '?').join(', ')})
-         order by run_at limit ? for update skip locked)
+         where run_at <= now() and (leased_until is null or leased_until < now()) and kind in (${marks(kinds)}) ${others}
+         order by run_at limit 1 for update skip locked)
        returning id, kind, key, organisation_id, payload, attempts`,
-      [leaseId, leaseSeconds, ...kinds, room],
+      [leaseId, leaseSeconds, ...kinds, ...atShare],
     );
     for (const job of rows) {
+      const organisation = job.organisation_id;
+      count(organisation, 1);
       const work = run(job).finally(() => {
+        count(organisation, -1);
         running.delete(work);
         wake();
       });
       running.add(work);
     }
     return rows.length;
+  }
+
+  function count(organisation: string | null, change: number): void {
+    if (organisation === null) return;
+    const now = (runningOf.get(organisation) ?? 0) + change;
+    if (now === 0) runningOf.delete(organisation);
+    else runningOf.set(organisation, now);
   }
 
   async function run(job: Taken): Promise<void> {
@@ -179,6 +194,10 @@ export function startJobRunner({ handlers, database, log, runningMax = 8 }: JobR
       await Promise.race([Promise.all(running), sleep(closingMs, undefined, { ref: false })]);
     },
   };
+}
+
+function marks(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
 }
 
 const closingMs = 5_000;

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addJob } from '../../../admin/jobs/add-job.ts';
+import { startJobRunner } from '../../../admin/jobs/job-runner.ts';
+import { until } from '../../support/until.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('jobs, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  it('of one organisation leave room for those of another, however many there are', async () => {
+    const { services } = plane.control;
+    const other = await plane.newTenant();
+    const em = services.database.em();
+    const add = (key: string, organisationId: string, runAt: Date) => addJob(em, { kind: 'held', key, organisationId, runAt });
+    for (let i = 0; i < 20; i++) await add(`greedy-${i}`, plane.organisationId, new Date(Date.now() - 60_000));
+    await add('modest', other.organisationId, new Date());
+
+    const began: string[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const runner = startJobRunner({
+      handlers: {
+        async held({ key }) {
+          began.push(key);
+          await held;
+          return 'done';
+        },
+      },
+      database: services.database,
+      log: plane.log,
+      runningMax: 4,
+    });
+    try {
+      await until(() => began.includes('modest'), { what: 'the job of the other organisation' });
+      expect(began.filter((key) => key.startsWith('greedy'))).toHaveLength(3);
+      release();
+      await until(() => began.length === 21, { what: 'all jobs' });
+    } finally {
+      release();
+      await runner.close();
+    }
+  });
+});
