@@ -14,6 +14,8 @@ export interface WebSocketOffer {
   readonly context: us_socket_context_t;
 }
 
+/** What a subprotocol may be made of (RFC 6455 §4.1): others would fail where they are written to the provider. */
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** The sender is told to wait from here on. */
 const bufferedBytesHigh = 256 * 1024;
 /** How often a paused connection is asked to take what waits in it. */
@@ -68,6 +70,13 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
     if (request.headers[i] !== 'sec-websocket-protocol') continue;
     for (const item of (request.headers[i + 1] as string).split(',')) {
       const protocol = item.trim();
+      if (protocol !== '' && !token.test(protocol)) {
+        request.fault ??= new GatewayError('bad_request', {
+          message: 'A subprotocol must be a token',
+          param: 'sec-websocket-protocol',
+        });
+        return null;
+      }
       if (protocol !== '' && !protocols.includes(protocol)) protocols.push(protocol);
     }
   }

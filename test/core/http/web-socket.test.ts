@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { FrameListener, FrameSocket } from '../../../core/contract/web-socket.ts';
@@ -57,6 +59,26 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     expect(client.socket.protocol).toBe('two');
     expect(client.headers).toMatchObject({ 'x-svc-trace-id': 'abc' });
     expect(client.headers['sec-websocket-extensions']).toBeUndefined();
+    edge.close();
+  });
+
+  it('refuses a subprotocol that is no token as a fault of the request', async () => {
+    const { edge } = await accepting();
+    const handshake = [
+      'GET /v1/realtime HTTP/1.1',
+      'Host: localhost',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+      'Sec-WebSocket-Protocol: good, not good',
+    ];
+    const socket = connect(edge.port, '127.0.0.1');
+    socket.end(`${handshake.join('\r\n')}\r\n\r\n`);
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    expect(chunk.toString()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(edge.handled).toEqual([]);
+    socket.destroy();
     edge.close();
   });
 
