@@ -3,7 +3,10 @@ import { googleFault } from '../shared/gemini/errors.ts';
 import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
+import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { embed } from './embeddings.ts';
+import { listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
+import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate } from './media.ts';
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, messages, messagesCountTokens } from './operations.ts';
@@ -33,6 +36,9 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
     imageGenerate,
     imageEdit,
     rerank,
+    ...{ uploadFile, listFiles, retrieveFile, retrieveFileContent },
+    ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
+    ...{ createFinetune, listFinetunes, retrieveFinetune, cancelFinetune },
   },
   chatExtras,
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { bucketPattern } from '../shared/stored-object.ts';
 
 /** Ids go into host names and paths, so nothing may be in them that would lead elsewhere. */
 const region = v.pipe(v.string(), v.regex(/^[a-z]+(-[a-z]+\d{1,2})?$/, 'a region such as us-central1, global, us or eu'));
@@ -13,6 +14,8 @@ export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
   vertex_region: v.optional(region),
   /** Default: the project of the credential file. */
   vertex_project_id: v.optional(project),
+  /** Where files are kept, and what batches and fine-tuning jobs read and write. */
+  vertex_storage_bucket_name: v.optional(v.pipe(v.string(), v.regex(bucketPattern, 'the name of a bucket'))),
   custom_host: v.optional(v.string()),
 });
 

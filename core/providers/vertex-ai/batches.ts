@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall, StepServices } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { notReady } from '../shared/kept-files.ts';
+import { idOfObject, jsonReply, kept, type ObjectPlace, objectOfId, secondsOf, wantsDetails } from '../shared/stored-object.ts';
+import { batchFolder, inputLine, modelOfOutput, outputFolder, outputLines } from './batch-lines.ts';
+import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
+import { vertexModel } from './models.ts';
+import { bucketOf, inputFile, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
+
+const kind = 'batchPredictionJobs';
+
+/**
+ * A batch of chat completions of Gemini or Claude. The lines of the input file, of the service's store or of the bucket, are
+ * written to the bucket in the model's own form while they are read; then the job is made of that.
+ */
+export const createBatch = {
+  ...kept(async (call, services) => {
+    requireGoogle(call);
+    if (call.params.endpoint !== '/v1/chat/completions') {
+      throw badParam('endpoint', 'vertex-ai runs batches of /v1/chat/completions');
+    }
+    const bucket = bucketOf(call);
+    const { model: chosen, ...options } = optionsOf(call);
+    const folder = `${batchFolder}${randomUUID()}/`;
+    const lines = readBatchRequests(await inputFile(call.params.input_file_id, 'input_file_id', call, services));
+    const first = await lines.next();
+    if (first.done) throw badParam('input_file_id', 'the file has no requests');
+    const { model } = callOfLine(call, { model: chosen ?? call.params.model ?? first.value.body.model });
+    const { family, path } = vertexModel(model);
+    if (family === 'chat' || !path.startsWith('/publishers/')) {
+      throw badParam('model', `${model}: batches of vertex-ai are run by Gemini and Claude models of their publishers`);
+    }
+    const input = { bucket, key: `${folder}input.jsonl` };
+    await writeObject(services, input, inputLines(first.value, lines, model, call));
+    const job = await createJob(kind, call, services, {
+      displayName: `svc-batch-${randomUUID()}`,
+      model: path.slice(1),
+      inputConfig: { instancesFormat: 'jsonl', gcsSource: { uris: [`gs://${bucket}/${input.key}`] } },
+      outputConfig: {
+        predictionsFormat: 'jsonl',
+        gcsDestination: { outputUriPrefix: `gs://${bucket}/${outputFolder(folder, model)}` },
+      },
+      ...options,
+    });
+    return jsonReply({
+      ...toBatch(job),
+      input_file_id: call.params.input_file_id,
+      metadata: call.params.metadata ?? null,
+    });
+  }),
+  takesOwnFiles: true as const,
+};
+
+export const retrieveBatch = kept(async (call, services) => {
+  const job = await readJob(kind, call, services);
+  return jsonReply({ ...toBatch(job), ...(wantsDetails(call) ? { provider_details: job } : {}) });
+});
+
+export const cancelBatch = kept(async (call, services) => jsonReply(toBatch(await cancelJob(kind, call, services))));
+
+export const listBatches = kept(async (call, services) => {
+  const { jobs, hasMore } = await listJobs(kind, call, services);
+  const data = jobs.map(toBatch);
+  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+});
+
+/** All files of results: their names and number are the model's choice. */
+export const getBatchOutput = kept(async (call, services) => {
+  const job = await readJob(kind, call, services);
+  const folder = folderOf(job);
+  if (folder === null) throw notReady({ status: toBatch(job).status });
+  const { objects } = await listObjects(services, folder.bucket, { prefix: `${folder.key}/`, limit: 1000 });
+  const keys = objects.map(({ name }) => String(name)).filter((name) => name.endsWith('.jsonl'));
+  if (keys.length === 0) throw notReady({ status: toBatch(job).status });
+  return { status: 200, contentType: 'application/jsonl', body: contents(folder.bucket, keys, call, services) };
+});
+
+async function* contents(
+  bucket: string,
+  keys: readonly string[],
+  call: OperationCall,
+  services: StepServices,
+): AsyncGenerator<Uint8Array> {
+  for (const key of keys) {
+    const { body } = await readObject(services, { bucket, key });
+    yield* outputLines(key, body, call) ?? body;
+  }
+}
+
+async function* inputLines(
+  first: BatchRequest,
+  rest: AsyncIterable<BatchRequest>,
+  model: string,
+  call: OperationCall,
+): AsyncGenerator<Uint8Array> {
+  yield inputLine(first, model, call);
+  for await (const request of rest) yield inputLine(request, model, call);
+}
+
+/** Where the results are, once there are some. */
+function folderOf(job: JsonObject): ObjectPlace | null {
+  const directory = isObject(job.outputInfo) ? job.outputInfo.gcsOutputDirectory : null;
+  if (typeof directory !== 'string') return null;
+  return objectOfId('gs', directory.replace(/\/*$/, ''), 'id');
+}
+
+function toBatch(job: JsonObject): JsonObject {
+  const status = states[String(job.state)]?.batch ?? 'in_progress';
+  const stats = isObject(job.completionStats) ? job.completionStats : {};
+  const count = (name: string): number => Math.max(0, Number(stats[name] ?? 0));
+  const input = isObject(job.inputConfig) && isObject(job.inputConfig.gcsSource) ? job.inputConfig.gcsSource.uris : null;
+  const uri = Array.isArray(input) ? input[0] : null;
+  const folder = status === 'completed' ? folderOf(job) : null;
+  const ended = secondsOf(job.endTime);
+  const error = isObject(job.error) ? job.error : null;
+  const data = error ? [{ code: String(error.code ?? 'failed'), message: error.message ?? '', line: null, param: null }] : null;
+  return {
+    id: lastOf(job.name),
+    object: 'batch',
+    endpoint: folder && modelOfOutput(folder.key) === null ? null : '/v1/chat/completions',
+    model: lastOf(job.model),
+    errors: data && { object: 'list', data },
+    input_file_id: typeof uri === 'string' ? encodeURIComponent(uri) : null,
+    completion_window: '24h',
+    status,
+    output_file_id: folder && idOfObject('gs', { ...folder, key: `${folder.key}/predictions.jsonl` }),
+    error_file_id: null,
+    created_at: secondsOf(job.createTime),
+    in_progress_at: secondsOf(job.startTime),
+    expires_at: null,
+    finalizing_at: null,
+    completed_at: status === 'completed' ? ended : null,
+    failed_at: status === 'failed' ? ended : null,
+    expired_at: status === 'expired' ? ended : null,
+    cancelling_at: null,
+    cancelled_at: status === 'cancelled' ? ended : null,
+    request_counts: {
+      total: count('successfulCount') + count('failedCount') + count('incompleteCount'),
+      completed: count('successfulCount'),
+      failed: count('failedCount'),
+    },
+    metadata: null,
+  };
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { callOfLine, readJsonLines } from '../shared/batch-lines.ts';
+import { noteOnce } from '../shared/note-once.ts';
+import { jsonReply, kept, secondsOf } from '../shared/stored-object.ts';
+import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
+import { vertexModel } from './models.ts';
+import { chatComplete } from './operations.ts';
+import { bucketOf, inputFile, requireGoogle, writeObject } from './storage.ts';
+
+const kind = 'tuningJobs';
+
+/**
+ * Supervised tuning of a Gemini. Lines of training data in OpenAI's form (`messages`) become Gemini's contents on their way into
+ * the bucket; lines in other forms stay as they are.
+ */
+export const createFinetune = kept(async (call, services) => {
+  requireGoogle(call);
+  const { params } = call;
+  const bucket = bucketOf(call);
+  const { model } = callOfLine(call, { model: params.model });
+  const { family, name } = vertexModel(model);
+  if (family !== 'gemini') throw badParam('model', `${model}: vertex-ai tunes Gemini models`);
+  const folder = `svc-fine-tuning/${randomUUID()}/`;
+  const written = async (id: unknown, param: string): Promise<string> => {
+    const key = `${folder}${param}.jsonl`;
+    const file = await inputFile(id, param, call, services);
+    await writeObject(services, { bucket, key }, contents(file, model, call, param));
+    return `gs://${bucket}/${key}`;
+  };
+  const training = await written(params.training_file, 'training_file');
+  const validation = params.validation_file ? await written(params.validation_file, 'validation_file') : null;
+  const { supervisedTuningSpec: spec, ...options } = optionsOf(call);
+  const given = isObject(spec) ? spec : {};
+  const job = await createJob(kind, call, services, {
+    baseModel: name,
+    ...(params.suffix ? { tunedModelDisplayName: String(params.suffix) } : {}),
+    supervisedTuningSpec: {
+      trainingDatasetUri: training,
+      ...(validation === null ? {} : { validationDatasetUri: validation }),
+      ...given,
+      hyperParameters: { ...hyperParameters(call), ...(isObject(given.hyperParameters) ? given.hyperParameters : {}) },
+    },
+    ...options,
+  });
+  return jsonReply({
+    ...toFinetune(job),
+    training_file: params.training_file,
+    validation_file: params.validation_file ?? null,
+    metadata: params.metadata ?? null,
+  });
+});
+
+export const retrieveFinetune = kept(async (call, services) => jsonReply(toFinetune(await readJob(kind, call, services))));
+
+export const cancelFinetune = kept(async (call, services) => jsonReply(toFinetune(await cancelJob(kind, call, services))));
+
+export const listFinetunes = kept(async (call, services) => {
+  const { jobs, hasMore } = await listJobs(kind, call, services);
+  return jsonReply({ object: 'list', data: jobs.map(toFinetune), has_more: hasMore });
+});
+
+async function* contents(
+  file: AsyncIterable<Uint8Array>,
+  model: string,
+  call: OperationCall,
+  param: string,
+): AsyncGenerator<Uint8Array> {
+  let count = 0;
+  for await (const line of readJsonLines(file, param)) {
+    count++;
+    yield Buffer.from(`${JSON.stringify(example(line, model, call))}\n`);
+  }
+  if (count === 0) throw badParam(param, 'the file has no lines');
+}
+
+function example(line: JsonObject, model: string, call: OperationCall): JsonObject {
+  if (!Array.isArray(line.messages)) return line;
+  const params = { model, messages: line.messages };
+  const { contents, systemInstruction } = chatComplete.toProvider?.(params, callOfLine(call, params)) ?? {};
+  return { ...(systemInstruction === undefined ? {} : { systemInstruction }), contents };
+}
+
+function hyperParameters(call: OperationCall): JsonObject {
+  const method = isObject(call.params.method) ? call.params.method : {};
+  const supervised = isObject(method.supervised) ? method.supervised : {};
+  const asked = [call.params.hyperparameters, supervised.hyperparameters].find(isObject) ?? {};
+  const { n_epochs: epochs, learning_rate_multiplier: multiplier, batch_size: size } = asked;
+  if (size !== undefined && size !== 'auto') noteOnce(call.dropped, 'batch_size');
+  return {
+    // A 64-bit number is a text in Google's JSON.
+    ...(typeof epochs === 'number' ? { epochCount: String(epochs) } : {}),
+    ...(typeof multiplier === 'number' ? { learningRateMultiplier: multiplier } : {}),
+  };
+}
+
+function toFinetune(job: JsonObject): JsonObject {
+  const status = states[String(job.state)]?.tuning ?? 'running';
+  const spec = isObject(job.supervisedTuningSpec) ? job.supervisedTuningSpec : {};
+  const { epochCount, learningRateMultiplier }: JsonObject = isObject(spec.hyperParameters) ? spec.hyperParameters : {};
+  const tuned = isObject(job.tunedModel) ? job.tunedModel : {};
+  const error = isObject(job.error) ? job.error : {};
+  const file = (uri: unknown): string | null => (typeof uri === 'string' ? encodeURIComponent(uri) : null);
+  return {
+    id: lastOf(job.name),
+    object: 'fine_tuning.job',
+    created_at: secondsOf(job.createTime),
+    finished_at: secondsOf(job.endTime),
+    model: job.baseModel ?? '',
+    fine_tuned_model: tuned.endpoint ?? tuned.model ?? null,
+    organization_id: '',
+    status,
+    error: status === 'failed' ? { code: String(error.code ?? 'failed'), message: error.message ?? '', param: null } : null,
+    hyperparameters: {
+      n_epochs: epochCount === undefined ? 'auto' : Number(epochCount),
+      batch_size: 'auto',
+      learning_rate_multiplier: learningRateMultiplier ?? 'auto',
+    },
+    training_file: file(spec.trainingDatasetUri),
+    validation_file: file(spec.validationDatasetUri),
+    result_files: [],
+    trained_tokens: null,
+    seed: 0,
+    estimated_finish: null,
+    metadata: null,
+  };
+}

@@ -1,0 +1,98 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall, StepServices } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { idOf } from '../shared/kept-files.ts';
+import { decoded, limitOf } from '../shared/stored-object.ts';
+import { locationPath } from './address.ts';
+import { exchange, requireGoogle } from './storage.ts';
+
+/** Kinds of jobs, as their collections are called. */
+export type JobKind = 'batchPredictionJobs' | 'tuningJobs';
+
+/** States of all jobs (`JobState`), each with what a batch and a fine-tuning job call it. */
+export const states: Readonly<Record<string, { readonly batch: string; readonly tuning: string }>> = {
+  JOB_STATE_QUEUED: { batch: 'validating', tuning: 'queued' },
+  JOB_STATE_PENDING: { batch: 'validating', tuning: 'queued' },
+  JOB_STATE_RUNNING: { batch: 'in_progress', tuning: 'running' },
+  JOB_STATE_UPDATING: { batch: 'in_progress', tuning: 'running' },
+  JOB_STATE_PAUSED: { batch: 'in_progress', tuning: 'running' },
+  JOB_STATE_SUCCEEDED: { batch: 'completed', tuning: 'succeeded' },
+  JOB_STATE_PARTIALLY_SUCCEEDED: { batch: 'completed', tuning: 'succeeded' },
+  JOB_STATE_FAILED: { batch: 'failed', tuning: 'failed' },
+  JOB_STATE_CANCELLING: { batch: 'cancelling', tuning: 'running' },
+  JOB_STATE_CANCELLED: { batch: 'cancelled', tuning: 'cancelled' },
+  JOB_STATE_EXPIRED: { batch: 'expired', tuning: 'failed' },
+};
+
+export async function createJob(
+  kind: JobKind,
+  call: OperationCall,
+  services: StepServices,
+  body: JsonObject,
+): Promise<JsonObject> {
+  const headers = ['content-type', 'application/json'];
+  const path = locationPath(call.settings, `/${kind}`);
+  return (await exchange(services, { method: 'POST', path, headers, body: Buffer.from(JSON.stringify(body)) })).json();
+}
+
+/** The job that the client's path names. */
+export function readJob(kind: JobKind, call: OperationCall, services: StepServices): Promise<JsonObject> {
+  requireGoogle(call);
+  return getJob(kind, idOf(call), 'id', call, services);
+}
+
+export async function cancelJob(kind: JobKind, call: OperationCall, services: StepServices): Promise<JsonObject> {
+  requireGoogle(call);
+  const path = `${pathOf(kind, idOf(call), 'id', call)}:cancel`;
+  const headers = ['content-type', 'application/json'];
+  (await exchange(services, { method: 'POST', path, headers, body: Buffer.from('{}') })).cancel();
+  return readJob(kind, call, services);
+}
+
+/** One page of jobs. An id says no page there, so `after` lists what is older than that job. */
+export async function listJobs(
+  kind: JobKind,
+  call: OperationCall,
+  services: StepServices,
+): Promise<{ readonly jobs: readonly JsonObject[]; readonly hasMore: boolean }> {
+  requireGoogle(call);
+  const asked = new URLSearchParams(call.query);
+  const query = new URLSearchParams({ pageSize: `${limitOf(asked)}` });
+  const after = asked.get('after');
+  if (after !== null) {
+    const { createTime } = await getJob(kind, after, 'after', call, services);
+    if (typeof createTime === 'string') query.set('filter', `create_time<"${createTime}"`);
+  }
+  const path = locationPath(call.settings, `/${kind}?${query}`);
+  const reply = await (await exchange(services, { method: 'GET', path })).json();
+  const jobs = reply[kind];
+  return { jobs: Array.isArray(jobs) ? jobs.filter(isObject) : [], hasMore: typeof reply.nextPageToken === 'string' };
+}
+
+/** Last part of a resource's name. */
+export function lastOf(name: unknown): string {
+  return String(name ?? '')
+    .split('/')
+    .at(-1) as string;
+}
+
+/** `provider_options`: fields of the job under the provider's own names. */
+export function optionsOf(call: OperationCall): JsonObject {
+  return isObject(call.params.provider_options) ? call.params.provider_options : {};
+}
+
+async function getJob(
+  kind: JobKind,
+  id: string,
+  param: string,
+  call: OperationCall,
+  services: StepServices,
+): Promise<JsonObject> {
+  return (await exchange(services, { method: 'GET', path: pathOf(kind, id, param, call) })).json();
+}
+
+function pathOf(kind: JobKind, id: string, param: string, call: OperationCall): string {
+  const number = decoded(id);
+  if (!/^\d{1,30}$/.test(number)) throw badParam(param, 'the number of a job is expected');
+  return locationPath(call.settings, `/${kind}/${number}`);
+}

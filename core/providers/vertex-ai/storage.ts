@@ -1,0 +1,100 @@
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import { isOwnId } from '../../contract/own-store.ts';
+import type { OperationCall, StepRequest, StepResponse, StepServices } from '../../contract/provider.ts';
+import { type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
+
+/** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
+const storageOrigin = 'https://storage.googleapis.com';
+
+/** `vertex_storage_bucket_name`; null where it is not set. */
+export function bucketIn({ settings }: OperationCall): string | null {
+  return typeof settings.vertex_storage_bucket_name === 'string' ? settings.vertex_storage_bucket_name : null;
+}
+
+/** The bucket to write to. Throws `invalid_config` where none is named. */
+export function bucketOf(call: OperationCall): string {
+  const bucket = bucketIn(call);
+  if (bucket !== null) return bucket;
+  throw new GatewayError('invalid_config', {
+    message: 'vertex-ai keeps files in Cloud Storage: x-svc-vertex-storage-bucket-name must name the bucket',
+    param: 'vertex_storage_bucket_name',
+  });
+}
+
+/** Files and jobs lie at other hosts than a custom one stands for, and its credential is not meant for them. */
+export function requireGoogle({ settings }: OperationCall): void {
+  if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
+  throw new GatewayError('invalid_config', {
+    message:
+      'custom_host: files, batches and fine-tuning of vertex-ai are reached at Google itself; use a provider without custom_host for them',
+    param: 'custom_host',
+  });
+}
+
+/** One exchange. Throws `upstream_status` for what is refused. */
+export async function exchange(services: StepServices, request: StepRequest): Promise<StepResponse> {
+  const response = await services.send(request);
+  if (response.status >= 300) throw await services.fault(response);
+  return response;
+}
+
+/** The object's description: `{name, bucket, size, timeCreated, …}`. */
+export async function describeObject(services: StepServices, place: ObjectPlace): Promise<JsonObject> {
+  const response = await exchange(services, { method: 'GET', origin: storageOrigin, path: pathOf(place) });
+  return response.json();
+}
+
+/** Its bytes. */
+export function readObject(services: StepServices, place: ObjectPlace): Promise<StepResponse> {
+  return exchange(services, { method: 'GET', origin: storageOrigin, path: `${pathOf(place)}?alt=media` });
+}
+
+/** Writes an object of any length while it is read. */
+export async function writeObject(
+  services: StepServices,
+  { bucket, key }: ObjectPlace,
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<JsonObject> {
+  const response = await exchange(services, {
+    method: 'POST',
+    origin: storageOrigin,
+    path: `/upload/storage/v1/b/${bucket}/o?uploadType=media&name=${encodeURIComponent(key)}`,
+    headers: ['content-type', 'application/octet-stream'],
+    body: chunks,
+  });
+  return response.json();
+}
+
+/** One page of the objects below a prefix, `after` a key where that is given. */
+export async function listObjects(
+  services: StepServices,
+  bucket: string,
+  asked: { readonly prefix: string; readonly limit: number; readonly after?: string | null },
+): Promise<{ readonly objects: readonly JsonObject[]; readonly hasMore: boolean }> {
+  const query = new URLSearchParams({ prefix: asked.prefix, maxResults: `${asked.limit}` });
+  if (asked.after) {
+    // The offset is part of the page, so one more is asked for.
+    query.set('startOffset', asked.after);
+    query.set('maxResults', `${asked.limit + 1}`);
+  }
+  const response = await exchange(services, { method: 'GET', origin: storageOrigin, path: `/storage/v1/b/${bucket}/o?${query}` });
+  const { items, nextPageToken: token } = await response.json();
+  const found = Array.isArray(items) ? items.filter(isObject).filter(({ name }) => name !== asked.after) : [];
+  return { objects: found.slice(0, asked.limit), hasMore: typeof token === 'string' || found.length > asked.limit };
+}
+
+/** The bytes of an input file: of the service's store, or of the bucket. */
+export async function inputFile(
+  id: unknown,
+  param: string,
+  call: OperationCall,
+  services: StepServices,
+): Promise<AsyncIterable<Uint8Array>> {
+  if (isOwnId(id)) return services.ownFile(id as string);
+  return (await readObject(services, objectOfId('gs', id, param, bucketIn(call)))).body;
+}
+
+function pathOf({ bucket, key }: ObjectPlace): string {
+  return `/storage/v1/b/${bucket}/o/${encodeURIComponent(key)}`;
+}
