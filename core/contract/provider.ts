@@ -228,6 +228,8 @@ export interface StepRequest {
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | null;
   /** Bytes of a streamed body, where they are known. */
   readonly bodyBytes?: number;
+  /** True for an address that holds its own permission, such as a signed link: no credential or header of the provider is added. */
+  readonly withoutCredential?: true;
 }
 
 export interface StepResponse {

@@ -71,7 +71,7 @@ export async function runSteps(
   async function send(request: StepRequest): Promise<StepResponse> {
     if (ctx.aborted) throw new GatewayError('client_closed');
     const headers: HeaderList = [...(request.headers ?? [])];
-    for (let i = 0; i < resolved.headers.length; i += 2) {
+    for (let i = 0; i < resolved.headers.length && !request.withoutCredential; i += 2) {
       if (!headers.includes(resolved.headers[i] as string))
         headers.push(resolved.headers[i] as string, resolved.headers[i + 1] as string);
     }
@@ -83,7 +83,7 @@ export async function runSteps(
       headers,
       body: fixed,
     };
-    await given.sign(signed);
+    if (!request.withoutCredential) await given.sign(signed);
     const upstream: UpstreamCall = {
       ...call,
       ...signed,

@@ -2,7 +2,9 @@ import type { ProviderAdapter } from '../../contract/provider.ts';
 import { completionsOverChat } from '../shared/completions-over-chat.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
+import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { chatComplete } from './chat-completions.ts';
+import { deleteFile, retrieveFile } from './datasets.ts';
 import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
@@ -16,7 +18,19 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: versionedPath,
   models: modelList,
-  operations: { chatComplete, complete: completionsOverChat(chatComplete, 'cohere'), embed, rerank },
+  operations: {
+    chatComplete,
+    complete: completionsOverChat(chatComplete, 'cohere'),
+    embed,
+    rerank,
+    retrieveFile,
+    deleteFile,
+    createBatch,
+    listBatches,
+    retrieveBatch,
+    getBatchOutput,
+    cancelBatch,
+  },
   chatExtras: ['top_k', 'thinking', 'reasoning_content'],
   error: providerFault('cohere'),
 };

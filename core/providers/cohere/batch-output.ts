@@ -1,0 +1,83 @@
+import { pipeline, Readable } from 'node:stream';
+import avro from 'avsc';
+import { GatewayError } from '../../contract/errors.ts';
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
+import { callOfLine, outputLine } from '../shared/batch-lines.ts';
+import { chatReply } from './chat-reply.ts';
+import { readDataset } from './datasets.ts';
+import { embed } from './embeddings.ts';
+
+/** Where the provider keeps datasets. Its links are signed; any other host in a reply is not followed. */
+const storage = 'https://storage.googleapis.com';
+
+/**
+ * The rows of an output dataset as OpenAI's lines. Its parts are Avro object container files
+ * (https://avro.apache.org/docs/1.11.1/specification/#object-container-files) with `custom_id`, `body` and `error`.
+ */
+export async function outputLines(
+  call: OperationCall,
+  services: StepServices,
+  datasetId: string,
+  model: unknown,
+): Promise<AsyncGenerator<Uint8Array>> {
+  const dataset = await readDataset(services, datasetId);
+  const parts = Array.isArray(dataset.dataset_parts) ? dataset.dataset_parts.filter(isObject) : [];
+  const links = parts.map((part) => linkOf(part.url, call));
+  return written(links, services, callOfLine(call, { model: typeof model === 'string' ? model : '' }));
+}
+
+async function* written(links: readonly URL[], services: StepServices, call: OperationCall): AsyncGenerator<Uint8Array> {
+  for (const { origin, pathname, search } of links) {
+    const part = await services.send({ method: 'GET', origin, path: pathname + search, withoutCredential: true });
+    if (part.status >= 300) throw await services.fault(part);
+    for await (const row of rowsOf(part.body)) yield lineOf(row, call);
+  }
+}
+
+async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject> {
+  const decoder = new avro.streams.BlockDecoder();
+  pipeline(Readable.from(bytes, { objectMode: false }), decoder, () => {});
+  try {
+    for await (const row of decoder) if (isObject(row)) yield row;
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) throw thrown;
+    throw new GatewayError('upstream_invalid', { message: 'The output of the batch cannot be read', cause: thrown });
+  }
+}
+
+function lineOf(row: JsonObject, call: OperationCall): Uint8Array {
+  const id = call.newId('batch_req_');
+  const body = objectOf(row.body);
+  const error = objectOf(row.error);
+  const said = error?.message ?? (typeof row.error === 'string' ? row.error : '');
+  if (body === null || said !== '') {
+    return outputLine(id, row.custom_id, { response: null, error: { code: error?.code ?? 'failed', message: String(said) } });
+  }
+  const reply = 'embeddings' in body ? (embed.fromProvider as Reply)(body, call) : chatReply(body, call);
+  return outputLine(id, row.custom_id, {
+    response: { status_code: 200, request_id: String(body.id ?? ''), body: reply },
+    error: null,
+  });
+}
+
+type Reply = NonNullable<Operation['fromProvider']>;
+
+/** An object, or the text of one. */
+function objectOf(value: unknown): JsonObject | null {
+  if (isObject(value)) return { ...value };
+  if (typeof value !== 'string' || !value.startsWith('{')) return null;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return isObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function linkOf(given: unknown, call: OperationCall): URL {
+  const url = URL.parse(typeof given === 'string' ? given : '');
+  const own = URL.parse(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : '');
+  if (url !== null && (url.origin === storage || url.origin === own?.origin)) return url;
+  throw new GatewayError('upstream_invalid', { message: 'The output of the batch is kept where cohere keeps none' });
+}

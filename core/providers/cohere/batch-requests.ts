@@ -1,0 +1,87 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { chatRequest } from './chat-request.ts';
+import { embed } from './embeddings.ts';
+
+/** What a batch asks for: the dataset type of its input, and a line's body made of OpenAI's. */
+export interface BatchKind {
+  readonly datasetType: string;
+  readonly fields: ReadonlySet<string>;
+  body(call: OperationCall): JsonObject;
+}
+
+/** By OpenAI's `endpoint`. The fields are those that lines may have; fewer than the calls themselves take. */
+export const batchKinds: Readonly<Record<string, BatchKind>> = {
+  '/v1/chat/completions': {
+    datasetType: 'batch-chat-v2-input',
+    fields: new Set([
+      ...['messages', 'tools', 'temperature', 'p', 'k', 'frequency_penalty', 'presence_penalty', 'reasoning', 'thinking_budget'],
+      ...['logprobs', 'max_tokens', 'max_input_tokens', 'return_prompt', 'seed'],
+    ]),
+    body: (call) => withBatchFields(chatRequest(call.params, call)),
+  },
+  '/v1/embeddings': {
+    datasetType: 'batch-embed-v2-input',
+    fields: new Set(['texts', 'images', 'inputs', 'input_type', 'max_tokens', 'embedding_types', 'truncate']),
+    body: (call) => (embed.toProvider as NonNullable<Operation['toProvider']>)(call.params, call),
+  },
+};
+
+/** The input of a batch as the provider wants it, written while the file is read. `models` gets the one model all lines ask for. */
+export async function* batchLines(
+  file: AsyncIterable<Uint8Array>,
+  kind: BatchKind,
+  call: OperationCall,
+  models: Set<string>,
+): AsyncGenerator<Uint8Array> {
+  for await (const { customId, body } of readBatchRequests(file)) {
+    const { model: _model, stream: _stream, ...line } = kind.body(lineOf(call, body, models, customId));
+    const unknown = Object.keys(line).find((name) => !kind.fields.has(name));
+    if (unknown !== undefined) {
+      const way = 'completion_window "immediate" runs the batch line by line instead';
+      throw badParam(`${customId.slice(0, 64)}: ${unknown}`, `cohere knows no such field in batches; ${way}`);
+    }
+    yield Buffer.from(`${JSON.stringify({ custom_id: customId, body: line })}\n`);
+  }
+  if (models.size === 0) throw badParam('input_file_id', 'the file has no requests');
+}
+
+function lineOf(call: OperationCall, body: JsonObject, models: Set<string>, customId: string): OperationCall {
+  const line = callOfLine(call, body);
+  models.add(line.model);
+  if (line.model === '' || models.size > 1) {
+    throw badParam(`${customId.slice(0, 64)}: model`, 'all lines of a batch of cohere name one model, and the same');
+  }
+  return line;
+}
+
+/** Batches write some of a chat call another way: contents are lists, links and schemas are texts, thoughts are two fields. */
+function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): JsonObject {
+  const thoughts = isObject(thinking) ? thinking : null;
+  return {
+    ...params,
+    messages: listed(messages).map(({ content, ...message }) => ({
+      ...message,
+      ...(content === undefined || content === null ? {} : { content: partsOf(content) }),
+    })),
+    ...(tools === undefined ? {} : { tools: listed(tools).map(withSchemaAsText) }),
+    ...(thoughts ? { reasoning: thoughts.type !== 'disabled' } : {}),
+    ...(thoughts?.token_budget === undefined ? {} : { thinking_budget: thoughts.token_budget }),
+  };
+}
+
+function partsOf(content: unknown): unknown {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listed(content).map((part) => (isObject(part.image_url) ? { ...part, image_url: part.image_url.url } : part));
+}
+
+function withSchemaAsText(tool: JsonObject): JsonObject {
+  const fn = isObject(tool.function) ? tool.function : {};
+  return isObject(fn.parameters) ? { ...tool, function: { ...fn, parameters: JSON.stringify(fn.parameters) } } : tool;
+}
+
+function listed(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
