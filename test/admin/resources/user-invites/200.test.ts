@@ -59,7 +59,7 @@ describe.each(databases)('invites, on %s', (database) => {
       user: { email: 'joiner@example.com', role: 'member', workspace_ids: [plane.workspaceId] },
       api_keys: [{ workspace_id: plane.workspaceId, object: 'api-key' }],
     });
-    const [key] = reply?.body.api_keys as [{ id: string; key: string }];
+    const [key] = (reply?.body.api_keys ?? []) as [{ id: string; key: string }];
     const events = (await plane.events()).slice(before);
     expect(events.map((event) => `${event.kind} ${event.documentId} ${event.op}`)).toEqual([
       `api-key ${parseApiKey(key.key)?.id} upsert`,
