@@ -7,13 +7,13 @@ const microUsd = 1_000_000;
 
 /**
  * What was used of these budgets in the windows that run now, by the budget's id. `resetAt`: when the entity's usage was last reset
- * by hand. A budget nobody has used yet has used nothing.
+ * by hand, for all of them or for each. A budget nobody has used yet has used nothing.
  */
 export async function readUsage(
   em: EntityManager,
   organisationId: string,
   budgets: readonly UsageLimits[],
-  resetAt: Date | null,
+  resetAt: Date | null | ((budget: UsageLimits) => Date | null),
   nowMs: number,
 ): Promise<Map<string, BudgetUsage>> {
   if (budgets.length === 0) return new Map();
@@ -23,7 +23,8 @@ export async function readUsage(
   return new Map(
     budgets.map((budget) => {
       const row = found.get(`budget:${budget.id}`);
-      const startedMs = Math.max(row?.startMs ?? nowMs, resetAt?.getTime() ?? 0);
+      const reset = typeof resetAt === 'function' ? resetAt(budget) : resetAt;
+      const startedMs = Math.max(row?.startMs ?? nowMs, reset?.getTime() ?? 0);
       const window = budgetWindow(budget, startedMs, nowMs);
       const used = row && row.startMs === window.startMs ? row.used : 0;
       const perUnit = budget.type === 'cost' ? microUsd : 1;

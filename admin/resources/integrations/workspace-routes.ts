@@ -1,6 +1,7 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
+import { readUsage } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { integrationWorkspaces } from './entity.ts';
 import { workspacesReply } from './reply-schema.ts';
@@ -30,13 +31,21 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
         { integrationId: integration.id },
         { orderBy: { createdAt: 'asc' } },
       );
+      const resets = new Map(rows.map((row) => [row.usageLimits?.id ?? '', row.lastResetAt ?? null]));
+      const usage = await readUsage(
+        call.em,
+        integration.organisationId,
+        rows.flatMap((row) => row.usageLimits ?? []),
+        (budget) => resets.get(budget.id) ?? null,
+        call.services.clock.now(),
+      );
       return {
         object: 'list',
         total: rows.length,
         workspaces: rows.map((row) => ({
           id: row.workspaceId,
           enabled: row.enabled,
-          usage_limits: row.usageLimits ? [usageLimitsReply(row.usageLimits)] : null,
+          usage_limits: row.usageLimits ? [usageLimitsReply(row.usageLimits, usage.get(row.usageLimits.id))] : null,
           rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
           status: row.enabled ? (row.exhaustedAt ? 'exhausted' : 'active') : 'archived',
           created_at: row.createdAt.toISOString(),

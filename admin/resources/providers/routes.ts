@@ -2,6 +2,7 @@ import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { readUsage } from '../../leases/read-usage.ts';
 import { integrations } from '../integrations/entity.ts';
 import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
@@ -103,7 +104,10 @@ export const providerRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findProvider(call.em, call, call.params.slug ?? '');
       call.tag(row.revision);
-      return toReply(row, await call.em.findOne(integrations, { id: row.integrationId, organisationId: row.organisationId }));
+      const budgets = row.usageLimits ? [row.usageLimits] : [];
+      const usage = await readUsage(call.em, row.organisationId, budgets, row.lastResetAt ?? null, call.services.clock.now());
+      const integration = await call.em.findOne(integrations, { id: row.integrationId, organisationId: row.organisationId });
+      return toReply(row, integration, usage);
     },
   }),
   defineRoute({

@@ -1,4 +1,4 @@
-import { usageLimitsReply } from '../../limits/schema.ts';
+import { type BudgetUsage, usageLimitsReply } from '../../limits/schema.ts';
 import type { Integration } from '../integrations/entity.ts';
 import { masked } from '../integrations/secrets.ts';
 import type { Provider } from './entity.ts';
@@ -12,8 +12,11 @@ export function statusOf(
   return row.exhaustedAt ? 'exhausted' : 'active';
 }
 
-/** A provider as it is read. The credential shows its last characters where it is the workspace's own. */
-export function toReply(row: Provider, integration: Integration | null) {
+/**
+ * A provider as it is read, with what was used of its budget where that was looked up. The credential shows its last characters where
+ * it is the workspace's own.
+ */
+export function toReply(row: Provider, integration: Integration | null, usage?: ReadonlyMap<string, BudgetUsage>) {
   const own = integration?.workspaceId ? integration : null;
   const hint = own?.secretHints.api_key;
   return {
@@ -26,7 +29,7 @@ export function toReply(row: Provider, integration: Integration | null) {
     organisation_id: row.organisationId,
     note: row.note ?? null,
     status: statusOf(row, Date.now()),
-    usage_limits: usageLimitsReply(row.usageLimits ?? null),
+    usage_limits: usageLimitsReply(row.usageLimits ?? null, usage?.get(row.usageLimits?.id ?? '')),
     rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
     reset_usage: null,
     last_reset_at: row.lastResetAt?.toISOString() ?? null,

@@ -107,6 +107,44 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
     await forgetOldWindows(database, Date.now() + 3 * weekMs);
   });
 
+  it('of a provider and of a shared integration are read back where these are read', async () => {
+    const [workspace_id, budget] = [plane.workspaceId, { type: 'tokens', credit_limit: 1_000 }];
+    const integration = {
+      name: 'i',
+      slug: 'with-budgets',
+      ai_provider_id: 'openai',
+      key: 'sk-1',
+      create_default_provider: false,
+    };
+    expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
+    const sharing = { workspaces: [{ id: workspace_id, enabled: true, usage_limits: [budget] }] };
+    expect((await plane.ask('PUT', '/integrations/with-budgets/workspaces', { body: sharing })).status).toBe(200);
+    const provider = { name: 'p', slug: 'with-budget', integration_id: 'with-budgets', workspace_id, usage_limits: budget };
+    expect((await plane.ask('POST', '/providers', { body: provider })).status).toBe(200);
+    const readProvider = async () =>
+      (await plane.ask('GET', `/providers/with-budget?workspace_id=${workspace_id}`)).body.usage_limits;
+    const sharedRow = async () => {
+      const { workspaces } = (await plane.ask('GET', '/integrations/with-budgets/workspaces')).body;
+      return workspaces.find((one: { id: string }) => one.id === workspace_id);
+    };
+    const readShared = async () => (await sharedRow()).usage_limits[0];
+    expect([(await readProvider()).current_usage, (await readShared()).current_usage]).toEqual([0, 0]);
+
+    const idOf = async (path: string) => (await plane.ask('GET', `${path}?workspace_id=${workspace_id}`)).body.id;
+    const own = { id: await idOf('/providers/with-budget'), budget: (await readProvider()).id };
+    const integrationId = (await plane.ask('GET', '/integrations/with-budgets')).body.id;
+    const shared = { id: `${integrationId}-${workspace_id}`, budget: (await readShared()).id };
+    await grant(ask(own, { scope: 'provider', alertThreshold: null, periodicReset: null }), Date.now());
+    await use(own, 250);
+    await grant(ask(shared, { scope: 'integration', alertThreshold: null, periodicReset: null }), Date.now());
+    await use(shared, 1_000);
+    expect(await readProvider()).toMatchObject({ current_usage: 250, status: 'active' });
+    expect(await sharedRow()).toMatchObject({
+      status: 'exhausted',
+      usage_limits: [{ current_usage: 1_000, status: 'exhausted' }],
+    });
+  });
+
   it('of another organisation are not to be seen', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
     const other = await plane.newTenant();
