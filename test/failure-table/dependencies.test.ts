@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNats } from '../../bench/services/nats.ts';
 import { startPostgres } from '../../bench/services/postgres.ts';
@@ -39,7 +40,8 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     gateway = await startGatewayWithUpstream({
       env: { DATABASE_URL: database.url, NATS_URL: bus.url, GATEWAY_PROCESSES: '2' },
     });
-    // Both processes must know the key and the provider.
+    await until(() => listenersOn(gateway.port) === 2, { what: 'both processes', deadlineMs: 30_000 });
+    // Both must know the key and the provider.
     for (let round = 0; round < 3; round++) await manyCalls();
   });
   afterAll(async () => {
@@ -131,3 +133,12 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     });
   });
 });
+
+/** How many processes listen on this port together, from Linux's `/proc`. */
+function listenersOn(port: number): number {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1);
+  // The second field is the local address, the fourth the state: 0A = listening.
+  return sockets.map((line) => line.trim().split(/\s+/)).filter((fields) => fields[1]?.endsWith(local) && fields[3] === '0A')
+    .length;
+}
