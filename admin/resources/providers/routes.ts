@@ -1,13 +1,12 @@
 import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { tenantQuery } from '../../http/schemas.ts';
 import { readUsage } from '../../leases/read-usage.ts';
 import { integrations } from '../integrations/entity.ts';
 import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
-import { providers } from './entity.ts';
-import { lastUsedAt } from './last-used.ts';
+import { listProviders } from './list-providers.ts';
 import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { deleteProvider, findProvider } from './service.ts';
@@ -27,22 +26,7 @@ export const providerRoutes: readonly AdminRoute[] = [
     action: 'list',
     query: listQuery,
     body: null,
-    async handle(call) {
-      const { organisationId, workspaceId, em } = call;
-      const where = { organisationId, ...(workspaceId ? { workspaceId } : {}) };
-      const [rows, total] = await em.findAndCount(providers, where, {
-        ...pageOf(call.query),
-        orderBy: { createdAt: 'desc', id: 'asc' },
-      });
-      const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
-      const byId = new Map(behind.map((row) => [row.id, row]));
-      const used = call.query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
-      const data = rows.map((row) => ({
-        ...toReply(row, byId.get(row.integrationId) ?? null),
-        ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
-      }));
-      return { object: 'list', total, data };
-    },
+    handle: (call) => listProviders(call, (row, integration) => toReply(row, integration)),
   }),
   defineRoute({
     method: 'POST',

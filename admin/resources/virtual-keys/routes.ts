@@ -1,12 +1,12 @@
 import { invalid, unknownReference } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { tenantQuery } from '../../http/schemas.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { createProviderFromBody } from '../providers/create-from-body.ts';
 import { type Provider, providers } from '../providers/entity.ts';
-import { lastUsedAt } from '../providers/last-used.ts';
+import { listProviders } from '../providers/list-providers.ts';
 import { createBody, listQuery, updateBody } from '../providers/schema.ts';
 import { deleteProvider, findProvider } from '../providers/service.ts';
 import { toReply } from '../providers/to-reply.ts';
@@ -26,20 +26,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     action: 'list',
     query: listQuery,
     body: null,
-    async handle(call) {
-      const { organisationId, workspaceId, em } = call;
-      const where = { organisationId, ...(workspaceId ? { workspaceId } : {}) };
-      const page = { ...pageOf(call.query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(providers, where, page);
-      const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
-      const byId = new Map(behind.map((row) => [row.id, row]));
-      const used = call.query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
-      const data = rows.map((row) => ({
-        ...toVirtualKey(row, byId.get(row.integrationId) ?? null),
-        ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
-      }));
-      return { object: 'list', total, data };
-    },
+    handle: (call) => listProviders(call, toVirtualKey),
   }),
   defineRoute({
     method: 'POST',
