@@ -2,7 +2,7 @@ import { type DocumentKind, type DocumentOf, documentKinds } from '../../core/co
 import type { DocumentReply } from '../../core/contract/internal-api.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { readApiKeyDocument } from '../resources/api-keys/to-document.ts';
+import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { toConfigDocument } from '../resources/configs/to-document.ts';
 import { toModelsDocument } from '../resources/integrations/to-models-document.ts';
 import { toProviderDocument } from '../resources/providers/to-document.ts';
@@ -18,7 +18,10 @@ export interface DocumentSource {
 
 /** The document of this kind and id as it is now, null when there is none, with a revision it is at least as new as. */
 export async function readDocument(source: DocumentSource, kind: DocumentKind, id: string): Promise<DocumentReply> {
-  if (kind === 'api-key') return readApiKeyDocument(source.em, id);
+  if (kind === 'api-key') {
+    const { revision, documents } = await readApiKeyDocuments(source.em, [id]);
+    return { revision, document: documents[0] };
+  }
   // The revision first: what is read after it is at least that new.
   const revision = await readRevision(source.em);
   return { revision, document: await documentOf(source, kind, id) };

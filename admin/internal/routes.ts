@@ -1,13 +1,15 @@
 import { type Context, Hono } from 'hono';
-import type { RecordsReply } from '../../core/contract/internal-api.ts';
+import { keysQuestion, type RecordsReply } from '../../core/contract/internal-api.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
-import { readBytes } from '../http/read-body.ts';
+import { readBytes, readInternalJson } from '../http/read-body.ts';
 import type { AdminServices } from '../http/route.ts';
+import { validate } from '../http/validate.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
 import { serveLeases, serveRates } from '../leases/serve-leases.ts';
 import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
+import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
@@ -20,6 +22,8 @@ const batchBytesMax = 4_259_840;
 
 /** Milliseconds between two looks for budgets that people must be told of. */
 const tellEveryMs = 1_000;
+/** As many ids as may be asked for, each as long as an id may be. */
+const keysBytesMax = 131_072;
 /** A thousand questions about limits, and room to spare. */
 const leasesBytesMax = 1_048_576;
 
@@ -45,6 +49,11 @@ export function internalApp(services: AdminServices): Hono {
     if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
     const { database, vault, settings } = services;
     return c.json(await readDocument({ em: database.em(), vault, clusterKey: settings.clusterKey }, kind, id));
+  });
+
+  app.post('/api-keys', async (c: Context) => {
+    const { ids } = validate(keysQuestion, await readInternalJson(c.req, keysBytesMax), 'body');
+    return c.json(await readApiKeyDocuments(services.database.em(), ids));
   });
 
   app.get('/changes', async (c) => {

@@ -8,6 +8,7 @@ import { changeNotice } from './documents.ts';
  * | Call | Answer |
  * |---|---|
  * | `GET /internal/v1/documents/{kind}/{encoded id}` | 200 `documentReply`; an unknown id is 200 with `document: null` |
+ * | `POST /internal/v1/api-keys` (`keysQuestion`) | 200 `keysReply`: many keys at once, as the call above would give each |
  * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
@@ -17,6 +18,7 @@ import { changeNotice } from './documents.ts';
  */
 export const internalPaths = {
   documents: '/internal/v1/documents',
+  keys: '/internal/v1/api-keys',
   changes: '/internal/v1/changes',
   records: '/internal/v1/records',
   leases: '/internal/v1/leases',
@@ -27,6 +29,20 @@ export const documentReply = v.object({
   /** Newest revision at the time of reading: the document is at least that new. */
   revision: v.number(),
   document: v.nullable(v.unknown()),
+});
+
+/** Most keys of one question. */
+export const keysPerCallMax = 200;
+
+/** Public ids of keys. */
+export const keysQuestion = v.strictObject({
+  ids: v.pipe(v.array(v.pipe(v.string(), v.maxLength(600))), v.minLength(1), v.maxLength(keysPerCallMax)),
+});
+
+export const keysReply = v.object({
+  revision: v.number(),
+  /** In the order of the ids; null for an unknown one. */
+  documents: v.array(v.nullable(v.unknown())),
 });
 
 export const changesReply = v.object({
@@ -46,6 +62,7 @@ export const recordsReply = v.object({
 });
 
 export type DocumentReply = v.InferOutput<typeof documentReply>;
+export type KeysReply = v.InferOutput<typeof keysReply>;
 export type ChangesReply = v.InferOutput<typeof changesReply>;
 export type RecordsReply = v.InferOutput<typeof recordsReply>;
 

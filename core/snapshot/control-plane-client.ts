@@ -8,8 +8,11 @@ import {
   documentReply,
   type InternalFetch,
   internalPaths,
+  keysPerCallMax,
+  keysReply,
 } from '../contract/internal-api.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
+import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is GatewayError `unavailable`: "could not say". */
 export interface ControlPlaneClient {
@@ -36,6 +39,7 @@ const pauseMsMax = 500;
 const pauseMsFirst = 50;
 /** A kept-alive socket the control plane has just closed fails at once: only such a quick failure is tried a second time. */
 const quickFailureMs = 200;
+const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -48,22 +52,40 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   let closedUntilMs = 0;
   let lastStatus = 200;
 
+  const one = (kind: DocumentKind, id: string) =>
+    call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply);
+  const lookUpKey = createKeyLookUps(
+    { one: (id) => one('api-key', id), several: keys, isAway: () => waitMs() > 0 },
+    keysPerCallMax,
+  );
+
   return {
-    document: (kind, id) => call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply),
+    document: (kind, id) => (kind === 'api-key' ? lookUpKey(id) : one(kind, id)),
     changes: (after) => call(`${internalPaths.changes}?after=${after}`, changesReply),
     waitMs,
   };
+
+  async function keys(ids: readonly string[]): Promise<DocumentReply[]> {
+    const { revision, documents } = await call(internalPaths.keys, keysReply, { ids });
+    if (documents.length !== ids.length) throw away('the control plane answered for other keys than it was asked for');
+    return documents.map((document) => ({ revision, document }));
+  }
 
   function waitMs(): number {
     return Math.max(0, closedUntilMs - clock.elapsed());
   }
 
-  async function call<Schema extends v.GenericSchema>(path: string, schema: Schema): Promise<v.InferOutput<Schema>> {
+  /** With a question, it is sent as JSON. */
+  async function call<Schema extends v.GenericSchema>(
+    path: string,
+    schema: Schema,
+    question: object | null = null,
+  ): Promise<v.InferOutput<Schema>> {
     if (waitMs() > 0) throw away('the control plane did not answer a moment ago');
     const probing = failures > 0;
     // Whoever comes while the probe is under way is refused at once instead of waiting behind it.
     if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
-    const reply = await send(path, probing).catch((cause: unknown) => {
+    const reply = await send(path, question, probing).catch((cause: unknown) => {
       failed(cause, probing);
       throw away('the control plane cannot be reached', cause);
     });
@@ -81,13 +103,15 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     return read(reply.body, schema, path);
   }
 
-  async function send(path: string, probing: boolean) {
+  async function send(path: string, question: object | null, probing: boolean) {
     const beganMs = clock.elapsed();
+    const body = question && encoder.encode(JSON.stringify(question));
+    const ask = (deadlineMs: number) => fetch(body ? 'POST' : 'GET', path, body, deadlineMs);
     try {
-      return await fetch('GET', path, null, probing ? probeTimeoutMs : timeoutMs);
+      return await ask(probing ? probeTimeoutMs : timeoutMs);
     } catch (error) {
       if (probing || clock.elapsed() - beganMs > quickFailureMs) throw error;
-      return await fetch('GET', path, null, timeoutMs);
+      return await ask(timeoutMs);
     }
   }
 

@@ -24,9 +24,6 @@ export interface DocumentCounts {
   invalid: number;
 }
 
-/** `null`: everything may have changed. */
-export type ChangeListener = (change: { readonly kind: DocumentKind; readonly id: string } | null) => void;
-
 /** One remembered document, as the disk keeps it. */
 export interface KeptDocument {
   readonly kind: DocumentKind;
@@ -58,14 +55,15 @@ const possibleId = /^[\x21-\x7e]{1,600}$/;
  */
 export class DocumentStore implements DocumentReader {
   readonly counts: DocumentCounts = { hits: 0, misses: 0, refreshes: 0, invalid: 0 };
-  /** Grows whenever what `keep()` returns has changed. */
+  /** Grows whenever something that `keep()` returned before has changed. */
   version = 0;
+  /** Grows whenever a document came to be known. */
+  additions = 0;
 
   readonly #shelves: Record<DocumentKind, Shelf>;
   readonly #client: Pick<ControlPlaneClient, 'document'>;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #listeners = new Set<ChangeListener>();
   readonly #refreshQueue: (readonly [Shelf, Entry])[] = [];
   #refreshing = 0;
 
@@ -121,12 +119,6 @@ export class DocumentStore implements DocumentReader {
     };
   }
 
-  /** Calls back after a document was replaced or dropped. Returns how to stop that. */
-  onChange(listener: ChangeListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   /** Takes a change notice. Old and repeated ones do nothing. */
   apply(notice: ChangeNotice): void {
     this.#applyOne(notice);
@@ -165,7 +157,6 @@ export class DocumentStore implements DocumentReader {
       }
     }
     this.version += 1;
-    for (const listener of this.#listeners) listener(null);
   }
 
   /** The most recently used documents, at most `perKindMax` of each kind, newest use first. */
@@ -235,13 +226,7 @@ export class DocumentStore implements DocumentReader {
   }
 
   #drop(shelf: Shelf, id: string): void {
-    if (!shelf.entries.delete(id)) return;
-    this.#changed(shelf, id);
-  }
-
-  #changed(shelf: Shelf, id: string): void {
-    this.version += 1;
-    for (const listener of this.#listeners) listener({ kind: shelf.kind, id });
+    if (shelf.entries.delete(id)) this.version += 1;
   }
 
   #refresh(shelf: Shelf, entry: Entry, callersWait = false): void {
@@ -307,7 +292,8 @@ export class DocumentStore implements DocumentReader {
     if (made instanceof Entry) {
       shelf.absences.delete(id);
       shelf.entries.set(id, made);
-      this.#changed(shelf, id);
+      if (old) this.version += 1;
+      else this.additions += 1;
       return made;
     }
     this.counts.invalid += 1;

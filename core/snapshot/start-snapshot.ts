@@ -38,6 +38,9 @@ export interface Snapshot {
 /** Keys and providers beyond this many of each kind are not worth a file that takes long to write. */
 const keptPerKindMax = 2000;
 const saveEveryMs = 1000;
+/** A file takes at most a twentieth of the time when known documents change, and a hundredth when others are merely added. */
+const changesPause = 20;
+const additionsPause = 100;
 
 /**
  * Reads the last known good, begins to listen, and asks the control plane what has changed since. Resolves when the first answer
@@ -53,7 +56,9 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
   const known = await readLastKnownGood(disk);
   const restored = known ? restore(documents, known.documents) : 0;
   const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
-  let savedVersion = documents.version;
+  let saved = { version: documents.version, additions: documents.additions };
+  /** Before then (monotonic ms) what is merely new to this process does not make another file. */
+  let additionsFromMs = 0;
   let saving: Promise<void> = Promise.resolve();
   let closed = false;
   let cancelSave: () => void = () => {};
@@ -87,12 +92,16 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
 
   async function write(): Promise<void> {
     const lastRevision = follower.lastRevision;
-    if (documents.version === savedVersion || lastRevision === null) return;
+    const { version, additions } = documents;
+    const grown = additions !== saved.additions && (closed || clock.elapsed() >= additionsFromMs);
+    if ((version === saved.version && !grown) || lastRevision === null) return;
+    const beganMs = clock.elapsed();
     // The revision first: a document that changes while the file is written is newer than the file says, never older.
-    const version = documents.version;
     try {
       await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(keptPerKindMax) });
-      savedVersion = version;
+      saved = { version, additions };
+      const endedMs = clock.elapsed();
+      additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
     } catch (error) {
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the last known good cannot be written');
     }
@@ -102,8 +111,7 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
     if (closed) return;
     cancelSave = timers.after(delayMs, () => {
       const beganMs = clock.elapsed();
-      // A file that takes long to write is written less often: at most a twentieth of the time goes into it.
-      void save().then(() => scheduleSave(Math.max(saveEveryMs, 20 * (clock.elapsed() - beganMs))));
+      void save().then(() => scheduleSave(Math.max(saveEveryMs, changesPause * (clock.elapsed() - beganMs))));
     });
   }
 }

@@ -108,6 +108,14 @@ export async function startFakeControlPlane(): Promise<FakeControlPlane> {
     if (url.pathname === '/internal/v1/records') return takeRecords(body);
     if (url.pathname === '/internal/v1/changes')
       return { status: 200, body: changesAfter(Number(url.searchParams.get('after'))) };
+    if (url.pathname === '/internal/v1/api-keys') {
+      const { ids } = JSON.parse(body) as { ids: string[] };
+      if (plane.refuseText !== null && body.includes(plane.refuseText)) return { status: 500, body: {} };
+      return {
+        status: 200,
+        body: { revision: plane.revision, documents: ids.map((id) => documents.get(`api-key/${id}`) ?? null) },
+      };
+    }
     const [kind, id] = url.pathname.split('/').slice(-2);
     const document = documents.get(`${kind}/${decodeURIComponent(id ?? '')}`) ?? null;
     return { status: 200, body: { revision: plane.revision, document } };

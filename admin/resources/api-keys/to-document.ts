@@ -1,5 +1,5 @@
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
-import type { DocumentReply } from '../../../core/contract/internal-api.ts';
+import type { KeysReply } from '../../../core/contract/internal-api.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
@@ -7,25 +7,28 @@ import type { ApiKeyType } from './entity.ts';
 import { keyState } from './key-state.ts';
 
 /**
- * What gateways see of the key with this public id, null when there is none, and a revision it is at least as new as. One
- * statement, but for what the role of a user takes away: gateways ask it for every key that is new to them, among a million.
+ * What gateways see of the keys with these public ids, in their order, null where there is none, and a revision all are at least
+ * as new as. One statement, but for what the role of a user takes away: gateways ask it for every key that is new to them,
+ * among a million.
  */
-export async function readApiKeyDocument(em: EntityManager, publicId: string): Promise<DocumentReply> {
-  const [row] = await em.execute<[Row | NoRow]>(
-    `select r.revision, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest, k.previous_digest,
-       k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits, k.rate_limits,
-       k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
+export async function readApiKeyDocuments(em: EntityManager, publicIds: readonly string[]): Promise<KeysReply> {
+  const rows = await em.execute<(Row | NoRow)[]>(
+    `select r.revision, k.public_id, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest,
+       k.previous_digest, k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits,
+       k.rate_limits, k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
        coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
      from change_counter r
-       left join api_keys k on k.public_id = ?
+       left join api_keys k on k.public_id in (select jsonb_array_elements_text(?::jsonb))
        left join configs c on c.id = k.default_config_id and c.status = 'active'
        left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id`,
-    [publicId],
+    [JSON.stringify(publicIds)],
   );
-  return { revision: Number(row.revision), document: row.id === null ? null : await toDocument(em, publicId, row) };
+  const known = new Map<string, ApiKeyDocument>();
+  for (const row of rows) if (row.id !== null) known.set(row.public_id, await toDocument(em, row));
+  return { revision: Number(rows[0]?.revision), documents: publicIds.map((id) => known.get(id) ?? null) };
 }
 
-async function toDocument(em: EntityManager, publicId: string, row: Row): Promise<ApiKeyDocument> {
+async function toDocument(em: EntityManager, row: Row): Promise<ApiKeyDocument> {
   const tenant = { type: row.type, organisationId: row.organisation_id, workspaceId: row.workspace_id, userId: row.user_id };
   const state = {
     expiresAt: date(row.expires_at),
@@ -33,7 +36,7 @@ async function toDocument(em: EntityManager, publicId: string, row: Row): Promis
     exhaustedAt: date(row.exhausted_at),
   };
   return {
-    id: publicId,
+    id: row.public_id,
     keyId: row.id,
     digest: row.digest,
     previousDigest: row.previous_digest,
@@ -66,6 +69,7 @@ interface NoRow {
 
 interface Row {
   readonly revision: number | string;
+  readonly public_id: string;
   readonly id: string;
   readonly organisation_id: string;
   readonly workspace_id: string | null;

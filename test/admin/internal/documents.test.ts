@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outbox } from '../../../admin/publish/entity.ts';
 import { parseApiKey } from '../../../core/contract/api-key.ts';
 import { type DocumentKind, documentSchemas } from '../../../core/contract/documents.ts';
-import { changesReply, documentReply } from '../../../core/contract/internal-api.ts';
+import { changesReply, documentReply, keysReply } from '../../../core/contract/internal-api.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
@@ -56,6 +56,31 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       expect(reply.body.document).toBeNull();
     }
     expect((await plane.internal('GET', '/documents/secret/x')).status).toBe(400);
+  });
+
+  it('gives many keys at once, in the order they were asked for, as each would come alone', async () => {
+    const ids = [plane.workspaceKey, plane.adminKey].map((key) => parseApiKey(key)?.id ?? '');
+    const alone = await Promise.all(ids.map((id) => plane.internal('GET', `/documents/api-key/${id}`)));
+    const asked = ['AAAAAAAAAAAA', ids[1], "' or 1=1", ids[0], ids[1]];
+    const reply = await plane.internal('POST', '/api-keys', { ids: asked });
+    expect(reply.status).toBe(200);
+    const [first, second] = alone.map(({ body }) => body.document);
+    expect(v.parse(keysReply, reply.body)).toEqual({
+      revision: alone[0]?.body.revision,
+      documents: [null, second, null, first, second],
+    });
+    expect((await plane.internal('POST', '/api-keys', { ids: ['AAAAAAAAAAAA'] })).body.documents).toEqual([null]);
+  });
+
+  it.each([
+    ['none', { ids: [] }],
+    ['too many', { ids: Array.from({ length: 201 }, () => 'a') }],
+    ['a number', { ids: [1] }],
+    ['no list', {}],
+  ])('names the field when it is asked for %s keys', async (_what, body) => {
+    const reply = await plane.internal('POST', '/api-keys', body);
+    expect(reply.status).toBe(400);
+    expect(JSON.stringify(reply.body)).toContain('ids');
   });
 
   it('opens to the cluster key only', async () => {

@@ -228,18 +228,6 @@ describe('changes', () => {
     expect(store.counts.refreshes).toBe(1);
     expect(await versionOf()).toBe('three');
   });
-
-  it('tells listeners which document was replaced or dropped', async () => {
-    const heard: unknown[] = [];
-    const stop = store.onChange((change) => heard.push(change));
-    plane.put('api-key', 'key-a', sampleKey('key-a'));
-    await store.get('api-key', 'key-a');
-    store.apply(plane.remove('api-key', 'key-a'));
-    store.reset(plane.revision);
-    stop();
-    store.reset(plane.revision);
-    expect(heard).toEqual([{ kind: 'api-key', id: 'key-a' }, { kind: 'api-key', id: 'key-a' }, null]);
-  });
 });
 
 describe('unusable documents', () => {
