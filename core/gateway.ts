@@ -142,6 +142,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     // Set below: plugins are compiled with their services, and plans from the plugins.
     plans: undefined as unknown as PlanStore,
     blockInlineConfig: settings.blockInlineConfig,
+    headerPrefixes: prefixes,
     headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
     countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),

@@ -104,7 +104,9 @@ export class RequestContext {
   readonly receivedAtMs: number;
   readonly request: InboundRequest;
   /** Gateway headers by name without prefix: `config`, `trace-id`, … */
-  readonly gatewayHeaders: ReadonlyMap<string, string>;
+  gatewayHeaders: ReadonlyMap<string, string>;
+  /** Names of those that came in the body's `svc_options`; null where there were none. */
+  svcOptions: ReadonlySet<string> | null = null;
   readonly endpoint: Endpoint | null;
   /** The prefix the client used, to be mirrored on the reply. */
   readonly headerPrefix: string;

@@ -114,6 +114,8 @@ export interface Services {
   readonly plans: PlanSource;
   /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
   readonly blockInlineConfig?: boolean;
+  /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */
+  readonly headerPrefixes?: readonly string[];
   /** Client headers that become metadata, lower-case, and what stands before their names there. */
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
   /** Key of what the control plane's jobs call with; absent: nobody may. */

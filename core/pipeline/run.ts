@@ -15,6 +15,7 @@ import { explainConfig } from './explain-config.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
 import { listModels } from './list-models.ts';
+import { nameSvcOption } from './name-svc-options.ts';
 import type { PlanStore } from './plan-store.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
@@ -210,7 +211,8 @@ function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 }
 
 /** The exit of everything that went wrong before the first byte. */
-function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, error: GatewayError): void {
+function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
+  const error = ctx.svcOptions === null ? thrown : nameSvcOption(thrown, ctx.svcOptions);
   if (ctx.aborted || ctx.ended) {
     if (!sink.finished) sink.destroy();
     return;

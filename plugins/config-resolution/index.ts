@@ -7,6 +7,7 @@ import { definePlugin, type Hooks, type Services } from '../../core/contract/plu
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { readRequestTarget, stripModelSlug } from './request-target.ts';
 import { checkSavedOnly, isConfigSlug } from './saved-only.ts';
+import { adoptSvcOptions } from './svc-options.ts';
 
 /**
  * Which config a request runs under, and what its headers add to it. Header, else the key's default, else the workspace's
@@ -23,6 +24,7 @@ export const configResolution = definePlugin({
 function createHooks(services: Services): Hooks {
   const mapped = services.headersToMetadata ?? noHeaders;
   const savedOnly = services.blockInlineConfig ?? false;
+  const prefixes = services.headerPrefixes ?? ['x-svc-'];
 
   function resolve(ctx: RequestContext, identity: Identity, workspace: WorkspaceDocument | null): Maybe<undefined> {
     if (!workspace) throw new GatewayError('forbidden', { message: 'Forbidden! The workspace of this key has been deleted' });
@@ -32,6 +34,7 @@ function createHooks(services: Services): Hooks {
       ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
       return undefined;
     }
+    if (ctx.endpoint?.isKept) adoptSvcOptions(ctx, prefixes);
     if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx);
     const chosen = chooseConfig(ctx, identity, workspace, services);
     if (isPromise(chosen)) return chosen.then((document) => apply(ctx, identity, workspace, document));

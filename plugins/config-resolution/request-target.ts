@@ -84,13 +84,20 @@ function credentialsOf(ctx: RequestContext): Credentials {
     const key = secretHeaders.get(header);
     if (key !== undefined) credentials = { ...credentials, [key]: new Secret(value) };
   }
+  if (ctx.svcOptions?.has('authorization')) {
+    return { ...credentials, api_key: keyIn(ctx.gatewayHeaders.get('authorization') as string) };
+  }
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     if (name === ctx.keyHeader) continue;
     const value = ctx.request.header(name);
     if (value === undefined || holdsApiKey(value)) continue;
-    return { ...credentials, api_key: new Secret(name === 'authorization' ? value.replace(/^bearer\s+/i, '') : value) };
+    return { ...credentials, api_key: name === 'authorization' ? keyIn(value) : new Secret(value) };
   }
   return credentials;
+}
+
+function keyIn(authorization: string): Secret {
+  return new Secret(authorization.replace(/^bearer\s+/i, ''));
 }
 
 function settingsOf(ctx: RequestContext): JsonObject {

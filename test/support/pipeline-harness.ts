@@ -127,6 +127,7 @@ export function createHarness(
     newSlot: () => slots++,
     plans: undefined as never,
     apiKeyPepper: pepper,
+    headerPrefixes: ['x-svc-', 'x-other-'],
     countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
     isProvider: (id) => providers.has(id),
     checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),

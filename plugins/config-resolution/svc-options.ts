@@ -1,0 +1,55 @@
+import { holdsApiKey } from '../../core/contract/api-key.ts';
+import type { RequestContext } from '../../core/contract/context.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+import { isObject } from '../../core/contract/json.ts';
+
+/** Names that say who asks and under which trace: settled before the body is read. */
+const settled: ReadonlySet<string> = new Set(['api-key', 'trace-id']);
+
+const valueLengthMax = 16_384;
+
+/**
+ * `svc_options` of a batch or fine-tuning job: the gateway's headers by name, with or without prefix, `-` or `_` alike. They count as
+ * if they had come as headers of the request, over those that did. Throws `bad_request` naming `svc_options.<name>`.
+ */
+export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]): void {
+  const operation = ctx.endpoint?.operation;
+  if (operation !== 'createBatch' && operation !== 'createFinetune') return;
+  const given = ctx.params?.svc_options;
+  if (given === undefined || given === null) return;
+  if (!isObject(given)) throw fault('', 'an object of headers is expected');
+  const headers = new Map(ctx.gatewayHeaders);
+  const names = new Set<string>();
+  for (const [key, value] of Object.entries(given)) {
+    const name = nameOf(key, prefixes);
+    if (settled.has(name)) throw fault(`.${name}`, 'it is sent as a header of the request');
+    headers.set(name, textOf(name, value));
+    names.add(name);
+  }
+  ctx.gatewayHeaders = headers;
+  ctx.svcOptions = names;
+}
+
+function nameOf(key: string, prefixes: readonly string[]): string {
+  const lower = key.toLowerCase().replaceAll('_', '-');
+  const name = lower.slice(prefixes.find((prefix) => lower.startsWith(prefix))?.length ?? 0);
+  if (/^[a-z0-9-]{1,64}$/.test(name)) return name;
+  throw fault(`.${key.slice(0, 64)}`, 'the name of a header is expected');
+}
+
+function textOf(name: string, value: unknown): string {
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (!isText && !isObject(value)) throw fault(`.${name}`, 'the text of a header is expected');
+  const text = isText ? String(value) : JSON.stringify(value);
+  // The rules of a header value, which this one never was.
+  if (text.length > valueLengthMax || /[\0-\x08\n-\x1f\x7f]/.test(text))
+    throw fault(`.${name}`, 'the text of a header is expected');
+  if (holdsApiKey(text)) throw fault(`.${name}`, 'keys of this service do not belong here: they are sent as a header');
+  // Headers are bytes: whoever reads them takes other characters for UTF-8 read as Latin-1.
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function fault(path: string, expected: string): GatewayError {
+  const param = `svc_options${path}`;
+  return new GatewayError('bad_request', { message: `${param}: ${expected}`, param });
+}
