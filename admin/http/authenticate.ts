@@ -77,7 +77,7 @@ async function authenticateKey(em: EntityManager, credential: string, pepper: Ui
   if (current && row.secretExpiresAt && row.secretExpiresAt.getTime() <= now) {
     return { refused: unauthorised('This API key has expired: it was not rotated in time'), known: row };
   }
-  return { actor: toActor(row, await effectiveKeyScopes(em, row)) };
+  return { actor: actorOfKey(row, await effectiveKeyScopes(em, row)) };
 }
 
 /** The credential of a request: the API key header of any accepted prefix, else a bearer token. */
@@ -90,7 +90,8 @@ export function credentialOf(header: (name: string) => string | undefined, prefi
   return bearer?.[1] ?? null;
 }
 
-function toActor(row: ApiKey, scopes: readonly string[]): Actor {
+/** A key as the one who asks, with these scopes. */
+export function actorOfKey(row: ApiKey, scopes: readonly string[]): Actor {
   return {
     keyId: row.id,
     type: row.type,

@@ -43,7 +43,7 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
   if (!row || (isPlainMember(call.actor, row.workspaceId ?? null) && row.userId !== call.actor.userId)) throw notFound('API key');
   const needed = `${scopeGroups[row.type]}.${action}`;
   if (!call.actor.scopes.has(needed)) throw forbidden(`This key lacks the scope ${needed}`);
-  // The key of the first start acts as an owner: see `toActor`.
+  // The key of the first start acts as an owner: see `actorOfKey`.
   if (action !== 'read' && row.type === 'organisation-service' && row.creationMode === 'auto' && !call.actor.actsAsOwner) {
     throw forbidden('Only an owner may do this to the key that the first start made');
   }

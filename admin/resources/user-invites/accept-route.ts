@@ -16,10 +16,14 @@ import { insertUser, type Making } from '../users/service.ts';
 import { insertMember } from '../workspace-users/places.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type UserInvite, userInvites } from './entity.ts';
+import { isStillGranted } from './service.ts';
 
 const keyReply = v.strictObject({ workspace_id: v.string(), id: v.string(), key: v.string(), object: v.literal('api-key') });
 
-/** Accepting an invite: makes the user, puts them into their workspaces, and signs them in. Works once. */
+/**
+ * Accepting an invite: makes the user, puts them into their workspaces, and signs them in. Works once, and only while who sent the
+ * invite may still send it.
+ */
 export const acceptInviteRoute = definePublicRoute({
   method: 'POST',
   path: '/auth/invites/accept',
@@ -35,11 +39,16 @@ export const acceptInviteRoute = definePublicRoute({
     const invite = await call.em.findOne(userInvites, where);
     if (!invite) throw isOver();
     if (body.password.toLowerCase() === invite.email) throw invalid('password: must not be the e-mail');
-    const passwordHash = await hashPassword(body.password);
     const { organisationId } = invite;
+    if (!(await isStillGranted(call.em, invite, now))) {
+      call.auditRefusal({ organisationId, userId: null }, 404, 'AB08');
+      throw isOver();
+    }
+    const passwordHash = await hashPassword(body.password);
     return call.write({ organisationId, userId: null }, async (change) => {
       const row = await change.tx.findOne(userInvites, { ...where, id: invite.id, organisationId });
-      if (!row) throw isOver();
+      // Asked again, because hashing takes a while.
+      if (!row || !(await isStillGranted(change.tx, row, now))) throw isOver();
       row.status = 'accepted';
       row.acceptedAt = new Date(now);
       // Two at once: its revision lets one through.

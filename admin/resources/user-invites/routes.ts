@@ -7,7 +7,7 @@ import { organisations } from '../organisations/entity.ts';
 import { eitherPageOf, organisationQuery } from '../users/schema.ts';
 import { type UserInvite, userInvites } from './entity.ts';
 import { createBody, inviteReply, type ListQuery, listQuery } from './schema.ts';
-import { cancelInvite, createInvite, findInvite, type Inviting, inviteStatus, resendInvite } from './service.ts';
+import { cancelInvite, createInvite, findInvite, type Inviting, inviteStatus, invitingScopes, resendInvite } from './service.ts';
 
 const ofInvites = { tenant: 'organisation', resource: 'user_invites' } as const;
 
@@ -88,7 +88,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     ...ofInvites,
     method: 'POST',
     path: '/admin/users/invites/:inviteId/resend',
-    scopes: ['organisation_users.create', 'organisation_users.update'],
+    scopes: invitingScopes,
     action: 'resend',
     summary: 'Send an invite again, with a new link and a new life',
     reply: v.strictObject({ inviteLink: v.string() }),

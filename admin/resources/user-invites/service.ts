@@ -1,9 +1,10 @@
+import { grantorNow } from '../../access/grantor-now.ts';
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import type { OrganisationRole } from '../../access/roles.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { conflict, notFound } from '../../http/errors.ts';
+import { AdminError, conflict, notFound } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';
 import { linkTo } from '../../identity/links.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
@@ -13,7 +14,7 @@ import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
 import { type FoundPlace, findPlaces } from '../workspace-users/places.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { type InvitedKey, type UserInvite, userInvites } from './entity.ts';
+import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
 import type { CreateBody } from './schema.ts';
 
 /** What inviting takes from the process. */
@@ -31,25 +32,62 @@ export async function createInvite(
   inviting: Inviting,
 ): Promise<{ row: UserInvite; link: string }> {
   const { organisationId } = actor;
-  requireRank(actor, body.role);
   await checkEmailDomain(change.tx, organisationId, body.email);
   const places = await findPlaces(change.tx, organisationId, body.workspaces);
-  await requirePlaces(change.tx, actor, places);
   const details = body.workspace_api_key_details;
-  const apiKey = details && {
-    scopes: checkScopes(actor, 'workspace-user', details.scopes),
-    metadata: details.defaults?.metadata ?? {},
-  };
+  const apiKey = details ? { scopes: [...new Set(details.scopes)], metadata: details.defaults?.metadata ?? {} } : null;
+  await requireGrant(change.tx, actor, { role: body.role, workspaces: places, apiKey });
   if (apiKey) await checkMetadata(change.tx, organisationId, apiKey.metadata);
   if ((await change.tx.count(users, { organisationId, email: body.email })) > 0) {
     throw conflict('There is a user with this e-mail already');
   }
-  const invitedBy = actor.userId ?? actor.keyId;
   return insertInvite(
     change,
-    { organisationId, email: body.email, role: body.role, places, apiKey: apiKey ?? null, invitedBy },
+    { organisationId, email: body.email, role: body.role, places, apiKey, invitedBy: inviterOf(actor) },
     inviting,
   );
+}
+
+/**
+ * Throws AB03 unless the actor may grant all of an invite. Asked when it is made, when it is sent again, and of its inviter when
+ * it is accepted: meanwhile they may have become somebody who could not send it.
+ */
+async function requireGrant(
+  em: EntityManager,
+  actor: Actor,
+  { role, workspaces: places, apiKey }: Pick<UserInvite, 'role' | 'workspaces' | 'apiKey'>,
+): Promise<void> {
+  requireRank(actor, role);
+  await requirePlaces(em, actor, places);
+  if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes);
+}
+
+/** Whether who sent an invite may still send it. The first start needs nobody's leave. */
+export async function isStillGranted(em: EntityManager, row: UserInvite, now: number): Promise<boolean> {
+  if (row.invitedBy === null || row.invitedBy === undefined) return true;
+  const inviter = await grantorNow(em, row.organisationId, row.invitedBy, now);
+  if (!inviter || !invitingScopes.some((scope) => inviter.scopes.has(scope))) return false;
+  try {
+    await requireGrant(em, inviter, { ...row, workspaces: await placesLeft(em, row) });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof AdminError && thrown.status < 500) return false;
+    throw thrown;
+  }
+}
+
+/** What sending an invite again asks for, one of them. */
+export const invitingScopes = ['organisation_users.create', 'organisation_users.update'];
+
+function inviterOf(actor: Actor): string {
+  return actor.userId ?? actor.keyId;
+}
+
+/** The workspaces of an invite that are still there. */
+async function placesLeft(em: EntityManager, { organisationId, workspaces: places }: UserInvite): Promise<InvitedWorkspace[]> {
+  const ids = places.map(({ id }) => id);
+  const there = await em.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
+  return places.filter(({ id }) => there.some((one) => one.id === id));
 }
 
 /** The row of a new invite and its link, which is nowhere else. Throws AB07 while another one is pending. */
@@ -92,21 +130,18 @@ export async function insertInvite(
   return { row, link: linkTo(inviting, 'accept-invite', token) };
 }
 
-/** A new link with a new life; the one before stops working. Throws AB07 for an invite that was accepted or cancelled. */
+/**
+ * A new link with a new life; the one before stops working. From now on it is the invite of who sends it again. Throws AB07 for one
+ * that was accepted or cancelled.
+ */
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   // Whoever holds the link can become this person.
-  requireRank(actor, row.role);
-  const ids = row.workspaces.map(({ id }) => id);
-  const there = await change.tx.find(workspaces, { organisationId: row.organisationId, id: { $in: ids }, status: 'active' });
-  await requirePlaces(
-    change.tx,
-    actor,
-    row.workspaces.filter(({ id }) => there.some((one) => one.id === id)),
-  );
+  await requireGrant(change.tx, actor, { ...row, workspaces: await placesLeft(change.tx, row) });
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
   const token = newSecret('svc_invite_');
   row.tokenHash = hashOf(token);
   row.status = 'pending';
+  row.invitedBy = inviterOf(actor);
   row.expiresAt = endOf(inviting);
   change.about(row.id);
   return linkTo(inviting, 'accept-invite', token);

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { parseApiKey } from '../../../../core/contract/api-key.ts';
+import { accept, newPerson, tokenOf } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('an invite grants no more than who sent it may grant now, on %s', (database) => {
+  let plane: Plane;
+  let count = 0;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  interface Sent {
+    readonly id: string;
+    readonly token: string;
+  }
+
+  async function invite(key: string, body: Record<string, unknown> = {}): Promise<Sent> {
+    const email = `invited-${++count}@example.com`;
+    const reply = await plane.ask('POST', '/admin/users/invites', {
+      key,
+      body: { email, role: 'member', workspaces: [], ...body },
+    });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    return { id: reply.body.id, token: tokenOf(reply.body.invite_link) };
+  }
+
+  /** That the invite is of no use leaves no user behind, and an entry in the trail. */
+  async function expectUseless({ token }: Sent): Promise<void> {
+    const people = async () => (await plane.ask('GET', '/admin/users')).body.total as number;
+    const before = await people();
+    const reply = await accept(plane, token);
+    expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('still good')]);
+    expect(await people()).toBe(before);
+    await plane.control.services.background.settled();
+    expect(await plane.lastAudit()).toMatchObject({ action: 'accept', responseStatusCode: 404, errorCode: 'AB08' });
+  }
+
+  const setRole = async (id: string, role: string) =>
+    expect((await plane.ask('PUT', `/admin/users/${id}`, { body: { role } })).status).toBe(200);
+  const resend = (id: string, key: string) => plane.ask('POST', `/admin/users/invites/${id}/resend`, { key, body: {} });
+  const rowOf = (key: string) =>
+    plane.control.services.database.em().findOneOrFail(apiKeys, { publicId: parseApiKey(key)?.id ?? '' });
+
+  it('is no use while its inviter is no admin any more, and good again when they are', async () => {
+    const admin = await newPerson(plane, 'admin');
+    const sent = await invite(admin.token, { role: 'admin' });
+    await setRole(admin.id, 'member');
+    await expectUseless(sent);
+    await setRole(admin.id, 'admin');
+    const reply = await accept(plane, sent.token);
+    expect([reply.status, reply.body.user?.role]).toEqual([200, 'admin']);
+  });
+
+  it('is no use once its inviter was removed, until somebody who may sends it again as their own', async () => {
+    const admin = await newPerson(plane, 'admin');
+    const sent = await invite(admin.token);
+    expect((await plane.ask('DELETE', `/admin/users/${admin.id}`)).status).toBe(200);
+    await expectUseless(sent);
+    const owner = await newPerson(plane, 'owner');
+    const again = await resend(sent.id, owner.token);
+    expect((await plane.ask('GET', `/admin/users/invites/${sent.id}`)).body.invited_by).toBe(owner.id);
+    expect((await accept(plane, tokenOf(again.body.inviteLink))).status).toBe(200);
+  });
+
+  it('is no use once the key that sent it was deleted, has ended, or lacks a scope it gave', async () => {
+    const scopes = ['organisation_users.create', 'configs.list'];
+    const newKey = () => plane.newKey(scopes, 'organisation/service');
+    const details = { workspace_api_key_details: { scopes: ['configs.list'] } };
+
+    const deleted = await newKey();
+    const first = await invite(deleted, details);
+    expect((await plane.ask('DELETE', `/api-keys/${(await rowOf(deleted)).id}`)).status).toBe(200);
+    await expectUseless(first);
+
+    const ended = await newKey();
+    const second = await invite(ended, details);
+    const em = plane.control.services.database.em();
+    await em.nativeUpdate(apiKeys, { id: (await rowOf(ended)).id }, { expiresAt: new Date(Date.now() - 1_000) });
+    await expectUseless(second);
+
+    const narrowed = await newKey();
+    const third = await invite(narrowed, details);
+    const body = { scopes: ['organisation_users.create'] };
+    expect((await plane.ask('PUT', `/api-keys/${(await rowOf(narrowed)).id}`, { body })).status).toBe(200);
+    await expectUseless(third);
+  });
+
+  it('is not sent again by a key that lacks the scopes of the key that goes with it', async () => {
+    const sent = await invite(plane.adminKey, {
+      workspaces: [],
+      workspace_api_key_details: { scopes: ['configs.create'] },
+    });
+    const weak = await plane.newKey(['organisation_users.create'], 'organisation/service');
+    const reply = await resend(sent.id, weak);
+    expect([reply.status, reply.body.data?.message]).toEqual([403, expect.stringContaining('configs.create')]);
+    expect((await accept(plane, sent.token)).status).toBe(200);
+  });
+});
