@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/internal-api.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
 import type { RefusedRecords } from './refused-records.ts';
 import type { Spool } from './spool.ts';
-import { realTimers, type Timers } from './timers.ts';
 
 const restMsMax = 1000;
 const largeBacklogBytes = 256 * 1024 * 1024;

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import type { InternalFetch } from '../contract/internal-api.ts';
 import type { Clock, Journal, Log } from '../contract/plugin.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
 import { createRefusedRecords } from './refused-records.ts';
 import { namesIn } from './segment.ts';
 import { Shipper } from './shipper.ts';
 import { Spool } from './spool.ts';
-import { realTimers, type Timers } from './timers.ts';
 
 export interface JournalOptions {
   readonly settings: Pick<Settings, 'dataDir' | 'spoolBytesMax' | 'gatewayProcesses'>;

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
 import { type LeaseAsk, type Leases, type LimitSpec, leasesReply } from '../contract/leases.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
 import { Account } from './account.ts';
 import { createPriceBook } from './price-book.ts';
 
@@ -11,8 +12,7 @@ export interface LeasesOptions {
   readonly log: Log;
   /** Random UUID. */
   readonly newId: () => string;
-  /** Delayed calls that keep no process alive; the returned function cancels. */
-  readonly timers?: { after(delayMs: number, callback: () => void): () => void };
+  readonly timers?: Timers;
 }
 
 export interface LeaseClient extends Leases {
@@ -121,11 +121,3 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     cancelTick = timers.after(tickMs, tick);
   }
 }
-
-const realTimers = {
-  after(delayMs: number, callback: () => void) {
-    const timer = setTimeout(callback, delayMs);
-    timer.unref();
-    return () => clearTimeout(timer);
-  },
-};

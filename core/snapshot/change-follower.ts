@@ -1,9 +1,9 @@
 import type { ChangesReply } from '../contract/internal-api.ts';
 import type { Log } from '../contract/plugin.ts';
+import type { Timers } from '../contract/timers.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import type { DocumentStore } from './document-store.ts';
 import { readNotice } from './read-notice.ts';
-import type { Timers } from './timers.ts';
 
 export interface ChangeFollowerOptions {
   readonly client: Pick<ControlPlaneClient, 'changes' | 'waitMs'>;

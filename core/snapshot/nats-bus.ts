@@ -1,8 +1,8 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
 import { changesSubject } from '../contract/documents.ts';
 import type { Log } from '../contract/plugin.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
-import { realTimers, type Timers } from './timers.ts';
 
 export interface NatsBusOptions {
   /** `nats://user:password@host:4222`, `tls://host`; several with commas between. */

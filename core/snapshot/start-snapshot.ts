@@ -4,12 +4,12 @@ import { keyPurposes } from '../contract/documents.ts';
 import type { InternalFetch } from '../contract/internal-api.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
 import { deriveKey } from '../contract/secret.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
 import type { ChangeBus } from './bus.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { createControlPlaneClient } from './control-plane-client.ts';
 import { DocumentStore } from './document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
-import { realTimers, type Timers } from './timers.ts';
 
 export interface SnapshotOptions {
   readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'documentCacheEntries'>;
