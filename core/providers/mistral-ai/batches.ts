@@ -1,6 +1,4 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
-import { allBatches, allFiles, type KeptName, keptOperations } from '../shared/kept-files.ts';
 
 /** OpenAI's words for this provider's (https://docs.mistral.ai/api/#tag/batch). */
 const statuses: Readonly<Record<string, string>> = {
@@ -13,26 +11,8 @@ const statuses: Readonly<Record<string, string>> = {
   CANCELLED: 'cancelled',
 };
 
-/** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. */
-export function mistralKept(adapter: ProviderAdapter): Partial<Record<KeptName, Operation>> {
-  const operations = keptOperations(adapter, {
-    files: allFiles,
-    batches: allBatches,
-    path: (path) => path.replace(/^\/batches/, '/batch/jobs'),
-    filesOfBatch: (batch) => [batch.output_file, batch.error_file],
-  });
-  const { createBatch, listBatches, retrieveBatch, cancelBatch } = operations as Record<KeptName, Operation>;
-  return {
-    ...operations,
-    createBatch: { ...createBatch, toProvider: toJob, fromProvider: toBatch, passesJson: false },
-    retrieveBatch: { ...retrieveBatch, fromProvider: toBatch, passesJson: false },
-    cancelBatch: { ...cancelBatch, fromProvider: toBatch, passesJson: false },
-    listBatches: { ...listBatches, fromProvider: toList, passesJson: false },
-  };
-}
-
-/** The model of all lines is said beside them: `provider_options.model`, or `model`. */
-function toJob(params: JsonObject): JsonObject {
+/** A job made of OpenAI's batch. The model of all lines is said beside them: `provider_options.model`, or `model`. */
+export function toJob(params: JsonObject): JsonObject {
   const more = isObject(params.provider_options) ? params.provider_options : {};
   const hours = /^(\d{1,3})h$/.exec(String(params.completion_window ?? ''))?.[1];
   return {
@@ -45,7 +25,8 @@ function toJob(params: JsonObject): JsonObject {
   };
 }
 
-function toBatch(job: JsonObject): JsonObject {
+/** OpenAI's batch made of a job. */
+export function toBatch(job: JsonObject): JsonObject {
   const status = statuses[String(job.status)] ?? String(job.status ?? '').toLowerCase();
   const ended = job.completed_at ?? null;
   const errors = Array.isArray(job.errors) ? job.errors.filter(isObject) : [];
@@ -79,9 +60,4 @@ function toBatch(job: JsonObject): JsonObject {
     },
     metadata: job.metadata ?? null,
   };
-}
-
-function toList(reply: JsonObject): JsonObject {
-  const data = (Array.isArray(reply.data) ? reply.data.filter(isObject) : []).map(toBatch);
-  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: false };
 }

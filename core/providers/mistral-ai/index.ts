@@ -1,9 +1,9 @@
 import type { Operation } from '../../contract/provider.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
-import { mistralKept } from './batches.ts';
-import { withDocuments } from './files.ts';
+import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
+import { mistralKept } from './kept.ts';
 import { mistralSettings } from './settings.ts';
 import { withContentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';

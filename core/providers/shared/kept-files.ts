@@ -34,8 +34,8 @@ export interface KeptFamilies {
   readonly finetunes?: readonly KeptName[];
   /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
   readonly path?: (path: string, call: OperationCall) => string;
-  /** Ids of the files with the results of a batch; absent: `output_file_id` and `error_file_id`. */
-  readonly filesOfBatch?: (batch: JsonObject) => readonly unknown[];
+  /** A batch in OpenAI's form, where the provider's is another. */
+  readonly toBatch?: (batch: JsonObject) => JsonObject;
 }
 
 export const allFiles = ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'] as const;
@@ -55,15 +55,13 @@ export function keptOperations(adapter: ProviderAdapter, families: KeptFamilies)
   return Object.fromEntries(
     names.map((name) => [
       name,
-      name === 'getBatchOutput' ? outputOf(place, families.filesOfBatch ?? filesOfBatch) : passed(name, place),
+      name === 'getBatchOutput' ? outputOf(place, families.toBatch ?? ((batch) => batch)) : passed(name, place),
     ]),
   );
 }
 
 type Place = NonNullable<KeptFamilies['path']>;
-type FilesOf = NonNullable<KeptFamilies['filesOfBatch']>;
-
-const filesOfBatch: FilesOf = (batch) => [batch.output_file_id, batch.error_file_id];
+type ToBatch = NonNullable<KeptFamilies['toBatch']>;
 
 const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) => string>> = {
   uploadFile: () => '/files',
@@ -95,20 +93,20 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
 }
 
 /** The output file of a batch, then its error file: lines are OpenAI's already. */
-function outputOf(place: Place, filesOf: FilesOf): Operation {
+function outputOf(place: Place, toBatch: ToBatch): Operation {
   return {
     path: () => '',
-    steps: (call, services) => batchOutput(call, services, place, filesOf),
+    steps: (call, services) => batchOutput(call, services, place, toBatch),
     usage: () => null,
     streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
   };
 }
 
-async function batchOutput(call: OperationCall, services: StepServices, place: Place, filesOf: FilesOf): Promise<StepReply> {
+async function batchOutput(call: OperationCall, services: StepServices, place: Place, toBatch: ToBatch): Promise<StepReply> {
   const response = await services.send({ method: 'GET', path: place(`/batches/${idOf(call)}`, call) });
   if (response.status >= 300) throw await services.fault(response);
-  const batch = await response.json();
-  const files = filesOf(batch).filter((id): id is string => typeof id === 'string' && id !== '');
+  const batch = toBatch(await response.json());
+  const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
   if (files.length === 0) throw notReady(batch);
   return {
     status: 200,
@@ -154,7 +152,8 @@ export function idOf(call: OperationCall): string {
   return id;
 }
 
+/** The client's query goes along, less what is asked of the gateway. */
 function withQuery(path: string, call: OperationCall): string {
-  if (!call.query) return path;
-  return `${path}${path.includes('?') ? '&' : '?'}${call.query}`;
+  const query = call.query?.replace(/(^|&)include_provider_details=[^&]*/g, '').replace(/^&/, '');
+  return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;
 }

@@ -1,0 +1,49 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
+import { allBatches, allFiles, type KeptName, keptOperations } from '../shared/kept-files.ts';
+import { listPages } from '../shared/list-pages.ts';
+import { jsonReply, kept, wantsDetails } from '../shared/stored-object.ts';
+import { toBatch, toJob } from './batches.ts';
+
+/** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. Lists come in numbered pages. */
+export function mistralKept(adapter: ProviderAdapter): Partial<Record<KeptName, Operation>> {
+  const operations = keptOperations(adapter, {
+    files: allFiles,
+    batches: allBatches,
+    path: (path) => path.replace(/^\/batches/, '/batch/jobs'),
+    toBatch,
+  });
+  const { createBatch, retrieveBatch, cancelBatch } = operations as Record<KeptName, Operation>;
+  return {
+    ...operations,
+    listFiles: numberedPages('/files', 10_000, (file) => file),
+    createBatch: { ...createBatch, toProvider: toJob, fromProvider: toBatch, passesJson: false },
+    listBatches: numberedPages('/batch/jobs', 20, toBatch),
+    retrieveBatch: {
+      ...retrieveBatch,
+      fromProvider: (job, call) => ({ ...toBatch(job), ...(wantsDetails(call) ? { provider_details: job } : {}) }),
+      passesJson: false,
+    },
+    cancelBatch: { ...cancelBatch, fromProvider: toBatch, passesJson: false },
+  };
+}
+
+const pageSize = 100;
+
+/** OpenAI's list (`limit`, `after`) of pages that are asked for by number. What else the client asks for (`purpose`, `status`) goes along. */
+function numberedPages(path: string, limitDefault: number, toItem: (item: JsonObject) => JsonObject): Operation {
+  return kept(async (call, services) => {
+    const query = new URLSearchParams(call.query);
+    for (const name of ['limit', 'after', 'order']) query.delete(name);
+    query.set('page_size', `${pageSize}`);
+    const list = await listPages(call, limitDefault, async (token) => {
+      query.set('page', token ?? '0');
+      const response = await services.send({ method: 'GET', path: `${path}?${query}` });
+      if (response.status >= 300) throw await services.fault(response);
+      const { data } = await response.json();
+      const items = (Array.isArray(data) ? data : []).filter(isObject);
+      return { items: items.map(toItem), next: items.length < pageSize ? null : `${Number(token ?? 0) + 1}` };
+    });
+    return jsonReply(list);
+  });
+}

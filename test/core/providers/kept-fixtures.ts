@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import type { OperationName } from '../../../core/contract/provider.ts';
+
+/** Functions about files, batches and fine-tuning jobs, and the two about jobs that pass through. */
+export type KeptFunction = OperationName | 'listFinetuneEvents' | 'listFinetuneCheckpoints';
+
+/** A body, one of: JSON; lines of JSON; a form; text as it is; bytes in base64. None of them: no body. */
+export interface WrittenBody {
+  readonly json?: JsonObject;
+  readonly lines?: readonly JsonObject[];
+  readonly form?: readonly { readonly name: string; readonly text: string; readonly filename?: string; readonly type?: string }[];
+  readonly text?: string;
+  readonly base64?: string;
+}
+
+/** What the client sends: `POST /v1/batches`. A body brings its content type. */
+export interface WrittenRequest extends WrittenBody {
+  readonly line: string;
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
+/** One exchange with the provider, in the order in which they begin. */
+export interface WrittenExchange {
+  /** `POST https://api.openai.com/v1/batches`; its headers, with those of the family, are all that leave. */
+  readonly request: WrittenRequest;
+  /** Status 200 unless told; a body brings its content type. */
+  readonly response: WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
+}
+
+/** One call of a client from end to end. */
+export interface KeptCase {
+  readonly operation: KeptFunction;
+  readonly name: string;
+  readonly request: WrittenRequest;
+  readonly exchanges: readonly WrittenExchange[];
+  /** What the client must get; `as sent`: the very bytes and status of the last exchange. */
+  readonly reply: 'as sent' | (WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> });
+}
+
+/** The calls about one family: `fixtures/kept/{files,batches,fine-tuning}.json`. */
+export interface KeptFile {
+  readonly family: string;
+  /** Where the wire shapes are documented, and which of them are from memory. */
+  readonly about: string;
+  /** The config target of the calls, credentials included. */
+  readonly target: JsonObject;
+  /** Headers of every exchange with the provider, unless an exchange says another value, or null for none. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The provider's refusal, as it answers any exchange with it. */
+  readonly refusal: { readonly status: number; readonly json?: JsonObject; readonly text?: string; readonly message: string };
+  readonly cases: readonly KeptCase[];
+}
+
+/** What is written in this folder, by family. Nothing where there is no such folder. */
+export function keptFixturesOf(folder: string): KeptFile[] {
+  const path = join(import.meta.dirname, folder);
+  if (!existsSync(path)) return [];
+  return readdirSync(path)
+    .sort()
+    .map((file) => ({ family: file.replace(/\.json$/, ''), ...JSON.parse(readFileSync(join(path, file), 'utf8')) }));
+}

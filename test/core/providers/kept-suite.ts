@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { ownStoreOrigin } from '../../../core/contract/own-store.ts';
+import type { ProviderAdapter } from '../../../core/contract/provider.ts';
+import { bytesOfWritten, expectBody, expectExchange, runKept } from './kept-exchange.ts';
+import type { KeptCase, KeptFunction } from './kept-fixtures.ts';
+import { keptFixturesOf } from './kept-fixtures.ts';
+
+/** The functions of each family; `passed` ones are no operations: they reach every provider as they are. */
+const families: Readonly<
+  Record<string, { readonly functions: readonly KeptFunction[]; readonly passed: readonly KeptFunction[] }>
+> = {
+  batches: { functions: ['createBatch', 'listBatches', 'retrieveBatch', 'getBatchOutput', 'cancelBatch'], passed: [] },
+  files: { functions: ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'], passed: [] },
+  'fine-tuning': {
+    functions: ['createFinetune', 'listFinetunes', 'retrieveFinetune', 'cancelFinetune'],
+    passed: ['listFinetuneEvents', 'listFinetuneCheckpoints'],
+  },
+};
+
+const keptNames: ReadonlySet<string> = new Set(Object.values(families).flatMap(({ functions }) => functions));
+
+/** True for operations about files, batches and fine-tuning jobs: their fixtures are in `fixtures/kept`. */
+export function isKept(operation: string): boolean {
+  return keptNames.has(operation);
+}
+
+/**
+ * What a provider keeps, against its fixtures: every exchange leaves as written, every answer comes back as written, and a refusal of
+ * any of them reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
+ */
+export function keptContractSuite(adapter: ProviderAdapter, folder: string): void {
+  const files = keptFixturesOf(folder);
+  const offered = Object.keys(adapter.operations).filter(isKept).sort();
+  const cases = files.flatMap((file) => file.cases.map((one) => [`${one.operation}, ${one.name}`, file, one] as const));
+
+  it('has a fixture for everything it keeps, and offers everything it has a fixture for', () => {
+    const shown = cases.filter(([, , { operation, reply }]) => isKept(operation) && isSuccess(reply));
+    expect([...new Set(shown.map(([, , { operation }]) => operation))].sort()).toEqual(offered);
+  });
+
+  for (const [family, { functions, passed }] of Object.entries(families)) {
+    if (!functions.some((name) => adapter.operations[name as keyof typeof adapter.operations])) continue;
+    it(`has its fixtures of ${family} in one file, with a refusal`, () => {
+      const file = files.find((one) => one.family === family);
+      const known: readonly string[] = [...functions, ...passed];
+      expect(file?.cases.map(({ operation }) => operation).filter((name) => !known.includes(name))).toEqual([]);
+      // Jobs of OpenAI's form have their events and checkpoints at OpenAI's paths, which pass through.
+      const missing = passed.filter((name) => !file?.cases.some(({ operation }) => operation === name));
+      expect(adapter.operations.retrieveFinetune?.passesJson ? missing : []).toEqual([]);
+      expect(file?.about).toMatch(/https?:\/\/.*20\d\d-\d\d-\d\d/s);
+      expect(file?.refusal.status).toBeGreaterThanOrEqual(400);
+    });
+  }
+
+  describe.each(cases)('%s', (_, file, one) => {
+    it('leaves and comes back as written', async () => {
+      const { calls, sink } = await runKept(file, one);
+      for (const [index, exchange] of one.exchanges.entries()) expectExchange(calls[index], file, exchange);
+      expect(calls).toHaveLength(one.exchanges.length);
+      const last = one.exchanges.at(-1)?.response;
+      const { status, headers, ...body } = (one.reply === 'as sent' ? last : one.reply) ?? {};
+      expect([sink.status, sink.text.slice(0, 500)]).toEqual([status ?? 200, expect.anything()]);
+      for (const [name, value] of Object.entries(headers ?? {})) expect([name, sink.header(name)]).toEqual([name, value]);
+      const bytes = Buffer.concat(sink.chunks);
+      if (one.reply === 'as sent') expect(bytes.toString()).toBe(bytesOfWritten(body).toString());
+      else expectBody(bytes, body);
+    });
+
+    const asked = one.exchanges.map((exchange, index) => [index + 1, exchange] as const);
+    it.each(isSuccess(one.reply) ? asked : [])('a refusal of exchange %i reaches the client', async (number) => {
+      const { calls, sink } = await runKept(file, one, number - 1);
+      // Streams that have begun can only be cut.
+      if (sink.started && sink.status === 200) return expect([sink.destroyed, number]).toEqual([true, one.exchanges.length]);
+      if (!isKept(one.operation))
+        expect([sink.status, sink.text]).toEqual([file.refusal.status, bytesOfWritten(file.refusal).toString()]);
+      else if (calls.at(-1)?.line.includes(` ${ownStoreOrigin}/`))
+        expect([sink.status, sink.json.error]).toMatchObject([404, { code: 'not_found' }]);
+      else expect([sink.status, sink.json.error]).toMatchObject([file.refusal.status, { message: file.refusal.message }]);
+      const after = calls.slice(number).map(({ line }) => line.split(' ')[0]);
+      // What had been begun may be taken back, and nothing else is done.
+      expect(after.filter((method) => method !== 'DELETE')).toEqual([]);
+    });
+  });
+}
+
+function isSuccess(reply: KeptCase['reply']): boolean {
+  return reply === 'as sent' || (reply.status ?? 200) < 300;
+}
