@@ -2,22 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
-import { toRecord } from '../plugins/record/index.ts';
 import { createWorkerPool } from '../workers/pool.ts';
+import { addGauges } from './add-gauges.ts';
 import { ownStoreTransport } from './batches/own-store-transport.ts';
 import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
 import { BodyMemory } from './contract/body-memory.ts';
 import { connectionTestPath } from './contract/connection-test.ts';
-import { RequestContext } from './contract/context.ts';
-import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
+import { keyPurposes } from './contract/documents.ts';
 import { GatewayError } from './contract/errors.ts';
-import type { InboundRequest } from './contract/http.ts';
-import { isObject } from './contract/json.ts';
 import { checkOutboundUrl, parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { Journal, Services } from './contract/plugin.ts';
-import type { Credentials } from './contract/provider.ts';
-import { deriveKey, Secret, unseal } from './contract/secret.ts';
+import { deriveKey } from './contract/secret.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
@@ -27,10 +23,10 @@ import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
+import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
 import { createBuilder } from './pipeline/build-target.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
-import { readGatewayHeaders } from './pipeline/gateway-headers.ts';
 import { withHeldProxyBodies } from './pipeline/hold-proxy-body.ts';
 import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
@@ -39,46 +35,25 @@ import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
 import { createConnectionTests } from './pipeline/test-connection.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
-import { traceIdOf } from './pipeline/trace-id.ts';
 import { providers } from './providers/index.ts';
 import { mockOrigin } from './providers/mock/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
+import { refusedRecord } from './refused-record.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
 import { startSnapshot } from './snapshot/start-snapshot.ts';
 import type { ProcessLog } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMetricsPeer } from './telemetry/metrics-ipc.ts';
+import { createTurnClock } from './turn-clock.ts';
 import { createTransport } from './upstream/transport.ts';
 
 export interface Gateway {
   readonly port: number;
   /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
   close(): Promise<void>;
-}
-
-const clock = { now: () => Date.now(), elapsed: createTurnTime() };
-
-/**
- * Monotonic milliseconds, read once per turn of the event loop: the plain call asks six times, and the clock of a virtual machine
- * can cost a system call.
- */
-function createTurnTime(): () => number {
-  let elapsedMs = 0;
-  let isFresh = false;
-  const expire = (): void => {
-    isFresh = false;
-  };
-  return () => {
-    if (!isFresh) {
-      elapsedMs = performance.now();
-      isFresh = true;
-      setImmediate(expire);
-    }
-    return elapsedMs;
-  };
 }
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
@@ -92,6 +67,7 @@ const sessionClosingMs = 2000;
 
 /** The composition root of the data plane: every part is made here, once, and handed what it needs. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
+  const clock = createTurnClock();
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
   const sockets: UpstreamTransport = createTransport({
@@ -227,7 +203,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     settings,
     handle: (request, sink) => (request.path === connectionTestPath ? testConnection(request, sink) : handle(request, sink)),
     messageBytesMax: settings.realtimeMessageBytesMax,
-    refused: (error, request) => journal.append(refusal(error, request)),
+    refused: (error, request) => journal.append(refusedRecord(error, request, { prefixes, clock, plans })),
     builtIns: {
       version,
       ready: () => !draining && snapshot.ready() && journal.healthy(),
@@ -239,27 +215,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
         'the HTTP edge failed',
       ),
   });
-  metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
-  metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
-  metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
-  metrics.gauge('connections', 'Open client connections', () => server.connections);
-  metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => spool.spool.backlog().bytes);
-  metrics.counter('records_lost_total', 'Records the disk refused', () => spool.spool.counts.lost);
-  metrics.counter('records_shipped_total', 'Records the control plane has stored', () => spool.shipper.counts.inserted);
-  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
-  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
-  metrics.counter(
-    'circuit_notices_invalid_total',
-    'Notices of other gateways that could not be read',
-    () => health.counts.invalidNotices,
-  );
-  metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
-  metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
-  metrics.counter('lease_asks_total', 'Questions to the ledger of limits', () => leases.counts.asks);
-  metrics.counter('lease_failures_total', 'Those that were not answered', () => leases.counts.failures);
-  metrics.counter('document_hits_total', 'Look-ups answered from memory', () => snapshot.documents.counts.hits);
-  metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => snapshot.documents.counts.misses);
-  metrics.counter('documents_invalid_total', 'Documents that failed their check', () => snapshot.documents.counts.invalid);
+  addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents: snapshot.documents });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
 
@@ -292,45 +248,4 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
     throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: it ${check.reason}`, param: 'custom_host' });
   }
-
-  /** The record of a request that never reached the pipeline. */
-  function refusal(error: GatewayError, request: InboundRequest) {
-    const { values, prefix } = readGatewayHeaders(request.headers, prefixes);
-    const id = randomUUID();
-    const ctx = new RequestContext({
-      id,
-      receivedAtMs: clock.now(),
-      request,
-      gatewayHeaders: values,
-      headerPrefix: prefix,
-      endpoint: null,
-      plan: plans.base,
-      traceId: traceIdOf(values, request, id),
-    });
-    ctx.startedAtMs = clock.elapsed();
-    return toRecord(ctx, { kind: 'refused', status: error.status, error }, ctx.startedAtMs);
-  }
-}
-
-/** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
-function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
-  const key = deriveKey(clusterKey, keyPurposes.transport);
-  return (document) => {
-    if (document.secrets === null) return {};
-    const opened: unknown = JSON.parse(unseal(key, document.secrets, `provider/${document.id}`).toString('utf8'));
-    const credentials: Record<string, Secret> = {};
-    for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
-      if (typeof value === 'string') credentials[name] = new Secret(value);
-    }
-    return credentials;
-  };
-}
-
-/** Opens the sealed headers of the models of provider documents. */
-function modelHeaderOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Record<string, Record<string, string>> {
-  const key = deriveKey(clusterKey, keyPurposes.transport);
-  return (document) => {
-    const sealed = document.models?.headers ?? null;
-    return sealed === null ? {} : JSON.parse(unseal(key, sealed, `provider/${document.id}/models`).toString('utf8'));
-  };
 }

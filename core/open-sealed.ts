@@ -1,0 +1,29 @@
+import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
+import { isObject } from './contract/json.ts';
+import type { Credentials } from './contract/provider.ts';
+import { deriveKey, Secret, unseal } from './contract/secret.ts';
+
+/** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
+export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return (document) => {
+    if (document.secrets === null) return {};
+    const opened: unknown = JSON.parse(unseal(key, document.secrets, `provider/${document.id}`).toString('utf8'));
+    const credentials: Record<string, Secret> = {};
+    for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
+      if (typeof value === 'string') credentials[name] = new Secret(value);
+    }
+    return credentials;
+  };
+}
+
+/** Opens the sealed headers of the models of provider documents. */
+export function modelHeaderOpener(
+  clusterKey: Uint8Array,
+): (document: ProviderDocument) => Record<string, Record<string, string>> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return (document) => {
+    const sealed = document.models?.headers ?? null;
+    return sealed === null ? {} : JSON.parse(unseal(key, sealed, `provider/${document.id}/models`).toString('utf8'));
+  };
+}
