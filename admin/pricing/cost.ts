@@ -1,12 +1,14 @@
+import { imageRate } from '../../core/contract/image-rate.ts';
 import { isObject } from '../../core/contract/json.ts';
 import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
+import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
 
 /** What of a record is billed. */
 export type BilledUsage = Pick<
   RequestRecord,
-  'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens' | 'media' | 'rawUsage'
+  'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens' | 'media' | 'image' | 'rawUsage'
 >;
 
 export interface CostOptions {
@@ -25,6 +27,21 @@ export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = 
   const details = detailsOf(usage.rawUsage);
   const media = usage.media ?? noMedia;
 
+  const { request, response } = rates.calculate ?? {};
+  const hasInput = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens > 0;
+  if (!request) addInput(bill, usage, media, details);
+  else if (hasInput) bill.calculated(request, amountsOf(usage, media));
+  if (!response) addOutput(bill, usage, media, details);
+  else if (usage.outputTokens > 0) bill.calculated(response, amountsOf(usage, media));
+
+  const { generated_images: images = 0, ...units } = media.units;
+  bill.images(images, usage.image ?? null);
+  for (const [unit, amount] of Object.entries(units)) bill.unit(amount, unit);
+  bill.unit(details.webSearches, 'web_search');
+  return bill.total(options.isBatch ? batchFactor : 1);
+}
+
+function addInput(bill: Bill, usage: BilledUsage, media: MediaRecord, details: Details): void {
   const input = bill.pool(usage.inputTokens);
   input.take(media.audioInputTokens - details.cachedAudio, ['request_audio_token']);
   input.take(media.imageInputTokens - details.cachedImage, ['request_image_token']);
@@ -38,7 +55,9 @@ export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = 
   const cacheWrite = bill.pool(usage.cacheWriteTokens);
   cacheWrite.takeUnit(details.longCacheWrite, 'cache_write_1h');
   cacheWrite.takeRest(['cache_write_text_input_token', 'cache_write_input_token', 'request_text_token', 'request_token']);
+}
 
+function addOutput(bill: Bill, usage: BilledUsage, media: MediaRecord, details: Details): void {
   const output = bill.pool(usage.outputTokens);
   output.take(media.audioOutputTokens, ['response_audio_token']);
   output.take(media.imageOutputTokens, ['response_image_token']);
@@ -46,10 +65,20 @@ export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = 
   output.take(details.predictionAccepted, ['prediction_accepted_token']);
   output.take(details.predictionRejected, ['prediction_rejected_token']);
   output.takeRest(['response_text_token', 'response_token']);
+}
 
-  for (const [unit, amount] of Object.entries(media.units)) bill.unit(amount, unit);
-  bill.unit(details.webSearches, 'web_search');
-  return bill.total(options.isBatch ? batchFactor : 1);
+function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
+  return {
+    input_tokens: usage.inputTokens,
+    cache_read_tokens: usage.cacheReadTokens,
+    cache_write_tokens: usage.cacheWriteTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    audio_input_tokens: media.audioInputTokens,
+    audio_output_tokens: media.audioOutputTokens,
+    image_input_tokens: media.imageInputTokens,
+    image_output_tokens: media.imageOutputTokens,
+  };
 }
 
 /** What providers take for batches where their list says nothing else. */
@@ -94,6 +123,20 @@ class Bill {
     };
   }
 
+  /** An amount that the price list computes in its own way. */
+  calculated(how: Calculation, amounts: Amounts): void {
+    this.#add(calculate(how, amounts, (unit) => this.#rateOf(unit)));
+  }
+
+  /** Images, by their quality and size where the list tells these apart. */
+  images(count: number, kind: BilledUsage['image'] | null): void {
+    const { images } = this.#rates;
+    if (count <= 0 || !images) return this.unit(count, 'generated_images');
+    const rate = imageRate(images, kind?.quality, kind?.size);
+    if (rate === undefined) this.#unpriced = true;
+    else this.#add(count * rate * this.#factor(this.#multiplier?.image?.default));
+  }
+
   /** Something that is not counted in tokens. */
   unit(amount: number, unit: string): void {
     if (amount <= 0) return;
@@ -116,10 +159,19 @@ class Bill {
     this.#priced = true;
   }
 
+  /** Multiplied; a unit without a price costs nothing, which saved prices rule out. */
+  #rateOf(unit: string): number {
+    const ofTokens = this.#rates.tokens[unit as TokenUnit];
+    if (ofTokens !== undefined) return ofTokens * this.#factor(this.#multiplier?.[unit as TokenUnit]);
+    return (this.#rates.units[unit] ?? 0) * this.#factor(this.#multiplier?.additional_units?.[unit]);
+  }
+
   #factor(own: number | null | undefined): number {
     return own ?? this.#multiplier?.default ?? 1;
   }
 }
+
+type Details = ReturnType<typeof detailsOf>;
 
 /** What only the provider's own usage object tells. Absent counts are 0. */
 function detailsOf(raw: BilledUsage['rawUsage']) {

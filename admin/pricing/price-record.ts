@@ -10,6 +10,8 @@ export interface IntegrationPricing {
   readonly models: ReadonlyMap<string, { readonly pricing: PricingConfig | null; readonly baseModel: string | null }>;
   /** Names of deployments and the models behind them. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** Calls that capacity bought in advance has answered cost nothing (Vertex AI). */
+  readonly skipsProvisioned?: boolean;
 }
 
 /** `model`: as saved with the integration's model; `public`: by the public list; `unknown`: nobody names a price. */
@@ -26,7 +28,7 @@ export interface RecordPrice {
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
   if (provider === null || model === null) return { costMicroUsd: null, source: null };
-  if (isFree(record)) return { costMicroUsd: 0, source: null };
+  if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costMicroUsd: 0, source: null };
   const { rates, source } = ratesFor(record, provider, model, own);
   const costMicroUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null });
   return { costMicroUsd, source: costMicroUsd === null ? 'unknown' : source };
@@ -38,13 +40,21 @@ function ratesFor(
   model: string,
   own: IntegrationPricing | null,
 ): { readonly rates: Rates | null; readonly source: PriceSource } {
-  const name = own?.aliases.get(model) ?? model;
-  const row = own?.models.get(model) ?? own?.models.get(name);
-  if (row?.pricing) return { rates: configuredRates(row.pricing), source: 'model' };
+  const saved = own && savedPricing(own, model);
+  if (saved) return { rates: configuredRates(saved, record.serviceTier ?? null), source: 'model' };
   const inputTokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens;
   const at = new Date(record.createdAt);
-  const base = row?.baseModel ?? name;
+  const base = own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
   return { rates: publicRates(provider, base, inputTokens, at), source: 'public' };
+}
+
+/** The price that was saved with a model of the integration; null where none was. */
+export function savedPricing(own: IntegrationPricing, model: string): PricingConfig | null {
+  return rowOf(own, model)?.pricing ?? null;
+}
+
+function rowOf(own: IntegrationPricing, model: string) {
+  return own.models.get(model) ?? own.models.get(own.aliases.get(model) ?? model);
 }
 
 const uncharged: ReadonlySet<string> = new Set([
@@ -57,4 +67,9 @@ const uncharged: ReadonlySet<string> = new Set([
 function isFree({ outcome, cacheStatus, endpoint }: RequestRecord): boolean {
   if (outcome === 'refused' || outcome === 'failed') return true;
   return /hit/i.test(cacheStatus ?? '') || uncharged.has(endpoint ?? '');
+}
+
+/** https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse#UsageMetadata */
+function isProvisioned({ rawUsage }: RequestRecord): boolean {
+  return rawUsage?.trafficType === 'PROVISIONED_THROUGHPUT';
 }

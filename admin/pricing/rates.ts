@@ -1,16 +1,37 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import type { PricingConfig } from './schema.ts';
-import { type Rates, type TokenUnit, tokenUnits } from './units.ts';
+import type { PayAsYouGo, PricingConfig } from './schema.ts';
+import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
-/** The saved prices of a model as rates: US dollars per million tokens are micro-USD per token. */
-export function configuredRates(config: PricingConfig): Rates {
-  const { additional_units: units = {}, fixed_cost: fixed, ...prices } = config.pay_as_you_go;
+/** The saved prices of a model as rates, in a tier of service where that has prices: US dollars per million tokens are micro-USD per token. */
+export function configuredRates(config: PricingConfig, serviceTier: string | null = null): Rates {
+  const base = ratesOf(config.pay_as_you_go);
+  const tiers = config.service_tiers ?? {};
+  const ofTier = serviceTier !== null && Object.hasOwn(tiers, serviceTier) ? tiers[serviceTier]?.pay_as_you_go : undefined;
+  const own = ofTier && ratesOf(ofTier);
+  return {
+    tokens: { ...base.tokens, ...own?.tokens },
+    units: { ...base.units, ...own?.units },
+    perRequest: ofTier?.fixed_cost ? (own?.perRequest ?? 0) : base.perRequest,
+    images: own?.images ?? base.images,
+    calculate: config.calculate,
+  };
+}
+
+function ratesOf(payAsYouGo: PayAsYouGo): Rates {
+  const { additional_units: units = {}, fixed_cost: fixed, image, ...sent } = payAsYouGo;
+  const prices: Partial<Record<TokenUnit, { price: number }>> = { ...sent };
+  for (const [alias, unit] of Object.entries(unitAliases)) prices[unit] ??= sent[alias as keyof typeof unitAliases];
   return {
     tokens: Object.fromEntries(tokenUnits.flatMap((unit) => (prices[unit] ? [[unit, prices[unit].price]] : []))),
-    units: Object.fromEntries(Object.entries(units).map(([unit, { price }]) => [unit, price * 1e6])),
+    units: inMicroUsd(units),
     perRequest: (fixed?.price ?? 0) * 1e6,
+    images: image && Object.fromEntries(Object.entries(image).map(([quality, sizes]) => [quality, inMicroUsd(sizes)])),
   };
+}
+
+function inMicroUsd(prices: Readonly<Record<string, { readonly price: number }>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(prices).map(([name, { price }]) => [name, price * 1e6]));
 }
 
 /**

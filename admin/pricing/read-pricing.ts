@@ -40,6 +40,7 @@ export async function readPricing(
       adjustments: integration.pricingAdjustments ?? null,
       models: new Map(own.map((one) => [one.slug, { pricing: one.pricingConfig ?? null, baseModel: one.baseModelSlug ?? null }])),
       aliases: new Map(deploymentsOf(integration).map(({ alias, model }) => [alias, model])),
+      skipsProvisioned: integration.configurations.vertex_skip_ptu_cost_attribution === true,
     });
   }
   return ({ workspaceId, providerSlug }) => pricing.get(`${workspaceId}/${providerSlug}`) ?? null;

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { calculation, ratesIn } from './calculation.ts';
 import { tokenUnits } from './units.ts';
 
 const factor = v.nullish(v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0'), v.maxValue(1_000_000)));
@@ -8,6 +9,13 @@ const unitName = v.pipe(v.string(), v.regex(/^[a-z0-9_]{1,64}$/, 'lower-case let
 function perUnit<Schema extends v.GenericSchema>(schema: Schema) {
   return Object.fromEntries(tokenUnits.map((unit) => [unit, schema])) as Record<(typeof tokenUnits)[number], Schema>;
 }
+
+/** Names of a quality or a size, `default` among them. */
+const imageKind = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_.:-]{1,64}$/, 'letters, digits and _ . : - only'));
+const imagePrices = v.pipe(
+  v.record(imageKind, v.record(imageKind, price)),
+  v.check((table) => JSON.stringify(table).length <= 8_192, 'at most 8 KiB'),
+);
 
 /**
  * Multipliers of an integration's prices (control-plane reference §1): by unit, else `default`, else 1. Null is the same as left
@@ -23,16 +31,43 @@ export const pricingAdjustments = v.strictObject({
 });
 export type PricingAdjustments = v.InferOutput<typeof pricingAdjustments>;
 
-/**
- * Prices of one model as they are saved: US dollars per million tokens; `additional_units` and `fixed_cost` in US dollars per unit
- * and per request.
- */
-export const pricingConfig = v.strictObject({
-  type: v.optional(v.literal('static', 'static is expected'), 'static'),
-  pay_as_you_go: v.strictObject({
-    ...perUnit(v.optional(price)),
-    additional_units: v.optional(v.record(unitName, price)),
-    fixed_cost: v.optional(price),
-  }),
+const payAsYouGo = v.strictObject({
+  ...perUnit(v.optional(price)),
+  cached_image_input_token: v.optional(price),
+  cached_text_input_token: v.optional(price),
+  image: v.optional(imagePrices),
+  additional_units: v.optional(v.record(unitName, price)),
+  fixed_cost: v.optional(price),
 });
+
+/**
+ * Prices of one model as they are saved: US dollars per million tokens; `image`, `additional_units` and `fixed_cost` in US dollars
+ * per image, per unit and per request. `calculate` says how the input or the output is priced where it is not tokens times price;
+ * `service_tiers` what costs something else in a tier of service (`flex`, `priority`, …).
+ */
+export const pricingConfig = v.pipe(
+  v.strictObject({
+    type: v.optional(v.literal('static', 'static is expected'), 'static'),
+    pay_as_you_go: payAsYouGo,
+    calculate: v.optional(v.strictObject({ request: v.optional(calculation), response: v.optional(calculation) })),
+    service_tiers: v.optional(
+      v.pipe(
+        v.record(unitName, v.strictObject({ pay_as_you_go: payAsYouGo })),
+        v.check((tiers) => Object.keys(tiers).length <= 20, 'at most 20 tiers'),
+      ),
+    ),
+  }),
+  v.forward(
+    v.partialCheck(
+      [['calculate'], ['pay_as_you_go']],
+      ({ calculate, pay_as_you_go: prices }) => {
+        const named = [calculate?.request, calculate?.response].flatMap((one) => (one ? ratesIn(one) : []));
+        return named.every((name) => Object.hasOwn(prices, name) || Object.hasOwn(prices.additional_units ?? {}, name));
+      },
+      'it names a rate that pay_as_you_go has no price for',
+    ),
+    ['calculate'],
+  ),
+);
 export type PricingConfig = v.InferOutput<typeof pricingConfig>;
+export type PayAsYouGo = PricingConfig['pay_as_you_go'];

@@ -1,3 +1,6 @@
+import type { ImageRates } from '../../core/contract/image-rate.ts';
+import type { Calculation } from './calculation.ts';
+
 /** Units of tokens that have prices of their own (semantics §6.1). */
 export const tokenUnits = [
   'request_token',
@@ -21,6 +24,12 @@ export const tokenUnits = [
 ] as const;
 export type TokenUnit = (typeof tokenUnits)[number];
 
+/** Other spellings of units in saved prices. */
+export const unitAliases = {
+  cached_image_input_token: 'cache_read_image_input_token',
+  cached_text_input_token: 'cache_read_text_input_token',
+} as const satisfies Record<string, TokenUnit>;
+
 /** Prices of one model, in micro-USD per unit (US dollars per million tokens are the same number). */
 export interface Rates {
   readonly tokens: Readonly<Partial<Record<TokenUnit, number>>>;
@@ -28,4 +37,8 @@ export interface Rates {
   readonly units: Readonly<Record<string, number>>;
   /** Beside everything else, for each request. */
   readonly perRequest: number;
+  /** Per image, by quality and size, each with a `default`. Absent: images are `generated_images` of `units`. */
+  readonly images?: ImageRates | undefined;
+  /** Instead of tokens times rates, for the input or the output. */
+  readonly calculate?: { readonly request?: Calculation | undefined; readonly response?: Calculation | undefined } | undefined;
 }

@@ -72,8 +72,15 @@ export const leasesReply = v.object({
   ),
 });
 
+const tokenRates = { input: v.number(), cacheRead: v.number(), output: v.number() };
 /** What one token of a model costs, in micro-USD. */
-export const modelRates = v.object({ input: v.number(), cacheRead: v.number(), output: v.number() });
+export const modelRates = v.object({
+  ...tokenRates,
+  /** The same in tiers of service that have prices of their own, by the tier's name. */
+  tiers: v.optional(v.record(v.string(), v.object(tokenRates))),
+  /** What one image costs, where images are priced. */
+  images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),
+});
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
 export const ratesReply = v.object({ rates: v.nullable(modelRates) });
 

@@ -55,6 +55,10 @@ export const mediaRecord = v.object({
 });
 export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 
+/** What a price of images may depend on, as the request asked for it. */
+export const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
+export type ImageRecord = v.InferOutput<typeof imageRecord>;
+
 /** Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. */
 export const reservationRecord = v.object({
   key: v.pipe(v.string(), v.maxLength(200)),
@@ -114,6 +118,10 @@ export const requestRecord = v.object({
   media: v.optional(v.nullable(mediaRecord)),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
+  /** Of requests that made images. */
+  image: v.optional(imageRecord),
+  /** `flex`, `priority`, …: the tier of service the provider says it has answered in; absent for the usual one. */
+  serviceTier: v.optional(v.string()),
   durationMs: count,
   firstByteMs: v.nullable(count),
   requestBytes: count,

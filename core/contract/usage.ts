@@ -24,6 +24,8 @@ export interface Usage {
   imageOutputTokens: number;
   /** What is counted in other units than tokens: `UsageUnit` → amount. */
   units: Readonly<Partial<Record<UsageUnit, number>>>;
+  /** The tier of service the provider says it has answered in; null for the usual one. */
+  serviceTier: string | null;
   /** True when the provider sent no counts and these are ours. */
   estimated: boolean;
   /** The provider's own usage object, as it came. */
@@ -42,9 +44,16 @@ export function emptyUsage(): Usage {
     imageInputTokens: 0,
     imageOutputTokens: 0,
     units: noUnits,
+    serviceTier: null,
     estimated: false,
     raw: null,
   };
+}
+
+/** A provider's word about its tier of service as ours: null for the usual one, and for what is none. */
+export function serviceTierOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value === 'default' || value === 'standard' || value === 'auto') return null;
+  return value.toLowerCase().slice(0, 64);
 }
 
 /** Input of every kind plus output. */

@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../core/contract/context.ts';
+import { imageRate } from '../../core/contract/image-rate.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { ModelRates } from '../../core/contract/leases.ts';
-import { totalTokens, type Usage } from '../../core/contract/usage.ts';
+import { serviceTierOf, totalTokens } from '../../core/contract/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -58,16 +59,33 @@ function tokensIn(value: unknown, key: string, depth: number): number {
   return sum;
 }
 
-/** Micro-USD, rounded up. */
-export function estimatedCost({ input, output }: { input: number; output: number }, rates: ModelRates): number {
-  return Math.ceil(input * rates.input + output * rates.output);
+/** Micro-USD, rounded up; the images a request asks for are in it. */
+export function estimatedCost(
+  ctx: RequestContext,
+  { input, output }: { input: number; output: number },
+  rates: ModelRates,
+): number {
+  const { params } = ctx;
+  const tier = serviceTierOf(params?.service_tier);
+  const ofTier = (tier !== null && rates.tiers?.[tier]) || rates;
+  // A tier that is asked for may not be had: whatever costs more is set aside.
+  const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
+  if (!rates.images || !imageOperations.has(ctx.endpoint?.operation ?? '')) return Math.ceil(tokens);
+  const count = typeof params?.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
+  return Math.ceil(tokens + count * (imageRate(rates.images, params?.quality, params?.size) ?? 0));
 }
 
+const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
+
 /** What a finished request has used of a limit, by its own counts; 0 where the price is not known. */
-export function usedUnits(unit: 'tokens' | 'cost', usage: Usage | null, rates: ModelRates | null): number {
+export function usedUnits(unit: 'tokens' | 'cost', { usage, params }: RequestContext, rates: ModelRates | null): number {
   if (usage === null) return 0;
   if (unit === 'tokens') return totalTokens(usage);
   if (rates === null) return 0;
+  const ofTier = (usage.serviceTier !== null && rates.tiers?.[usage.serviceTier]) || rates;
   const input = usage.inputTokens + usage.cacheWriteTokens;
-  return Math.ceil(input * rates.input + usage.cacheReadTokens * rates.cacheRead + usage.outputTokens * rates.output);
+  const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
+  const images = usage.units.generated_images ?? 0;
+  const perImage = images > 0 && rates.images ? (imageRate(rates.images, params?.quality, params?.size) ?? 0) : 0;
+  return Math.ceil(tokens + images * perImage);
 }

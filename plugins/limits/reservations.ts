@@ -92,7 +92,7 @@ export class Reservations {
         giveUp(hold);
         continue;
       }
-      const used = usedUnits(meter.unit, ctx.usage, this.rates);
+      const used = usedUnits(meter.unit, ctx, this.rates);
       meter.account.put(units - used, startMs, lease);
       if (!meter.isBudget) continue;
       if (lease !== null) meter.account.release();
@@ -113,8 +113,8 @@ export class Reservations {
     }
     // A model without a price costs nothing, so it never blocks: but nothing may be left of a budget that is used up.
     if (this.rates === null) return [1, 1];
-    const most = Math.max(1, estimatedCost({ input, output }, this.rates));
-    return [isStated ? most : Math.max(1, estimatedCost({ input, output: 1 }, this.rates)), most];
+    const most = Math.max(1, estimatedCost(this.#ctx, { input, output }, this.rates));
+    return [isStated ? most : Math.max(1, estimatedCost(this.#ctx, { input, output: 1 }, this.rates)), most];
   }
 
   #note(meter: Meter, units: number, needed: number, into: Hold[], first: number): void {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { definePlugin } from '../../core/contract/plugin.ts';
-import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
+import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/record.ts';
 import { noUnits, type Usage } from '../../core/contract/usage.ts';
 
 /** One record per request, whatever its outcome, safe on disk before the reply is complete. */
@@ -83,6 +83,8 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
     usageEstimated: usage?.estimated ?? false,
+    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(ctx.params) }),
+    ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
     firstByteMs: ctx.firstByteAtMs === null ? null : round(ctx.firstByteAtMs - ctx.startedAtMs),
@@ -103,6 +105,12 @@ function mediaOf(usage: Usage): MediaRecord | null {
 }
 
 let lastMs = 0;
+/** What was asked for: replies do not always say it. */
+function imageOf(params: RequestContext['params']): ImageRecord {
+  const told = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
+  return { quality: told(params?.quality), size: told(params?.size) };
+}
+
 let lastIso = '';
 
 /** Requests of one millisecond share one text. */

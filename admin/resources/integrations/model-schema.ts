@@ -54,8 +54,6 @@ export const deleteModelsQuery = v.strictObject({
   ),
 });
 
-const price = v.strictObject({ price: v.number() });
-
 export const modelsReply = v.strictObject({
   object: v.literal('list'),
   total: v.number(),
@@ -75,12 +73,7 @@ export const modelsReply = v.strictObject({
           custom_headers: v.optional(v.record(v.string(), v.string())),
         }),
       ),
-      pricing_config: v.nullable(
-        v.strictObject({
-          type: v.literal('static'),
-          pay_as_you_go: v.record(v.string(), v.union([price, v.record(v.string(), price)])),
-        }),
-      ),
+      pricing_config: v.nullable(pricingConfig),
     }),
   ),
 });

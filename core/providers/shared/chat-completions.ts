@@ -30,5 +30,5 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
 }
 
 function usageOfReply(reply: JsonObject) {
-  return isObject(reply.usage) ? chatUsage(reply.usage) : null;
+  return isObject(reply.usage) ? chatUsage(reply.usage, reply.service_tier) : null;
 }

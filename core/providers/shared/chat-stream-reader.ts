@@ -11,6 +11,7 @@ import { streamFault } from './provider-fault.ts';
  */
 export function chatStreamReader(id: string): StreamReader {
   let raw: JsonObject | null = null;
+  let serviceTier: unknown = null;
   let done = false;
   let error: GatewayError | null = null;
   const begun = new Set<unknown>();
@@ -24,6 +25,7 @@ export function chatStreamReader(id: string): StreamReader {
       }
       if (data.error) error ??= streamFault(id, data.error);
       raw = usageIn(data) ?? raw;
+      if (data.service_tier) serviceTier = data.service_tier;
       if (!Array.isArray(data.choices)) return;
       for (const choice of data.choices) {
         if (!isObject(choice)) continue;
@@ -31,7 +33,7 @@ export function chatStreamReader(id: string): StreamReader {
         if (typeof choice.finish_reason === 'string') ended.add(choice.index);
       }
     },
-    usage: () => (raw === null ? null : chatUsage(raw)),
+    usage: () => (raw === null ? null : chatUsage(raw, serviceTier)),
     complete: () => error === null && (done || (begun.size > 0 && ended.size === begun.size)),
     error: () => error,
   };

@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Usage } from '../../contract/usage.ts';
-import { emptyUsage } from '../../contract/usage.ts';
+import { emptyUsage, serviceTierOf } from '../../contract/usage.ts';
 
 /**
  * The `usage` object of chat completions, completions and embeddings in our counts. Covers the places where compatible
  * providers keep the same number: DeepSeek's `prompt_cache_hit_tokens`, OpenRouter's `cache_write_tokens`, Perplexity's
- * top-level `reasoning_tokens`.
+ * top-level `reasoning_tokens`. `serviceTier` is what the reply says of it beside its usage.
  */
-export function chatUsage(raw: JsonObject): Usage {
+export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const input = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {};
   const output = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {};
   const total = tokenCount(raw.total_tokens);
@@ -26,6 +26,7 @@ export function chatUsage(raw: JsonObject): Usage {
     reasoningTokens,
     audioInputTokens: tokenCount(input.audio_tokens),
     audioOutputTokens: tokenCount(output.audio_tokens),
+    serviceTier: serviceTierOf(serviceTier),
     raw,
   };
 }

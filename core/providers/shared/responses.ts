@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StreamReader } from '../../contract/provider.ts';
 import type { Usage } from '../../contract/usage.ts';
-import { emptyUsage } from '../../contract/usage.ts';
+import { emptyUsage, serviceTierOf } from '../../contract/usage.ts';
 import { tokenCount } from './chat-usage.ts';
 import { noteOnce } from './note-once.ts';
 import { streamFault } from './provider-fault.ts';
@@ -37,8 +37,8 @@ function isSealed(item: unknown): boolean {
   return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
 }
 
-/** The `usage` object of a response in our counts. */
-export function responsesUsage(raw: JsonObject): Usage {
+/** The `usage` object of a response in our counts. `serviceTier` is what the response says of it. */
+export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const input = isObject(raw.input_tokens_details) ? raw.input_tokens_details : {};
   const output = isObject(raw.output_tokens_details) ? raw.output_tokens_details : {};
   const inputTokens = tokenCount(raw.input_tokens);
@@ -51,6 +51,7 @@ export function responsesUsage(raw: JsonObject): Usage {
     cacheWriteTokens,
     outputTokens: tokenCount(raw.output_tokens),
     reasoningTokens: tokenCount(output.reasoning_tokens),
+    serviceTier: serviceTierOf(serviceTier),
     raw,
   };
 }
@@ -60,6 +61,7 @@ const terminal = new Set(['response.completed', 'response.incomplete', 'response
 /** Follows a stream of response events: the terminal one carries the whole response, token counts included. */
 function responsesStreamReader(id: string): StreamReader {
   let raw: JsonObject | null = null;
+  let serviceTier: unknown = null;
   let complete = false;
   let error: GatewayError | null = null;
   return {
@@ -71,9 +73,10 @@ function responsesStreamReader(id: string): StreamReader {
       complete = true;
       if (!isObject(data.response)) return;
       if (isObject(data.response.usage)) raw = data.response.usage;
+      serviceTier = data.response.service_tier;
       if (type === 'response.failed') error ??= streamFault(id, data.response.error);
     },
-    usage: () => (raw === null ? null : responsesUsage(raw)),
+    usage: () => (raw === null ? null : responsesUsage(raw, serviceTier)),
     complete: () => complete,
     error: () => error,
   };

@@ -1,6 +1,9 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { validate } from '../../../admin/http/validate.ts';
 import { type BilledUsage, type CostOptions, costOf } from '../../../admin/pricing/cost.ts';
 import { configuredRates, publicRates } from '../../../admin/pricing/rates.ts';
+import { pricingConfig } from '../../../admin/pricing/schema.ts';
 import type { Rates } from '../../../admin/pricing/units.ts';
 
 const nothing: BilledUsage = {
@@ -14,6 +17,7 @@ const nothing: BilledUsage = {
 };
 const noMedia = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 const rates = (tokens: Rates['tokens'], units: Rates['units'] = {}, perRequest = 0): Rates => ({ tokens, units, perRequest });
+const twice = [{ value: 'rates.request_token' }, { value: 2 }];
 const plain = rates({ request_token: 2, response_token: 8 });
 
 describe('what usage costs', () => {
@@ -103,6 +107,52 @@ describe('what usage costs', () => {
       { adjustments: { multiplier: { additional_units: { web_search: 0.5 } } } },
     ],
     ['half in a batch', { inputTokens: 100, outputTokens: 10 }, plain, 140, { isBatch: true }],
+    [
+      'images by quality and size, with a multiplier of images',
+      { media: { ...noMedia, units: { generated_images: 3 } }, image: { quality: 'hd', size: '1024x1792' } },
+      { ...rates({}), images: { default: { default: 40_000 }, hd: { default: 80_000, '1024x1792': 120_000 } } },
+      180_000,
+      { adjustments: { multiplier: { image: { default: 0.5 } } } },
+    ],
+    [
+      'images of a quality that is not listed as the default',
+      { media: { ...noMedia, units: { generated_images: 1 } }, image: { quality: 'low', size: '9x9' } },
+      { ...rates({}), images: { default: { default: 40_000 }, hd: { default: 80_000 } } },
+      40_000,
+    ],
+    [
+      'images that the list has no default for',
+      { media: { ...noMedia, units: { generated_images: 1 } }, image: { quality: 'constructor', size: null } },
+      { ...rates({}), images: { hd: { default: 80_000 } } },
+      null,
+    ],
+    [
+      'a calculation in the place of the input, multiplied rate by rate',
+      { inputTokens: 100, cacheReadTokens: 10, outputTokens: 10 },
+      {
+        ...plain,
+        calculate: { request: { operation: 'multiply', operands: [{ value: 'input_tokens' }, ...twice, { value: 0.5 }] } },
+      },
+      100 * 6 * 2 * 0.5 + 10 * 8,
+      { adjustments: { multiplier: { request_token: 3 } } },
+    ],
+    [
+      'a sum for the output that counts reasoning on top',
+      { inputTokens: 1, outputTokens: 10, reasoningTokens: 4 },
+      {
+        ...plain,
+        calculate: {
+          response: {
+            operation: 'multiply',
+            operands: [
+              { operation: 'sum', operands: [{ value: 'output_tokens' }, { value: 'reasoning_tokens' }] },
+              { value: 'rates.response_token' },
+            ],
+          },
+        },
+      },
+      2 + 14 * 8,
+    ],
     ['rounded once, at the end', { inputTokens: 1, outputTokens: 1 }, rates({ request_token: 0.4, response_token: 0.4 }), 1],
     ['no price for anything that was used', { media: { ...noMedia, units: { characters: 5 } } }, plain, null],
   ];
@@ -141,11 +191,49 @@ describe('public prices', () => {
   });
 });
 
-it('takes saved prices as dollars per million tokens and per unit', () => {
-  const config = { request_token: { price: 3 }, additional_units: { web_search: { price: 0.01 } }, fixed_cost: { price: 0.002 } };
-  expect(configuredRates({ type: 'static', pay_as_you_go: config })).toEqual({
-    tokens: { request_token: 3 },
+describe('saved prices', () => {
+  const config = v.parse(pricingConfig, {
+    pay_as_you_go: {
+      request_token: { price: 3 },
+      cached_image_input_token: { price: 1 },
+      image: { hd: { default: { price: 0.08 } } },
+      additional_units: { web_search: { price: 0.01 } },
+      fixed_cost: { price: 0.002 },
+    },
+    service_tiers: { flex: { pay_as_you_go: { request_token: { price: 1.5 } } } },
+  });
+  const usual = {
+    tokens: { request_token: 3, cache_read_image_input_token: 1 },
     units: { web_search: 10_000 },
     perRequest: 2_000,
+    images: { hd: { default: 80_000 } },
+  };
+
+  it('are dollars per million tokens, per image and per unit', () => {
+    expect(configuredRates(config)).toEqual(usual);
+    expect(configuredRates(config, 'priority')).toEqual(usual);
   });
+
+  it('are those of the tier of service where it has some', () => {
+    expect(configuredRates(config, 'flex')).toEqual({ ...usual, tokens: { ...usual.tokens, request_token: 1.5 } });
+  });
+
+  const prices = { request_token: { price: 1 } };
+  const refused: [string, unknown, string][] = [
+    ['an unknown amount', { value: 'tokens' }, 'request.value: one of input_tokens'],
+    ['a value and an operation', { value: 1, operation: 'sum', operands: [{ value: 1 }] }, 'request: either value, or operation'],
+    ['an operation nobody knows', { operation: 'divide', operands: [{ value: 1 }] }, 'request.operation: expected'],
+    ['a rate without a price', { value: 'rates.response_token' }, ': it names a rate that pay_as_you_go has no price for'],
+    ['too many operands', wide(50), 'request: at most 200 operands in all'],
+  ];
+  it.each(refused)('refuse %s in a calculation', (_, request, message) => {
+    expect(() => validate(pricingConfig, { pay_as_you_go: prices, calculate: { request } }, 'body')).toThrow(
+      `calculate${message.startsWith(':') ? '' : '.'}${message}`,
+    );
+  });
+
+  function wide(width: number): unknown {
+    const inner = { operation: 'sum', operands: Array.from({ length: width }, () => ({ value: 1 })) };
+    return { operation: 'sum', operands: [inner, inner, inner, inner] };
+  }
 });

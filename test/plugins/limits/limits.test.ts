@@ -159,6 +159,37 @@ describe('budgets', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });
 
+  it('of cost set aside the dearer of the usual price and that of the tier that is asked for, and count the tier that answered', async () => {
+    const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    const flex = { input: 500, output: 25_000, cacheRead: 0 };
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0, tiers: { flex } });
+    script(answer(200, { ...chatReply('hello'), service_tier: 'flex' }));
+    const asked = ask({}, { ...body, service_tier: 'flex' });
+    expect([(await asked).status, records[0]?.serviceTier]).toEqual([200, 'flex']);
+    // 3 × 500 + 2 × 25,000 micro-USD were used.
+    expect(records[0]?.reservations).toMatchObject([{ units: 51_500 }]);
+    // In that tier 30 tokens would fit, at the usual price they do not.
+    expect((await ask({}, { ...body, max_tokens: 30, service_tier: 'flex' })).status).toBe(412);
+  });
+
+  it('of cost set aside the price of the images that are asked for', async () => {
+    const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
+    const images = { default: { default: 40_000 }, hd: { '1024x1024': 300_000 } };
+    ledger.rates.set('dall-e-3', { input: 0, output: 0, cacheRead: 0, images });
+    const draw = (n: number) =>
+      harness.send({
+        method: 'POST',
+        path: '/v1/images/generations',
+        headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' },
+        body: { model: 'dall-e-3', prompt: 'a cat', n, quality: 'hd', size: '1024x1024' },
+      });
+    expect((await draw(4)).status).toBe(412);
+    script(answer(200, { created: 1, data: [{ url: 'https://a' }, { url: 'https://b' }] }));
+    expect((await draw(2)).status).toBe(200);
+    expect(records[1]).toMatchObject({ image: { quality: 'hd', size: '1024x1024' }, reservations: [{ units: 600_000 }] });
+    expect((await draw(2)).status).toBe(412);
+  });
+
   it('are not touched by models whose price nobody knows', async () => {
     const { ask, records } = start({ usageLimits: budgetOf(1, 'cost') });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);

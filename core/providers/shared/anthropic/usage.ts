@@ -21,6 +21,7 @@ export function usageOf(counts: JsonObject): Usage {
     outputTokens: tokenCount(counts.output_tokens),
     reasoningTokens: tokenCount(details.thinking_tokens),
     raw: counts,
+    serviceTier: serviceTierOf(counts.service_tier),
   };
 }
 

@@ -1,0 +1,12 @@
+/** Micro-USD per image by quality and size, each with a `default`. */
+export type ImageRates = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** The price of one image; a quality or size that is not listed costs what `default` says. Undefined: nobody names a price. */
+export function imageRate(rates: ImageRates, quality: unknown, size: unknown): number | undefined {
+  const ofQuality = own(rates, quality) ?? rates.default;
+  return ofQuality && (own(ofQuality, size) ?? ofQuality.default);
+}
+
+function own<Value>(from: Readonly<Record<string, Value>>, name: unknown): Value | undefined {
+  return typeof name === 'string' && Object.hasOwn(from, name) ? from[name] : undefined;
+}
