@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
+import { compileProxyRules } from '../core/contract/client-origin.ts';
 import { type ChangeNotice, keyPurposes } from '../core/contract/documents.ts';
 import type { Clock, Log } from '../core/contract/plugin.ts';
 import { deriveKey } from '../core/contract/secret.ts';
@@ -73,6 +74,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       background,
       attempts: new AttemptLimit(clock),
       auditKey,
+      proxies: compileProxyRules(settings),
       limits: {
         perKey: createRateLimit(settings.adminRequestsPerKey),
         perAddress: createRateLimit(settings.adminRequestsPerAddress),

@@ -64,6 +64,9 @@ function conflicts(values: Values): string[] {
   const faults: string[] = [];
   if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'it is not set although TLS_CERT is'));
   if (values.tlsKey && values.tlsCert === null) faults.push(fault('tlsCert', 'it is not set although TLS_KEY is'));
+  if (values.countryHeader && values.trustedProxies === null) {
+    faults.push(fault('countryHeader', 'TRUSTED_PROXIES is not set: nobody is believed'));
+  }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
     faults.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }
@@ -86,6 +89,7 @@ function complete(values: Values): Settings {
     // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
+    trustedProxies: values.trustedProxies ?? [],
     trustedCustomHosts: values.trustedCustomHosts ?? [],
     headersToMetadata: values.headersToMetadata ?? [],
     metadataKeyPrefix: values.metadataKeyPrefix ?? '',

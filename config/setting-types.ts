@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
 import * as v from 'valibot';
 
 /** How one setting is read: from the text of the environment to a value, and what the text should look like, for messages. */
@@ -49,6 +50,14 @@ export function flag(): SettingType<boolean> {
 /** Text that matches a pattern as a whole. */
 export function text(pattern: RegExp, expected: string): SettingType<string> {
   return { schema: v.pipe(v.string(), v.regex(pattern)), expected };
+}
+
+/** Whether text is an IP address, or a range of them in CIDR form. */
+export function isAddressOrRange(given: string): boolean {
+  const [base = '', bits, ...more] = given.split('/');
+  const version = isIP(base);
+  if (version === 0 || base.includes('%') || more.length > 0) return false;
+  return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
 /** Comma-separated items, white space around them ignored. */

@@ -1,6 +1,17 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { flag, key32, listOf, oneOf, readableFile, type SettingType, text, url, wholeNumber } from './setting-types.ts';
+import {
+  flag,
+  isAddressOrRange,
+  key32,
+  listOf,
+  oneOf,
+  readableFile,
+  type SettingType,
+  text,
+  url,
+  wholeNumber,
+} from './setting-types.ts';
 
 /** One environment variable. The rows below are the single source of parsing, of `--help` and of the README's table. */
 export interface Setting<Value> {
@@ -147,6 +158,21 @@ export const settingsTable = {
     'comma list of further prefixes, accepted on requests and mirrored on replies',
     listOf(lowerCase(text(prefixPattern, 'a header prefix that ends with -'))),
   ),
+  trustedProxies: row(
+    'TRUSTED_PROXIES',
+    null,
+    'comma list of proxies in front, addresses or CIDR ranges: their `x-forwarded-for` says who calls',
+    listOf({
+      schema: v.pipe(v.string(), v.check(isAddressOrRange)),
+      expected: 'an address or a CIDR range such as 10.0.0.0/8',
+    }),
+  ),
+  countryHeader: row(
+    'COUNTRY_HEADER',
+    null,
+    'header in which those proxies say from which country, for the audit trail; they must remove what clients send under it',
+    lowerCase(text(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'the name of a header such as cf-ipcountry')),
+  ),
   trustedCustomHosts: row(
     'TRUSTED_CUSTOM_HOSTS',
     null,
@@ -195,6 +221,13 @@ export const settingsTable = {
     '536870912',
     'bytes of one file in the service’s own store',
     wholeNumber(1024, 8_589_934_592, 'bytes'),
+  ),
+  workspaceFilesMax: row('WORKSPACE_FILES_MAX', '100000', 'files one workspace keeps there', wholeNumber(1, 10_000_000)),
+  workspaceFileBytesMax: row(
+    'WORKSPACE_FILE_BYTES_MAX',
+    '107374182400',
+    'bytes of all files one workspace keeps there',
+    wholeNumber(1024, 1_125_899_906_842_624, 'bytes'),
   ),
   gatewayUrl: row(
     'GATEWAY_URL',

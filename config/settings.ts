@@ -31,6 +31,10 @@ export interface Settings {
   /** Lower-case, ends with `-`: `x-svc-`. */
   readonly headerPrefix: string;
   readonly headerPrefixAliases: readonly string[];
+  /** Addresses and CIDR ranges of proxies whose word about the caller is believed; empty = none. */
+  readonly trustedProxies: readonly string[];
+  /** Lower-case name of the header in which they tell its country; null = none does. */
+  readonly countryHeader: string | null;
   /** `host`, `host:port`, or CIDR entries exempt from the private-address refusal. */
   readonly trustedCustomHosts: readonly string[];
   /** Whether stored providers may be called as the machine the gateway runs on. */
@@ -45,6 +49,9 @@ export interface Settings {
   readonly keptOnManyTargets: boolean;
   /** Bytes of one file in the service's own store. */
   readonly fileBytesMax: number;
+  /** Files of one workspace there, and their bytes together. */
+  readonly workspaceFilesMax: number;
+  readonly workspaceFileBytesMax: number;
   /** Where jobs of the control plane reach a gateway, no trailing slash. */
   readonly gatewayUrl: string;
   /** How many lines of a batch are sent at a time, and how often. */

@@ -3,15 +3,32 @@ import { isIP } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 import type { Settings } from '../../config/settings.ts';
+import {
+  type ClientOrigin,
+  countryHeader,
+  countryOf,
+  originOf,
+  type ProxyRules,
+  vouchHeader,
+} from '../../core/contract/client-origin.ts';
 
-/** By this header, holding the cluster key, a gateway that forwards an admin request vouches for its `x-forwarded-for`. */
-export const vouchHeader = 'svc-internal-cluster-key';
+interface Believing {
+  readonly settings: Pick<Settings, 'clusterKeyText'>;
+  /** Proxies in front of the control plane itself; null: none. */
+  readonly proxies: ProxyRules | null;
+}
 
-/** Address of the caller: what a gateway of ours vouches for, else the other end of the socket. Anybody can claim the rest. */
-export function clientAddress(c: Context, settings: Pick<Settings, 'clusterKeyText'>): string {
+/**
+ * Where a request comes from: what a gateway of ours vouches for, else what a trusted proxy says, else the other end of the socket.
+ * Anybody can claim the rest.
+ */
+export function clientOrigin(c: Context, { settings, proxies }: Believing): ClientOrigin {
   const claimed = c.req.header('x-forwarded-for');
-  if (claimed && isIP(claimed) !== 0 && isClusterKey(c.req.header(vouchHeader) ?? '', settings)) return claimed;
-  return getConnInfo(c).remote.address ?? 'unknown';
+  if (claimed && isIP(claimed) !== 0 && isClusterKey(c.req.header(vouchHeader) ?? '', settings)) {
+    return { address: claimed, country: countryOf(c.req.header(countryHeader)) };
+  }
+  const peer = getConnInfo(c).remote.address ?? 'unknown';
+  return proxies ? originOf(proxies, peer, (name) => c.req.header(name)) : { address: peer, country: null };
 }
 
 /** Compares in constant time. */

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
+import type { ProxyRules } from '../../core/contract/client-origin.ts';
 import type { ChangeNotice } from '../../core/contract/documents.ts';
 import type { Clock, Log } from '../../core/contract/plugin.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
@@ -92,6 +93,8 @@ export interface AdminServices {
   readonly attempts: AttemptLimit;
   /** Makes the hashes of the audit chain. */
   readonly auditKey: Uint8Array;
+  /** Proxies in front of the control plane whose word about callers is believed; null: none. */
+  readonly proxies: ProxyRules | null;
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** Whether a reply that is not what its route declares is an error (tests) or is cut to it. */
   readonly strictReplies: boolean;

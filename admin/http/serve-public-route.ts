@@ -6,7 +6,7 @@ import { causeOf } from '../cause-of.ts';
 import { writeChange } from '../db/write-change.ts';
 import { requestOrigin } from '../identity/same-origin.ts';
 import { allowReply } from './allow-reply.ts';
-import { clientAddress } from './client-address.ts';
+import { clientOrigin } from './client-address.ts';
 import { AdminError } from './errors.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
 import { readJsonBody } from './read-body.ts';
@@ -62,7 +62,7 @@ async function run(
 ): Promise<unknown> {
   const { database, auditKey, settings } = services;
   const header = (name: string) => c.req.header(name);
-  const clientIp = clientAddress(c, settings);
+  const { address: clientIp, country } = clientOrigin(c, services);
   services.limits.perAddress.take(clientIp);
   const sent = await readJsonBody(c.req);
   const body = validate(route.body, sent ?? {}, 'body');
@@ -81,6 +81,7 @@ async function run(
     resourceType: route.resource,
     action: route.action,
     clientIp,
+    country,
   });
 
   const call: PublicCall<unknown> = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
+import type { ClientOrigin } from '../../core/contract/client-origin.ts';
 import { requireRight } from '../access/may-use.ts';
 import { inWorkspace } from '../access/session-actor.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
@@ -8,7 +9,7 @@ import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
 import { allowReply } from './allow-reply.ts';
 import { authenticate } from './authenticate.ts';
-import { clientAddress } from './client-address.ts';
+import { clientOrigin } from './client-address.ts';
 import { AdminError, invalid, notFound } from './errors.ts';
 import { type KeptReply, type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { TooManyRequests } from './rate-limit.ts';
@@ -63,8 +64,7 @@ class Visit {
   readonly #route: AdminRoute;
   readonly #services: AdminServices;
   readonly #c: Context;
-  /** The address, while its request has not shown a good key. */
-  readonly #address: string;
+  readonly #origin: ClientOrigin;
   #actor: Pick<Actor, 'keyId' | 'organisationId' | 'workspaceId' | 'userId'> | null = null;
   #workspaceId: string | null = null;
   #body: unknown = null;
@@ -74,7 +74,7 @@ class Visit {
     this.#route = route;
     this.#services = services;
     this.#c = c;
-    this.#address = clientAddress(c, services.settings);
+    this.#origin = clientOrigin(c, services);
     this.headers = { [`${services.settings.headerPrefix}request-id`]: this.id };
   }
 
@@ -83,7 +83,7 @@ class Visit {
     const route = this.#route;
     const request = this.#c.req;
 
-    limits.perAddress.take(this.#address);
+    limits.perAddress.take(this.#origin.address);
     // Whose it is has to be found among everybody's; from here on the request sees its own organisation only.
     const who = await authenticate(
       database.em(),
@@ -91,7 +91,7 @@ class Visit {
       this.#services,
     );
     if ('refused' in who) {
-      limits.perAddress.charge(this.#address, failureCost);
+      limits.perAddress.charge(this.#origin.address, failureCost);
       if (who.known)
         this.#actor = { ...who.known, keyId: who.known.id, workspaceId: who.known.workspaceId ?? null, userId: null };
       throw who.refused;
@@ -218,7 +218,8 @@ class Visit {
       userType: actor.userId ? 'user' : 'api_key',
       resourceType: route.resource,
       action: route.action,
-      clientIp: this.#address,
+      clientIp: this.#origin.address,
+      country: this.#origin.country,
     };
   }
 }

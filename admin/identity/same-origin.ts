@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
-import { isClusterKey, vouchHeader } from '../http/client-address.ts';
+import { vouchHeader } from '../../core/contract/client-origin.ts';
+import { isClusterKey } from '../http/client-address.ts';
 
 type Header = (name: string) => string | undefined;
 

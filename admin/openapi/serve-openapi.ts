@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { clientAddress } from '../http/client-address.ts';
+import { clientOrigin } from '../http/client-address.ts';
 import type { AdminServices } from '../http/route.ts';
 import { adminRoutes, publicRoutes } from '../resources/index.ts';
 import { openApiDocument } from './document.ts';
@@ -11,11 +11,11 @@ export function serveOpenApi(app: Hono, versions: readonly string[], services: A
   const page = once(() => docsPage(openApiDocument(adminRoutes, publicRoutes, services.settings)));
   for (const version of versions) {
     app.get(`${version}/openapi.json`, (c) => {
-      services.limits.perAddress.take(clientAddress(c, services.settings));
+      services.limits.perAddress.take(clientOrigin(c, services).address);
       return c.body(json(), 200, { 'content-type': 'application/json; charset=utf-8' });
     });
     app.get(`${version}/docs`, (c) => {
-      services.limits.perAddress.take(clientAddress(c, services.settings));
+      services.limits.perAddress.take(clientOrigin(c, services).address);
       const { html, headers } = page();
       return c.body(html, 200, headers);
     });

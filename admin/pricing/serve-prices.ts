@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { clientAddress } from '../http/client-address.ts';
+import { clientOrigin } from '../http/client-address.ts';
 import type { AdminServices } from '../http/route.ts';
 import { wireGeneral, wirePrices } from './wire-prices.ts';
 
@@ -9,7 +9,7 @@ import { wireGeneral, wirePrices } from './wire-prices.ts';
  */
 export function servePrices(app: Hono, versions: readonly string[], services: AdminServices): void {
   const serve = (read: (provider: string, model: string) => object | null) => (c: Context) => {
-    services.limits.perAddress.take(clientAddress(c, services.settings));
+    services.limits.perAddress.take(clientOrigin(c, services).address);
     const { provider = '', model = '' } = c.req.param();
     const found = model.length > 255 ? null : read(provider, model);
     return found ? c.json(found) : c.json({ error: 'Model not found' }, 404);

@@ -20,8 +20,10 @@ export interface InboundRequest {
   readonly headers: HeaderList;
   /** Value of the first header of this lower-case name, else undefined. */
   header(name: string): string | undefined;
-  /** Peer address as text (`127.0.0.1`, `::1`). */
+  /** Address of the client as text (`127.0.0.1`, `::1`): of the peer, or what a trusted proxy says. */
   readonly remoteAddress: string;
+  /** Country of that address by the word of a trusted proxy, two capitals; else null or absent. */
+  readonly country?: string | null;
   /** The subprotocols offered, in the client's order, where the request asks for a WebSocket (RFC 6455 §4.1); else null or absent. */
   readonly webSocketProtocols?: readonly string[] | null;
   readonly body: RequestBody;
@@ -88,6 +90,13 @@ export interface ReplySink {
 export function findHeader(headers: HeaderList, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
   return undefined;
+}
+
+/** All values of a header by its lower-case name, joined as one list (RFC 9110 §5.3). */
+export function findHeaders(headers: HeaderList, name: string): string | undefined {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1] as string);
+  return values.length === 0 ? undefined : values.join(', ');
 }
 
 /** A header value as its sender meant it: UTF-8 where its bytes are that, else the latin1 text it is (RFC 9110 §5.5). */

@@ -45,6 +45,7 @@ export class ParsedRequest implements InboundRequest {
   query = '';
   readonly headers: HeaderList = [];
   remoteAddress = '';
+  country: string | null = null;
   body: RequestBody = emptyBody;
   /** As `RequestBody.length`. */
   bodyLength = 0;

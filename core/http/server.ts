@@ -1,7 +1,8 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
+import { compileProxyRules, originOf } from '../contract/client-origin.ts';
 import { GatewayError } from '../contract/errors.ts';
-import type { InboundRequest, ReplySink } from '../contract/http.ts';
+import { findHeaders, type InboundRequest, type ReplySink } from '../contract/http.ts';
 import { answerBuiltIn, type BuiltIns } from './built-in-routes.ts';
 import { CorkAnchor } from './cork-anchor.ts';
 import { compileCors } from './cors.ts';
@@ -24,6 +25,8 @@ export interface HttpServerOptions {
     | 'corsOrigins'
     | 'tlsCert'
     | 'tlsKey'
+    | 'trustedProxies'
+    | 'countryHeader'
   >;
   /** Takes over every request that passed the guard. What it throws at once becomes a 500. */
   handle(request: InboundRequest, sink: ReplySink): void;
@@ -79,6 +82,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const { uws, name } = await loadUws(settings.uwsBinary, settings.headerBytesMax);
   const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases]);
   const cors = compileCors(settings.corsOrigins);
+  const proxies = compileProxyRules(settings);
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
   const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs);
   /** Time of the last sweep: near enough for body deadlines, and no clock has to be asked per request. */
@@ -119,6 +123,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
 
   function begin(res: HttpResponse, request: ParsedRequest, context: us_socket_context_t | null): void {
+    if (proxies !== null) {
+      const origin = originOf(proxies, request.remoteAddress, (name) => findHeaders(request.headers, name));
+      request.remoteAddress = origin.address;
+      request.country = origin.country;
+    }
     const sink = new UwsReplySink(edge, res, request.method === 'HEAD');
     if (context !== null) sink.offer = readWebSocketOffer(request, context);
     openRequests++;

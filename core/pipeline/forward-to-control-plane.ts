@@ -1,3 +1,4 @@
+import { countryHeader, vouchHeader } from '../contract/client-origin.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/http.ts';
 import type { Reply } from '../contract/plugin.ts';
@@ -11,9 +12,6 @@ export interface ForwardOptions {
   readonly clusterKey: string;
   errorReply(error: GatewayError): Reply;
 }
-
-/** With the cluster key in it, the control plane believes what we say about the caller's address. */
-const vouchHeader = 'svc-internal-cluster-key';
 
 const notForwarded: ReadonlySet<string> = new Set([
   'host',
@@ -30,17 +28,19 @@ const notForwarded: ReadonlySet<string> = new Set([
   'x-forwarded-proto',
   'x-forwarded-host',
   vouchHeader,
+  countryHeader,
 ]);
 
 const bodyBytesMax = 1024 * 1024;
 
 /**
- * Passes an admin request to the control plane as it is, so that one base URL serves both. The peer's address goes along in
- * `x-forwarded-for`, which no client can set itself.
+ * Passes an admin request to the control plane as it is, so that one base URL serves both. The client's address goes along in
+ * `x-forwarded-for`, and its country where it is known; neither can be set by the client.
  */
 export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
   return (request, sink) => {
     const headers: HeaderList = ['x-forwarded-for', request.remoteAddress, vouchHeader, options.clusterKey];
+    if (request.country) headers.push(countryHeader, request.country);
     const host = request.header('host');
     if (host !== undefined) headers.push('x-forwarded-host', host);
     for (let i = 0; i < request.headers.length; i += 2) {

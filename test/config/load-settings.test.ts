@@ -47,6 +47,8 @@ describe('loadSettings', () => {
       sessionIdleSeconds: 43_200,
       headerPrefix: 'x-svc-',
       headerPrefixAliases: [],
+      trustedProxies: [],
+      countryHeader: null,
       trustedCustomHosts: [],
       machineIdentity: false,
       blockInlineConfig: false,
@@ -54,6 +56,8 @@ describe('loadSettings', () => {
       metadataKeyPrefix: '',
       keptOnManyTargets: false,
       fileBytesMax: 536_870_912,
+      workspaceFilesMax: 100_000,
+      workspaceFileBytesMax: 107_374_182_400,
       gatewayUrl: 'http://127.0.0.1:8787',
       batchBucketLines: 25,
       batchIntervalMs: 5_000,
@@ -117,6 +121,8 @@ describe('loadSettings', () => {
       ADMIN_REQUESTS_PER_ADDRESS: '12',
       HEADER_PREFIX: 'X-Acme-',
       HEADER_PREFIX_ALIASES: 'x-one-, X-Two-,x-acme-',
+      TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+      COUNTRY_HEADER: 'CF-IPCountry',
       TRUSTED_CUSTOM_HOSTS: 'localhost:11434, 127.0.0.1,10.0.0.0/8,[::1]:80,fd00::/8',
       MACHINE_IDENTITY: 'on',
       BLOCK_INLINE_CONFIG: 'on',
@@ -124,6 +130,8 @@ describe('loadSettings', () => {
       METADATA_MAP_KEY_PREFIX: 'header.',
       FILES_ON_MANY_TARGETS: 'on',
       FILE_MAX: '2048',
+      WORKSPACE_FILES_MAX: '5',
+      WORKSPACE_FILE_BYTES_MAX: '4096',
       GATEWAY_URL: 'http://10.0.0.4:8787/',
       BATCH_BUCKET_LINES: '7',
       BATCH_INTERVAL: '8',
@@ -182,12 +190,16 @@ describe('loadSettings', () => {
       adminRequestsPerAddress: 12,
       headerPrefix: 'x-acme-',
       headerPrefixAliases: ['x-one-', 'x-two-'],
+      trustedProxies: ['10.0.0.0/8', '::1'],
+      countryHeader: 'cf-ipcountry',
       trustedCustomHosts: ['localhost:11434', '127.0.0.1', '10.0.0.0/8', '[::1]:80', 'fd00::/8'],
       blockInlineConfig: true,
       headersToMetadata: ['x-team', 'x-cost-centre'],
       metadataKeyPrefix: 'header.',
       keptOnManyTargets: true,
       fileBytesMax: 2048,
+      workspaceFilesMax: 5,
+      workspaceFileBytesMax: 4096,
       gatewayUrl: 'http://10.0.0.4:8787',
       batchBucketLines: 7,
       batchIntervalMs: 8,
@@ -247,6 +259,8 @@ describe('loadSettings', () => {
     ['HEADER_PREFIX', 'x-svc'],
     ['HEADER_PREFIX_ALIASES', 'x-ok-,bad'],
     ['TRUSTED_CUSTOM_HOSTS', 'http://localhost'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', '10.0.0.1,proxy.example.com'],
     ['CORS_ORIGINS', 'https://app.example.com/path'],
     ['TLS_CERT', '/nowhere/at-all.pem'],
     ['REQUEST_TIMEOUT', '-1'],
@@ -289,7 +303,7 @@ describe('loadSettings', () => {
     );
   });
 
-  it('refuses a certificate without its key and two listeners on one port', () => {
+  it('refuses a certificate without its key, a country nobody can vouch for, and two listeners on one port', () => {
     const pem = join(mkdtempSync(join(tmpdir(), 'settings-')), 'file.pem');
     writeFileSync(pem, 'pem');
     expect(faultsOf({ TLS_CERT: pem })).toEqual([
@@ -298,6 +312,7 @@ describe('loadSettings', () => {
     expect(faultsOf({ TLS_KEY: pem })).toEqual([
       'TLS_CERT: it is not set although TLS_KEY is, expected the path of a readable PEM file',
     ]);
+    expect(faultsOf({ COUNTRY_HEADER: 'cf-ipcountry' })).toEqual([expect.stringContaining('TRUSTED_PROXIES is not set')]);
     expect(faultsOf({ PORT: '8788' })).toEqual(['CONTROL_PLANE_PORT: got "8788", expected another port than PORT']);
   });
 });

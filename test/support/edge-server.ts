@@ -48,6 +48,8 @@ export async function startEdge(
       corsOrigins: [],
       tlsCert: null,
       tlsKey: null,
+      trustedProxies: [],
+      countryHeader: null,
       ...more.settings,
     },
   });

@@ -30,7 +30,7 @@ export const listQuery = v.strictObject({
   resource_type: v.optional(word),
   action: v.optional(word),
   client_ip: v.optional(word),
-  country: v.optional(word),
+  country: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z]{2}$/, 'a code of two letters is expected'), v.toUpperCase())),
 });
 
 export type ListQuery = v.InferOutput<typeof listQuery>;

@@ -98,8 +98,12 @@ describe('bodies, queries and headers of admin requests', () => {
     const body = { name: 'x', config: { provider: '@mock' } };
     await plane.ask('POST', '/configs', { body, headers: vouch(plane.settings.clusterKeyText) });
     expect((await plane.lastAudit()).clientIp).toBe('203.0.113.7');
-    await plane.ask('POST', '/configs', { body, headers: vouch('guess') });
-    expect((await plane.lastAudit()).clientIp).toMatch(/127\.0\.0\.1$/);
+    expect((await plane.lastAudit()).country).toBeNull();
+    const country = { 'svc-internal-country': 'AT' };
+    await plane.ask('POST', '/configs', { body, headers: { ...vouch(plane.settings.clusterKeyText), ...country } });
+    expect((await plane.lastAudit()).country).toBe('AT');
+    await plane.ask('POST', '/configs', { body, headers: { ...vouch('guess'), ...country } });
+    expect(await plane.lastAudit()).toMatchObject({ clientIp: expect.stringMatching(/127\.0\.0\.1$/), country: null });
   });
 
   it('tells health and readiness without a key', async () => {

@@ -210,6 +210,14 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     client.destroy();
   });
 
+  it('takes the client from a trusted proxy, over all headers that name it', async () => {
+    const settings = { trustedProxies: ['127.0.0.1'], countryHeader: 'x-country' };
+    const edge = await start((given, sink) => sink.send(200, [], `${given.remoteAddress} ${given.country}`), { settings });
+    const headers = 'X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.7\r\nX-Country: nz\r\n';
+    expect((await ask(edge, request('GET /v1/x', headers))).body.toString()).toBe('203.0.113.7 NZ');
+    expect((await ask(edge, request('GET /v1/x'))).body.toString()).toBe('127.0.0.1 null');
+  });
+
   it('speaks TLS when it has a certificate', async () => {
     const body = patternBytes(3_000_000);
     const edge = await start(

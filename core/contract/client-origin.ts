@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+import { isInRange, safeParseRange } from './public-address.ts';
+
+/** Where a request comes from, as far as it can be believed. */
+export interface ClientOrigin {
+  /** An address as text. */
+  readonly address: string;
+  /** ISO 3166 code of two capitals; null when nobody who is believed says so. */
+  readonly country: string | null;
+}
+
+/** With the cluster key in it, the control plane believes what a gateway says about the origin of a request it forwards. */
+export const vouchHeader = 'svc-internal-cluster-key';
+
+/** How it then says the country; the address is in `x-forwarded-for`. */
+export const countryHeader = 'svc-internal-country';
+
+/** Whose word about the origin of requests is believed. */
+export interface ProxyRules {
+  readonly ranges: readonly NonNullable<ReturnType<typeof safeParseRange>>[];
+  /** Lower-case; null: no proxy tells the country. */
+  readonly countryHeader: string | null;
+}
+
+/** Prepares the rules; null when no proxy is trusted. Throws for a range that is none, which settings do not let pass. */
+export function compileProxyRules(settings: {
+  readonly trustedProxies: readonly string[];
+  readonly countryHeader: string | null;
+}): ProxyRules | null {
+  if (settings.trustedProxies.length === 0) return null;
+  const ranges = settings.trustedProxies.map((text) => {
+    const range = safeParseRange(text);
+    if (!range) throw new Error(`TRUSTED_PROXIES: ${text} is neither an address nor a CIDR range`);
+    return range;
+  });
+  return { ranges, countryHeader: settings.countryHeader };
+}
+
+/**
+ * The origin of a request whose connection comes from `peer`. A proxy that is not trusted is the client itself, whatever its headers
+ * say. Of `x-forwarded-for` the last address counts that is not a trusted proxy: what stands before it, anybody could have written.
+ * `header` gives all values of a name, joined with commas.
+ */
+export function originOf(rules: ProxyRules, peer: string, header: (name: string) => string | undefined): ClientOrigin {
+  if (!isTrusted(rules, peer)) return { address: peer, country: null };
+  let address = peer;
+  for (const hop of (header('x-forwarded-for') ?? '').split(',').reverse()) {
+    const named = addressOf(hop.trim());
+    if (named === null) break;
+    address = named;
+    if (!isTrusted(rules, named)) break;
+  }
+  return { address, country: rules.countryHeader === null ? null : countryOf(header(rules.countryHeader)) };
+}
+
+/** Two letters as capitals; null for all else, and for XX, by which proxies say that they do not know. */
+export function countryOf(text: string | undefined): string | null {
+  if (text === undefined || !/^[A-Za-z]{2}$/.test(text)) return null;
+  const code = text.toUpperCase();
+  return code === 'XX' ? null : code;
+}
+
+function isTrusted(rules: ProxyRules, address: string): boolean {
+  return isIP(address) !== 0 && rules.ranges.some((range) => isInRange(address, range));
+}
+
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function addressOf(hop: string): string | null {
+  const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? (/^[\d.]+:\d+$/.test(hop) ? hop.slice(0, hop.indexOf(':')) : hop);
+  return isIP(bare) === 0 ? null : bare;
+}

@@ -1,0 +1,47 @@
+import { afterEach, expect, it } from 'vitest';
+import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+
+/** Who called, as the trail tells it, when a proxy stands in front of the gateway. */
+let gateway: RunningGateway | undefined;
+afterEach(() => gateway?.stop());
+
+const client = '203.0.113.7';
+const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
+
+/** Makes a config as a client behind a proxy would, and says what the trail tells of it. */
+async function told(
+  running: RunningGateway,
+  headers: Record<string, string>,
+): Promise<[address: string, country: string | null]> {
+  const name = `config ${Math.random()}`;
+  const reply = await fetch(`${running.baseUrl}/configs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-svc-api-key': running.adminKey, ...headers },
+    body: JSON.stringify({ name, config: { provider: '@mock' } }),
+  });
+  expect(reply.status).toBe(200);
+  const { body } = await running.admin.get(`/audit-logs?${span}&resource_type=configs&action=create`);
+  const [record] = body.records as { request_body: { name: string }; client_ip: string; country: string | null }[];
+  expect(record?.request_body.name).toBe(name);
+  return [record?.client_ip ?? '', record?.country ?? null];
+}
+
+it('is the client where the proxy is trusted, in the trail and its filter', async () => {
+  gateway = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
+  const headers = { 'x-forwarded-for': `6.6.6.6, ${client}`, 'cf-ipcountry': 'at' };
+  expect(await told(gateway, headers)).toEqual([client, 'AT']);
+  // A name of ours from outside means nothing.
+  expect(await told(gateway, { 'x-forwarded-for': client, 'svc-internal-country': 'DE' })).toEqual([client, null]);
+  for (const [country, total] of [
+    ['AT', 1],
+    ['at', 1],
+    ['DE', 0],
+  ]) {
+    expect((await gateway.admin.get(`/audit-logs?${span}&country=${country}`)).body.total).toBe(total);
+  }
+});
+
+it('is the proxy where it is not trusted, whatever it says', async () => {
+  gateway = await startGateway({ env: { TRUSTED_PROXIES: '10.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
+  expect(await told(gateway, { 'x-forwarded-for': client, 'cf-ipcountry': 'AT' })).toEqual(['127.0.0.1', null]);
+});
