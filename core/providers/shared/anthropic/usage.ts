@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { StreamReader } from '../../../contract/provider.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../../contract/usage.ts';
+import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../../contract/usage.ts';
 import { tokenCount } from '../chat-usage.ts';
 import { streamFault } from './errors.ts';
 
