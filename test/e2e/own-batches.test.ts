@@ -13,7 +13,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
   beforeAll(async () => {
     database = name === 'PostgreSQL' ? await newTestDatabase() : null;
     gateway = await startGatewayWithUpstream({
-      env: { BATCH_INTERVAL: '200', ...(database ? { DATABASE_URL: database.url } : {}) },
+      env: { BATCH_INTERVAL: '200', FILE_MAX: '40000000', ...(database ? { DATABASE_URL: database.url } : {}) },
     });
     client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
   });
@@ -56,6 +56,13 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     expect((await client.files.list()).data.map((one) => one.id)).toContain(file.id);
     expect(await client.files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
     await expect(client.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('refuses a file beyond FILE_MAX while it is on its way, and keeps nothing of it', async () => {
+    const before = (await client.files.list()).data.map(({ id }) => id);
+    const file = await toFile(patternBytes(60_000_000), 'large.bin');
+    await expect(client.files.create({ file, purpose: 'user_data' })).rejects.toMatchObject({ status: 413, param: 'file' });
+    expect((await client.files.list()).data.map(({ id }) => id)).toEqual(before);
   });
 
   it.each([
@@ -177,6 +184,11 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
 
   it('names the field of a batch that cannot be', async () => {
     const file = await upload(jsonl([line('a')]));
+    const provided = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: 'immediate' };
+    await expect(client.batches.create({ ...provided, provider_options: { model: 'other' } } as never)).rejects.toMatchObject({
+      status: 400,
+      param: 'provider_options.model',
+    });
     await expect(create('file-of-a-provider')).rejects.toMatchObject({ status: 400, param: 'input_file_id' });
     await expect(create(file.id, { 'x-svc-api-key': 'no', 'x-svc-provider': gateway.workspaceKey })).rejects.toMatchObject({
       status: 400,

@@ -30,11 +30,11 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
     );
   }
   const newManager = managerOf(services, owner);
-  const input = await findFile(newManager(), owner, body.input_file_id);
+  const input = await findFile(services, owner, body.input_file_id);
   if (input.purpose !== 'batch') throw badField('input_file_id', `the purpose of the file must be batch, not ${input.purpose}`);
   const headers = runHeaders(request.headers, body.svc_options ?? {}, services.settings);
   const id = newId();
-  const now = new Date();
+  const now = new Date(services.clock.now());
   const place = { organisationId: owner.organisationId, table: 'batches', column: 'sealed_headers', rowId: id };
   const sealedHeaders = await services.vault.seal(newManager(), place, JSON.stringify(headers));
   return newManager().transactional(async (tx) => {

@@ -39,23 +39,29 @@ async function step(
   signal: AbortSignal,
 ): Promise<number> {
   const isLate = batch.expiresAt.getTime() <= services.clock.now();
-  if (batch.status === 'cancelling') return finish(newManager, batch, 'cancelled', signal);
-  if (batch.status === 'finalizing') return finish(newManager, batch, 'completed', signal);
-  if (isLate) return finish(newManager, batch, 'expired', signal);
+  if (batch.status === 'cancelling') return finish(services, newManager, batch, 'cancelled', signal);
+  if (batch.status === 'finalizing') return finish(services, newManager, batch, 'completed', signal);
+  if (isLate) return finish(services, newManager, batch, 'expired', signal);
   if (batch.status === 'validating') {
     const { total, faults } = await readLines(newManager, batch, signal);
-    if (faults.length > 0) await enter(newManager(), batch, 'failed', { errors: faults, total });
-    else await enter(newManager(), batch, 'in_progress', { total });
+    if (faults.length > 0) await enter(services, batch, 'failed', { errors: faults, total });
+    else await enter(services, batch, 'in_progress', { total });
     return 0;
   }
   const left = await runBucket(services, batch, signal);
   if (left > 0) return services.settings.batchIntervalMs;
-  await enter(newManager(), batch, 'finalizing', {});
+  await enter(services, batch, 'finalizing', {});
   return 0;
 }
 
 /** Writes the result files and ends the batch. Lines without a result are errors in them, but of a batch that was cancelled. */
-async function finish(newManager: () => EntityManager, batch: Batch, status: BatchStatus, signal: AbortSignal): Promise<number> {
+async function finish(
+  services: AdminServices,
+  newManager: () => EntityManager,
+  batch: Batch,
+  status: BatchStatus,
+  signal: AbortSignal,
+): Promise<number> {
   if (status === 'expired') await expireLines(newManager(), batch);
   const counts = await countsOf(newManager(), batch);
   const { outputBytes, errorBytes } = await writeResults(newManager, batch, signal);
@@ -64,7 +70,7 @@ async function finish(newManager: () => EntityManager, batch: Batch, status: Bat
     await newManager().nativeUpdate(storedFiles, { id, organisationId: batch.organisationId }, { status: 'processed', bytes });
   }
   const { completed, failed, inputTokens, outputTokens } = counts;
-  await enter(newManager(), batch, status, { completed, failed, inputTokens, outputTokens, sealedHeaders: null });
+  await enter(services, batch, status, { completed, failed, inputTokens, outputTokens, sealedHeaders: null });
   return 0;
 }
 
@@ -78,8 +84,14 @@ async function expireLines(em: EntityManager, batch: Batch): Promise<void> {
 }
 
 /** From the state it was read in to another one; what somebody else has changed meanwhile stays. */
-async function enter(em: EntityManager, batch: Batch, status: BatchStatus, more: Partial<Batch>): Promise<void> {
-  const times = { ...batch.times, [`${status}_at`]: seconds(new Date()) };
+async function enter(
+  services: AdminServices,
+  batch: Batch,
+  status: BatchStatus,
+  more: Partial<Batch>,
+  em: EntityManager = managerOf(services, batch)(),
+): Promise<void> {
+  const times = { ...batch.times, [`${status}_at`]: seconds(new Date(services.clock.now())) };
   const where = { id: batch.id, organisationId: batch.organisationId, status: batch.status };
   await em.nativeUpdate(batches, where, { ...more, status, times });
 }
@@ -97,7 +109,7 @@ async function forgetLines(newManager: () => EntityManager, { id, organisationId
 }
 
 /** Asks for the end of a batch; resolves with it as it is then. Safe to call twice. */
-export async function cancelBatch(em: EntityManager, batch: Batch): Promise<void> {
+export async function cancelBatch(services: AdminServices, em: EntityManager, batch: Batch): Promise<void> {
   if (isOver(batch) || batch.status === 'cancelling') return;
-  await enter(em, batch, 'cancelling', {});
+  await enter(services, batch, 'cancelling', {}, em);
 }

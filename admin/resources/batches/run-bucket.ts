@@ -26,7 +26,7 @@ export async function runBucket(services: AdminServices, batch: Batch, signal: A
   const open = { batchId: batch.id, organisationId: batch.organisationId, result: null };
   const due = await newManager().find(
     batchLines,
-    { ...open, $or: [{ nextAt: null }, { nextAt: { $lte: new Date() } }] },
+    { ...open, $or: [{ nextAt: null }, { nextAt: { $lte: new Date(services.clock.now()) } }] },
     { orderBy: { lineNumber: 'asc' }, limit: services.settings.batchBucketLines },
   );
   if (due.length > 0) {
@@ -71,22 +71,23 @@ async function runLine(
     reply = await sendLine(settings.gatewayUrl + line.url, headers, line.body, both);
   } catch {
     // No gateway, or one that died: the line is due again soon, and the end of the batch's time ends that.
-    if (!signal.aborted) await later(newManager(), line, 0, 2_000);
+    if (!signal.aborted) await later(services, line, 0, 2_000);
     return;
   }
   if (transient.has(reply.status) && line.attempts + 1 < attemptsMax) {
     const waitMs = Math.min(waitMsMax, reply.retryAfterMs ?? 1_000 * 2 ** line.attempts);
-    return later(newManager(), line, 1, waitMs);
+    return later(services, line, 1, waitMs);
   }
   const response = { status_code: reply.status, request_id: reply.requestId, body: reply.body };
   await keep(newManager(), batch, line, { response, error: null }, reply.status < 200 || reply.status >= 300);
 }
 
-async function later(em: EntityManager, line: BatchLine, attempts: number, waitMs: number): Promise<void> {
-  await em.execute(
-    `update batch_lines set attempts = attempts + ?, next_at = now() + make_interval(secs => ?)
+async function later(services: AdminServices, line: BatchLine, attempts: number, waitMs: number): Promise<void> {
+  const nextAt = new Date(services.clock.now() + waitMs);
+  await managerOf(services, line)().execute(
+    `update batch_lines set attempts = attempts + ?, next_at = ?
      where batch_id = ? and line_number = ? and organisation_id = ? and result is null`,
-    [attempts, waitMs / 1000, line.batchId, line.lineNumber, line.organisationId],
+    [attempts, nextAt, line.batchId, line.lineNumber, line.organisationId],
   );
 }
 

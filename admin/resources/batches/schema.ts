@@ -25,8 +25,10 @@ export const createBatchBody = v.strictObject({
   metadata: v.nullish(metadata),
   /** Gateway headers the lines are sent with. */
   svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
-  /** For providers that run batches themselves; nothing here. */
-  provider_options: v.nullish(v.record(v.string(), v.unknown())),
+  /** What providers that run batches themselves are sent with them: there is nobody to send it to. */
+  provider_options: v.nullish(
+    v.strictObject({}, 'the service runs this batch itself and sends no provider a batch: put parameters into the lines'),
+  ),
 });
 
 /** One line of the input file (https://platform.openai.com/docs/api-reference/batch/request-input). */

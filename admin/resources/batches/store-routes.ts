@@ -67,7 +67,7 @@ export function batchStoreApp(services: AdminServices): Hono {
     const newManager = managerOf(services, owner);
     const found = await findBatch(newManager(), owner, c.req.param('id'));
     await newManager().transactional(async (tx) => {
-      await cancelBatch(tx, found);
+      await cancelBatch(services, tx, found);
       if (!isOver(found)) await addJob(tx, { kind: batchJobKind, key: found.id, organisationId: owner.organisationId });
     });
     services.wakeJobs();

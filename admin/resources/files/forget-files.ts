@@ -1,11 +1,18 @@
 import type { EntityManager } from '../../db/open-database.ts';
 
 const abandonedMs = 86_400_000;
+/** Files of one statement: each has a time limit, and a file may have very many chunks. */
+const groupFiles = 20;
 
 /** Deletes files whose time is over, and uploads that were begun a day ago and never ended because their process died. */
 export async function forgetFiles(em: EntityManager, now: Date): Promise<void> {
-  await em.execute('delete from stored_files where expires_at is not null and expires_at <= ?', [now]);
-  await em.execute(`delete from stored_files where status = 'uploading' and created_at <= ?`, [
-    new Date(now.getTime() - abandonedMs),
-  ]);
+  const abandoned = new Date(now.getTime() - abandonedMs);
+  for (;;) {
+    const gone = await em.execute<unknown[]>(
+      `delete from stored_files where id in (select id from stored_files
+         where expires_at <= ? or (status = 'uploading' and created_at <= ?) limit ?) returning id`,
+      [now, abandoned, groupFiles],
+    );
+    if (gone.length < groupFiles) return;
+  }
 }

@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type StoredFile, storedFiles } from './entity.ts';
 import { FileWriter } from './file-bytes.ts';
+import { type FileQuota, FileRoom } from './file-room.ts';
 import type { Owner } from './owner.ts';
 import { badField, StoreError } from './store-error.ts';
 
@@ -14,13 +15,15 @@ export interface Upload {
   readonly purpose: string | null;
   readonly body: AsyncIterable<Uint8Array>;
   readonly bytesMax: number;
+  readonly quota: FileQuota;
+  readonly now: Date;
 }
 
 const purposePattern = /^[\w-]{1,64}$/;
 
 /**
  * Stores a form's `file` as it arrives, never more of it in memory than a chunk. What is cut short or refused leaves nothing behind.
- * Throws StoreError: 400 for what is no such form, 413 beyond `bytesMax`.
+ * Throws StoreError: 400 for what is no such form, 413 beyond `bytesMax` and where the workspace has no room left.
  */
 export async function receiveFile(newManager: () => EntityManager, upload: Upload): Promise<StoredFile> {
   const { owner } = upload;
@@ -36,15 +39,16 @@ export async function receiveFile(newManager: () => EntityManager, upload: Uploa
     contentType: 'application/octet-stream',
     bytes: 0,
     status: 'uploading',
-    createdAt: new Date(),
+    createdAt: upload.now,
     expiresAt: null,
   });
-  await newManager().insert(storedFiles, file);
+  const room = new FileRoom(newManager, file, upload.quota, upload.now);
+  await room.open();
   try {
-    const form = await readForm(newManager, upload, { id, organisationId: owner.organisationId });
+    const form = await readForm(newManager, upload, room, { id, organisationId: owner.organisationId });
     const purpose = form.fields.get('purpose') ?? upload.purpose ?? '';
     if (!purposePattern.test(purpose)) throw badField('purpose', 'what the file is for is expected, such as batch');
-    const expiresAt = expiryOf(form.fields);
+    const expiresAt = expiryOf(form.fields, upload.now);
     const more = { filename: form.filename, contentType: form.contentType, bytes: form.bytes, purpose, expiresAt };
     const found = await newManager().nativeUpdate(
       storedFiles,
@@ -71,6 +75,7 @@ interface Received {
 async function readForm(
   newManager: () => EntityManager,
   upload: Upload,
+  room: FileRoom,
   ref: { id: string; organisationId: string },
 ): Promise<Received> {
   const writer = new FileWriter(newManager, ref);
@@ -78,6 +83,15 @@ async function readForm(
   let named: { filename: string; contentType: string } | null = null;
   let storing: Promise<void> = Promise.resolve();
   let failed: unknown = null;
+  let fail: (error: unknown) => void = () => {};
+  /** A parser whose file nobody takes any more never asks for the next piece. */
+  const failure = new Promise<never>((_, reject) => {
+    fail = (error) => {
+      failed ??= error;
+      reject(error);
+    };
+  });
+  failure.catch(() => {});
 
   const parser = openParser(upload.contentType);
   const finished = new Promise<void>((resolve, reject) => {
@@ -86,9 +100,7 @@ async function readForm(
       reject(new StoreError(400, `The body is not a form that can be read: ${error.message}`, 'body')),
     );
   });
-  finished.catch((error: unknown) => {
-    failed ??= error;
-  });
+  finished.catch(fail);
   parser.on('field', (name, value) => fields.set(name, value));
   parser.on('file', (name, stream: Readable, filename, _encoding, contentType) => {
     if (name !== 'file' || named !== null) {
@@ -96,10 +108,7 @@ async function readForm(
       return;
     }
     named = { filename: filename.slice(0, 255) || 'file', contentType: contentType.slice(0, 255) };
-    storing = store(stream).catch((error: unknown) => {
-      failed ??= error;
-      stream.resume();
-    });
+    storing = store(stream).catch(fail);
   });
 
   async function store(stream: Readable): Promise<void> {
@@ -107,6 +116,7 @@ async function readForm(
       if (writer.bytes + (chunk as Buffer).length > upload.bytesMax) {
         throw new StoreError(413, `file: larger than ${upload.bytesMax} bytes`, 'file');
       }
+      await room.growTo(writer.bytes + (chunk as Buffer).length);
       await writer.write(chunk as Buffer);
     }
     await writer.end();
@@ -115,10 +125,10 @@ async function readForm(
   for await (const chunk of upload.body) {
     if (failed) throw failed;
     // The parser takes the next piece once the file's own stream has room again.
-    await new Promise<void>((resolve) => void parser.write(Buffer.from(chunk), () => resolve()));
+    await Promise.race([failure, new Promise<void>((resolve) => void parser.write(Buffer.from(chunk), () => resolve()))]);
   }
   parser.end();
-  await finished;
+  await Promise.race([failure, finished]);
   await storing;
   if (failed) throw failed;
   if (!named) throw badField('file', 'a file is expected in the field "file"');
@@ -138,12 +148,12 @@ const expirySecondsMin = 3_600;
 const expirySecondsMax = 2_592_000;
 
 /** `expires_after[anchor]=created_at`, `expires_after[seconds]`. */
-function expiryOf(fields: ReadonlyMap<string, string>): Date | null {
+function expiryOf(fields: ReadonlyMap<string, string>, now: Date): Date | null {
   const seconds = fields.get('expires_after[seconds]');
   if (seconds === undefined) return null;
   const value = /^\d{1,9}$/.test(seconds) ? Number(seconds) : 0;
   if (value < expirySecondsMin || value > expirySecondsMax) {
     throw badField('expires_after.seconds', `a whole number from ${expirySecondsMin} to ${expirySecondsMax} is expected`);
   }
-  return new Date(Date.now() + value * 1000);
+  return new Date(now.getTime() + value * 1000);
 }

@@ -24,6 +24,8 @@ export function fileStoreApp(services: AdminServices): Hono {
       purpose: c.req.header('svc-file-purpose') ?? null,
       body: body as unknown as AsyncIterable<Uint8Array>,
       bytesMax: services.settings.fileBytesMax,
+      quota: { bytesMax: services.settings.workspaceFileBytesMax, filesMax: services.settings.workspaceFilesMax },
+      now: nowOf(services),
     });
     return c.json(toFileReply(file));
   });
@@ -32,12 +34,13 @@ export function fileStoreApp(services: AdminServices): Hono {
     const owner = readOwner((name) => c.req.header(name));
     const query: ListQuery = readListQuery((name) => c.req.query(name), 10_000);
     const purpose = c.req.query('purpose');
-    const where = { ...visible(owner), ...(purpose === undefined ? {} : { purpose }) };
+    const now = nowOf(services);
+    const where = { ...visible(owner, now), ...(purpose === undefined ? {} : { purpose }) };
     const em = managerOf(services, owner)();
     const after =
       query.after === null
         ? null
-        : await em.findOne(storedFiles, { ...visible(owner), id: rowIdOf(ownFilePrefix, query.after) ?? nil });
+        : await em.findOne(storedFiles, { ...visible(owner, now), id: rowIdOf(ownFilePrefix, query.after) ?? nil });
     if (query.after !== null && !after) throw noSuch('file', query.after);
     const rows = await em.find(
       storedFiles,
@@ -52,13 +55,13 @@ export function fileStoreApp(services: AdminServices): Hono {
 
   app.get('/files/:id', async (c) => {
     const owner = readOwner((name) => c.req.header(name));
-    return c.json(toFileReply(await findFile(managerOf(services, owner)(), owner, c.req.param('id'))));
+    return c.json(toFileReply(await findFile(services, owner, c.req.param('id'))));
   });
 
   app.get('/files/:id/content', async (c) => {
     const owner = readOwner((name) => c.req.header(name));
     const newManager = managerOf(services, owner);
-    const file = await findFile(newManager(), owner, c.req.param('id'));
+    const file = await findFile(services, owner, c.req.param('id'));
     return bytesReply(c, readFileBytes(newManager, file), {
       // What a browser would make of it is nobody's wish: it is a file to be saved.
       'content-type': 'application/octet-stream',
@@ -70,9 +73,8 @@ export function fileStoreApp(services: AdminServices): Hono {
 
   app.delete('/files/:id', async (c) => {
     const owner = readOwner((name) => c.req.header(name));
-    const em = managerOf(services, owner)();
-    const file = await findFile(em, owner, c.req.param('id'));
-    await em.nativeDelete(storedFiles, { id: file.id, organisationId: owner.organisationId });
+    const file = await findFile(services, owner, c.req.param('id'));
+    await managerOf(services, owner)().nativeDelete(storedFiles, { id: file.id, organisationId: owner.organisationId });
     return c.json({ id: ownFilePrefix + file.id, object: 'file', deleted: true });
   });
   return app;
@@ -85,8 +87,12 @@ export function managerOf(services: AdminServices, owner: Pick<Owner, 'organisat
   return () => services.database.emOf(owner.organisationId);
 }
 
-function visible(owner: Owner) {
-  const notExpired = { $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }] };
+function nowOf({ clock }: AdminServices): Date {
+  return new Date(clock.now());
+}
+
+function visible(owner: Owner, now: Date) {
+  const notExpired = { $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
   return {
     organisationId: owner.organisationId,
     workspaceId: owner.workspaceId,
@@ -96,9 +102,10 @@ function visible(owner: Owner) {
 }
 
 /** A whole file of the caller's workspace. Throws 404. */
-export async function findFile(em: EntityManager, owner: Owner, id: string): Promise<StoredFile> {
+export async function findFile(services: AdminServices, owner: Owner, id: string): Promise<StoredFile> {
   const row = rowIdOf(ownFilePrefix, id);
-  const file = row === null ? null : await em.findOne(storedFiles, { ...visible(owner), id: row });
+  const em = managerOf(services, owner)();
+  const file = row === null ? null : await em.findOne(storedFiles, { ...visible(owner, nowOf(services)), id: row });
   if (!file) throw noSuch('file', id);
   return file;
 }

@@ -1,0 +1,71 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { type StoredFile, storedFiles } from './entity.ts';
+import { StoreError } from './store-error.ts';
+
+/** What one workspace may keep in the store. */
+export interface FileQuota {
+  /** Of all its files together. */
+  readonly bytesMax: number;
+  readonly filesMax: number;
+}
+
+/**
+ * The room an upload takes while it arrives. Uploads of one workspace ask one after the other, and what each may still grow to is
+ * written to its row before it grows, so that all of them together never pass the quota. Nothing has to be given back: room is the
+ * sum over the rows that are there.
+ */
+export class FileRoom {
+  readonly #newManager: () => EntityManager;
+  readonly #file: StoredFile;
+  readonly #quota: FileQuota;
+  readonly #now: Date;
+  #reserved = 0;
+
+  constructor(newManager: () => EntityManager, file: StoredFile, quota: FileQuota, now: Date) {
+    this.#newManager = newManager;
+    this.#file = file;
+    this.#quota = quota;
+    this.#now = now;
+  }
+
+  /** Adds the row of the file. Throws StoreError 413 where the workspace has too many. */
+  async open(): Promise<void> {
+    await this.#newManager().transactional(async (tx) => {
+      const { files } = await this.#others(tx);
+      const { filesMax } = this.#quota;
+      if (files >= filesMax) {
+        throw new StoreError(413, `file: this workspace keeps ${filesMax} files already, as many as it may; delete some`, 'file');
+      }
+      await tx.insert(storedFiles, this.#file);
+    });
+  }
+
+  /** To be called before the file is so many bytes long. Throws StoreError 413 where there is no room for them. */
+  async growTo(bytes: number): Promise<void> {
+    if (bytes <= this.#reserved) return;
+    const { id, organisationId } = this.#file;
+    await this.#newManager().transactional(async (tx) => {
+      const { bytesMax } = this.#quota;
+      const free = bytesMax - (await this.#others(tx)).bytes;
+      if (bytes > free) {
+        const message = `file: the files of this workspace may have ${bytesMax} bytes together, and it does not fit; delete some`;
+        throw new StoreError(413, message, 'file');
+      }
+      // Twice as much each time: few questions for a large file, little taken for a small one.
+      this.#reserved = Math.min(free, bytes * 2);
+      await tx.nativeUpdate(storedFiles, { id, organisationId }, { bytes: this.#reserved });
+    });
+  }
+
+  /** What the workspace keeps beside this file; nobody else takes room until the transaction ends. */
+  async #others(tx: EntityManager): Promise<{ readonly bytes: number; readonly files: number }> {
+    const { id, organisationId, workspaceId } = this.#file;
+    await tx.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`files/${workspaceId}`]);
+    const [row] = await tx.execute<[{ bytes: string; files: string }]>(
+      `select coalesce(sum(bytes), 0) as bytes, count(*) as files from stored_files
+       where organisation_id = ? and workspace_id = ? and id <> ? and (expires_at is null or expires_at > ?)`,
+      [organisationId, workspaceId, id, this.#now],
+    );
+    return { bytes: Number(row.bytes), files: Number(row.files) };
+  }
+}

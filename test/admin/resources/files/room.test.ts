@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import { storedFiles } from '../../../../admin/resources/files/entity.ts';
+import { forgetFiles } from '../../../../admin/resources/files/forget-files.ts';
+import { newFakeTime } from '../../../support/fake-time.ts';
+import { patternBytes } from '../../../support/pattern-bytes.ts';
+import { ownStoreOf } from '../../support/own-store.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('the room of the store, on %s', (database) => {
+  let plane: Plane;
+  afterEach(() => plane?.close());
+  const start = async (env: Record<string, string>, time = newFakeTime(Date.now())) => {
+    plane = await startPlane(database, env, { clock: time.clock });
+    return { store: ownStoreOf(plane), time };
+  };
+
+  it('refuses a file beyond FILE_MAX with 413 and keeps nothing of it', async () => {
+    const { store } = await start({ FILE_MAX: '600000' });
+    const refused = await store.upload(patternBytes(600_001));
+    expect(refused.status).toBe(413);
+    expect(refused.body.error).toMatchObject({ param: 'file', message: 'file: larger than 600000 bytes' });
+    expect(await store.rows()).toEqual([]);
+    expect(await store.chunkCount()).toBe(0);
+    expect((await store.upload(patternBytes(600_000))).status).toBe(200);
+  });
+
+  it('is never passed by uploads at the same time, and is there again once files are gone', async () => {
+    const { store } = await start({ WORKSPACE_FILE_BYTES_MAX: '1000000' });
+    const replies = await Promise.all(Array.from({ length: 6 }, () => store.upload(patternBytes(400_000))));
+    const kept = replies.filter(({ status }) => status === 200);
+    const refused = replies.filter(({ status }) => status === 413);
+    expect(kept.length + refused.length).toBe(6);
+    expect(kept.length).toBeLessThanOrEqual(2);
+    expect(refused[0]?.body.error).toMatchObject({ param: 'file' });
+    expect(refused[0]?.body.error.message).toContain('1000000 bytes together');
+    // Who was refused has left the room: one after the other there are as many as fit.
+    while ((await store.upload(patternBytes(400_000))).status === 200);
+    const rows = await store.rows();
+    expect(rows.map((row) => Number(row.bytes))).toEqual([400_000, 400_000]);
+    expect((await store.upload(patternBytes(200_000))).status).toBe(200);
+    expect((await store.upload('x')).status).toBe(413);
+    const id = `svc_file_${rows[0]?.id}`;
+    expect((await store.ask('DELETE', `/files/${id}`)).status).toBe(200);
+    expect((await store.upload(patternBytes(400_000))).status).toBe(200);
+  });
+
+  it('has a number of files too, and is that of one workspace', async () => {
+    const { store } = await start({ WORKSPACE_FILES_MAX: '2' });
+    const replies = await Promise.all(Array.from({ length: 5 }, () => store.upload('a')));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 413, 413, 413]);
+    expect(replies.find(({ status }) => status === 413)?.body.error.message).toContain('2 files');
+    const made = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Other' } });
+    const other = ownStoreOf({ ...plane, workspaceId: made.body.id ?? made.body.data.id });
+    expect((await other.upload('a')).status).toBe(200);
+  });
+
+  it('is given back by files whose time is over, at once, and their bytes are deleted by the next round', async () => {
+    const { store, time } = await start({ WORKSPACE_FILES_MAX: '1' });
+    const file = await store.upload(patternBytes(300_000), {
+      'expires_after[anchor]': 'created_at',
+      'expires_after[seconds]': '3600',
+    });
+    expect(file.body.expires_at - file.body.created_at).toBe(3_600);
+    time.advance(3_599_000);
+    const em = () => plane.control.services.database.em();
+    await forgetFiles(em(), new Date(time.clock.now()));
+    expect((await store.ask('GET', `/files/${file.body.id}`)).status).toBe(200);
+    time.advance(2_000);
+    expect((await store.ask('GET', `/files/${file.body.id}`)).status).toBe(404);
+    expect((await store.upload('next')).status).toBe(200);
+    await forgetFiles(em(), new Date(time.clock.now()));
+    expect((await store.rows()).map((row) => Number(row.bytes))).toEqual([4]);
+    expect(await store.chunkCount()).toBe(1);
+  });
+
+  it('is given back by uploads that ended with their process, a day later, however many there are', async () => {
+    const { store, time } = await start({});
+    const { organisationId, workspaceId } = plane;
+    const em = () => plane.control.services.database.em();
+    for (let i = 0; i < 45; i++) {
+      await em().insert(storedFiles, {
+        ...{ id: randomUUID(), organisationId, workspaceId, createdByKey: null, createdByUser: null },
+        ...{ filename: 'file', purpose: '', contentType: 'text/plain', bytes: 5, status: 'uploading' },
+        ...{ createdAt: new Date(time.clock.now()), expiresAt: null },
+      });
+    }
+    time.advance(86_399_000);
+    await forgetFiles(em(), new Date(time.clock.now()));
+    expect(await store.rows()).toHaveLength(45);
+    time.advance(2_000);
+    await forgetFiles(em(), new Date(time.clock.now()));
+    expect(await store.rows()).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { type StoredFile, storedFileChunks, storedFiles } from '../../../admin/resources/files/entity.ts';
+import { callerHeaders } from '../../../core/contract/own-store.ts';
+import type { Plane } from './plane.ts';
+
+/** The store as a gateway asks for it, for one workspace of the plane. */
+export interface OwnStore {
+  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
+  ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
+  /** Sends the form as it is. */
+  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
+  upload(bytes: Uint8Array | string, fields?: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>;
+  content(id: string): Promise<string>;
+  /** What is in the tables. */
+  rows(): Promise<StoredFile[]>;
+  chunkCount(): Promise<number>;
+}
+
+export function ownStoreOf(plane: Plane, keyId: string = randomUUID()): OwnStore {
+  const { organisationId, workspaceId, url, settings } = plane;
+  const headers = {
+    authorization: `Bearer ${settings.clusterKeyText}`,
+    [callerHeaders.organisation]: organisationId,
+    [callerHeaders.workspace]: workspaceId,
+    [callerHeaders.key]: keyId,
+  };
+  const send = (method: string, path: string, more: RequestInit = {}) =>
+    fetch(`${url}/internal/v1/store${path}`, { method, ...more, headers: { ...headers, ...more.headers } });
+  const em = () => plane.control.services.database.em();
+  return {
+    async ask(method, path, body) {
+      const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+      const reply = await send(method, path, json);
+      return { status: reply.status, body: await reply.json() };
+    },
+    async upload(bytes, fields = {}) {
+      const form = new FormData();
+      for (const [name, value] of Object.entries({ purpose: 'batch', ...fields })) form.set(name, value);
+      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'in.jsonl');
+      const reply = await send('POST', '/files', { body: form });
+      return { status: reply.status, body: await reply.json() };
+    },
+    content: async (id) => (await send('GET', `/files/${id}/content`)).text(),
+    rows: () => em().find(storedFiles, { organisationId, workspaceId }),
+    chunkCount: () => em().count(storedFileChunks, { organisationId }),
+  };
+}
