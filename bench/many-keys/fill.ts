@@ -56,7 +56,7 @@ export async function fillKeys(
   };
 }
 
-const batch = 25_000;
+const batch = 5_000;
 
 async function insert(databaseUrl: string, workspaceId: string, digest: string, count: number): Promise<number> {
   const database = await openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, newMemoryLog());

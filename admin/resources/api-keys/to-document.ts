@@ -18,7 +18,7 @@ export async function readApiKeyDocuments(em: EntityManager, publicIds: readonly
        k.rate_limits, k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
        coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
      from change_counter r
-       left join api_keys k on k.public_id in (select jsonb_array_elements_text(?::jsonb))
+       left join api_keys k on k.public_id = any(array(select jsonb_array_elements_text(?::jsonb)))
        left join configs c on c.id = k.default_config_id and c.status = 'active'
        left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id`,
     [JSON.stringify(publicIds)],
