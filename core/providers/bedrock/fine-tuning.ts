@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { callOfLine, readJsonLines } from '../shared/batch-lines.ts';
+import { callOfLine } from '../shared/batch-lines.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { jsonReply, kept, secondsOf } from '../shared/stored-object.ts';
+import { supervisedHyperparameters, trainingLines } from '../shared/training.ts';
 import { chatRequest } from './chat-request.ts';
 import { askForJson, inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { makerOf, modelSegment } from './model-id.ts';
@@ -41,10 +41,11 @@ export const createFinetune = kept(async (call, services) => {
   const bucket = bucketOf(call);
   const { model } = callOfLine(call, { model: params.model });
   modelSegment(model);
+  const parameters = hyperParameters(model, options, call);
   const folder = `svc-fine-tuning/${randomUUID()}/`;
   const written = async (id: unknown, param: string, name: string): Promise<string> => {
     const file = await inputFile(id, param, call, services);
-    await putObject(call, services, { bucket, key: folder + name }, conversations(file, model, call, param));
+    await putObject(call, services, { bucket, key: folder + name }, trainingLines(file, param, call, conversation));
     return `s3://${bucket}/${folder}${name}`;
   };
   const training = await written(params.training_file, 'training_file', 'training.jsonl');
@@ -64,7 +65,7 @@ export const createFinetune = kept(async (call, services) => {
     trainingDataConfig: { s3Uri: training },
     ...(validation === null ? {} : { validationDataConfig: { validators: [{ s3Uri: validation }] } }),
     outputDataConfig: { s3Uri: String(options.output_data_config ?? `s3://${bucket}/${folder}`) },
-    hyperParameters: hyperParameters(model, options, call),
+    hyperParameters: parameters,
     ...withoutNames(options, readOptions),
   });
   const job = await askForJson(services, 'GET', `${customizationJobs.path}/${encodeURIComponent(String(made.jobArn))}`);
@@ -95,31 +96,14 @@ function jobOf(call: OperationCall, services: StepServices): Promise<JsonObject>
   return askForJson(services, 'GET', jobPath(customizationJobs, call));
 }
 
-async function* conversations(
-  file: AsyncIterable<Uint8Array>,
-  model: string,
-  call: OperationCall,
-  param: string,
-): AsyncGenerator<Uint8Array> {
-  let count = 0;
-  for await (const line of readJsonLines(file, param)) {
-    count++;
-    yield Buffer.from(`${JSON.stringify(conversation(line, model, call))}\n`);
-  }
-  if (count === 0) throw badParam(param, 'the file has no lines of JSON');
-}
-
-function conversation(line: JsonObject, model: string, call: OperationCall): JsonObject {
-  if (!Array.isArray(line.messages) || line.schemaVersion !== undefined) return line;
-  const { system, messages } = chatRequest({ messages: line.messages }, callOfLine(call, { model }));
+function conversation(line: OperationCall): JsonObject {
+  const { system, messages } = chatRequest(line.params, line);
   return { schemaVersion: 'bedrock-conversation-2024', ...(system === undefined ? {} : { system }), messages };
 }
 
 /** All values are texts there. Only Claude has a multiplier for the learning rate; the others take a rate (`provider_options`). */
 function hyperParameters(model: string, options: JsonObject, call: OperationCall): JsonObject {
-  const method = isObject(call.params.method) ? call.params.method : {};
-  const supervised = isObject(method.supervised) ? method.supervised : {};
-  const asked = [call.params.hyperparameters, supervised.hyperparameters].find(isObject) ?? {};
+  const asked = supervisedHyperparameters(call.params, 'bedrock');
   const result: JsonObject = {};
   const set = (name: string, value: unknown): void => {
     if (typeof value === 'number' || (typeof value === 'string' && value !== 'auto')) result[name] = String(value);

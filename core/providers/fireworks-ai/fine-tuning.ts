@@ -4,6 +4,7 @@ import { badParam } from '../shared/bad-param.ts';
 import { idOf } from '../shared/kept-files.ts';
 import { listPages, secondsOf } from '../shared/list-pages.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { supervisedHyperparameters } from '../shared/training.ts';
 import { accountOperation, accountPage, accountPath, askAccount, jsonBody, lastOf } from './account.ts';
 
 const jobs = '/supervisedFineTuningJobs';
@@ -37,8 +38,7 @@ function toProviderJob(params: JsonObject, call: OperationCall): JsonObject {
   const { svc_options: _options, provider_options: more, ...others } = rest;
   if (typeof model !== 'string' || model === '') throw badParam('model', 'the model to start from is expected');
   if (typeof file !== 'string' || file === '') throw badParam('training_file', 'the id of a file is expected');
-  const supervised = supervisedOf(method) ?? (isObject(hyperparameters) ? hyperparameters : {});
-  const { n_epochs: epochs, ...unknown } = supervised;
+  const { n_epochs: epochs, ...unknown } = supervisedHyperparameters({ method, hyperparameters }, 'fireworks-ai');
   for (const [name, value] of Object.entries(unknown)) if (value !== 'auto') noteOnce(call.dropped, `hyperparameters.${name}`);
   for (const [name, value] of Object.entries(others)) if (value !== null && value !== undefined) noteOnce(call.dropped, name);
   return {
@@ -49,15 +49,6 @@ function toProviderJob(params: JsonObject, call: OperationCall): JsonObject {
     ...(typeof epochs === 'number' ? { epochs } : {}),
     ...(isObject(more) ? more : {}),
   };
-}
-
-function supervisedOf(method: unknown): JsonObject | null {
-  if (!isObject(method)) return null;
-  if (method.type !== undefined && method.type !== 'supervised') {
-    throw badParam('method.type', 'fireworks-ai has supervised fine-tuning here; other methods are reached by pass-through');
-  }
-  const { supervised } = method;
-  return isObject(supervised) && isObject(supervised.hyperparameters) ? supervised.hyperparameters : {};
 }
 
 function datasetName(call: OperationCall, file: string): string {

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
-import { callOfLine, readJsonLines } from '../shared/batch-lines.ts';
+import { callOfLine } from '../shared/batch-lines.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { jsonReply, kept, secondsOf } from '../shared/stored-object.ts';
+import { supervisedHyperparameters, trainingLines } from '../shared/training.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
 import { chatComplete } from './operations.ts';
@@ -23,11 +24,12 @@ export const createFinetune = kept(async (call, services) => {
   const { model } = callOfLine(call, { model: params.model });
   const { family, name } = vertexModel(model);
   if (family !== 'gemini') throw badParam('model', `${model}: vertex-ai tunes Gemini models`);
+  const parameters = hyperParameters(call);
   const folder = `svc-fine-tuning/${randomUUID()}/`;
   const written = async (id: unknown, param: string): Promise<string> => {
     const key = `${folder}${param}.jsonl`;
     const file = await inputFile(id, param, call, services);
-    await writeObject(services, { bucket, key }, contents(file, model, call, param));
+    await writeObject(services, { bucket, key }, trainingLines(file, param, call, example));
     return `gs://${bucket}/${key}`;
   };
   const training = await written(params.training_file, 'training_file');
@@ -41,7 +43,7 @@ export const createFinetune = kept(async (call, services) => {
       trainingDatasetUri: training,
       ...(validation === null ? {} : { validationDatasetUri: validation }),
       ...given,
-      hyperParameters: { ...hyperParameters(call), ...(isObject(given.hyperParameters) ? given.hyperParameters : {}) },
+      hyperParameters: { ...parameters, ...(isObject(given.hyperParameters) ? given.hyperParameters : {}) },
     },
     ...options,
   });
@@ -62,31 +64,13 @@ export const listFinetunes = kept(async (call, services) => {
   return jsonReply({ object: 'list', data: jobs.map(toFinetune), has_more: hasMore });
 });
 
-async function* contents(
-  file: AsyncIterable<Uint8Array>,
-  model: string,
-  call: OperationCall,
-  param: string,
-): AsyncGenerator<Uint8Array> {
-  let count = 0;
-  for await (const line of readJsonLines(file, param)) {
-    count++;
-    yield Buffer.from(`${JSON.stringify(example(line, model, call))}\n`);
-  }
-  if (count === 0) throw badParam(param, 'the file has no lines');
-}
-
-function example(line: JsonObject, model: string, call: OperationCall): JsonObject {
-  if (!Array.isArray(line.messages)) return line;
-  const params = { model, messages: line.messages };
-  const { contents, systemInstruction } = chatComplete.toProvider?.(params, callOfLine(call, params)) ?? {};
+function example(line: OperationCall): JsonObject {
+  const { contents, systemInstruction } = chatComplete.toProvider?.(line.params, line) ?? {};
   return { ...(systemInstruction === undefined ? {} : { systemInstruction }), contents };
 }
 
 function hyperParameters(call: OperationCall): JsonObject {
-  const method = isObject(call.params.method) ? call.params.method : {};
-  const supervised = isObject(method.supervised) ? method.supervised : {};
-  const asked = [call.params.hyperparameters, supervised.hyperparameters].find(isObject) ?? {};
+  const asked = supervisedHyperparameters(call.params, 'vertex-ai');
   const { n_epochs: epochs, learning_rate_multiplier: multiplier, batch_size: size } = asked;
   if (size !== undefined && size !== 'auto') noteOnce(call.dropped, 'batch_size');
   return {
