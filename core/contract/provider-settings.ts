@@ -8,6 +8,7 @@ export const providerSettingKeys = [
   'openai_organization',
   'openai_project',
   'openai_beta',
+  'use_responses_api',
   'azure_resource_name',
   'azure_deployment_id',
   'azure_api_version',

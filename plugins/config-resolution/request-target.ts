@@ -1,4 +1,4 @@
-import { holdsApiKey } from '../../core/contract/api-key.ts';
+import { holdsCredential } from '../../core/contract/api-key.ts';
 import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
@@ -9,6 +9,8 @@ import { providerSecretKeys, providerSettingKeys } from '../../core/contract/pro
 import { Secret } from '../../core/contract/secret.ts';
 
 const settingHeaders = new Map<string, string>(providerSettingKeys.map((key) => [key.replaceAll('_', '-'), key]));
+/** In the comma list of `x-svc-beta`: the setting `use_responses_api` under its older name, whatever its date. */
+const asksForResponsesApi = /(^|,)\s*use-responses-api(-\d{4}-\d{2}-\d{2})?\s*(,|$)/;
 const secretHeaders = new Map<string, string>(providerSecretKeys.map((key) => [key.replaceAll('_', '-'), key]));
 
 /**
@@ -90,7 +92,7 @@ function credentialsOf(ctx: RequestContext): Credentials {
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     if (name === ctx.keyHeader) continue;
     const value = ctx.request.header(name);
-    if (value === undefined || holdsApiKey(value)) continue;
+    if (value === undefined || holdsCredential(value, ctx.token)) continue;
     return { ...credentials, api_key: name === 'authorization' ? keyIn(value) : new Secret(value) };
   }
   return credentials;
@@ -105,6 +107,7 @@ function settingsOf(ctx: RequestContext): JsonObject {
   for (const [header, value] of ctx.gatewayHeaders) {
     const key = settingHeaders.get(header);
     if (key !== undefined) settings = { ...settings, [key]: value };
+    else if (header === 'beta' && asksForResponsesApi.test(value)) settings = { ...settings, use_responses_api: true };
   }
   return settings;
 }

@@ -3,7 +3,7 @@ import { type ErrorCode, GatewayError } from '../../core/contract/errors.ts';
 import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
 
 /** Settings that only choose among behaviours of the same account at the same provider. */
-const harmless: ReadonlySet<string> = new Set(['anthropic_beta', 'anthropic_version']);
+const harmless: ReadonlySet<string> = new Set(['anthropic_beta', 'anthropic_version', 'use_responses_api']);
 
 const urlHeaders: ReadonlySet<string> = new Set(
   ['provider_url', ...providerSettingKeys.filter((key) => key.endsWith('_url'))].map(headerOf),

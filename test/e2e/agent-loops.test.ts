@@ -17,11 +17,11 @@ let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream();
   const { admin, upstream } = gateway;
-  for (const { id } of looping) {
-    const host = `${upstream.origin}/${id}${id === 'google' || id === 'bedrock' ? '' : '/v1'}`;
+  for (const { id, name } of looping) {
+    const host = `${upstream.origin}/${name}${id === 'google' || id === 'bedrock' ? '' : '/v1'}`;
     const aws = id === 'bedrock' ? bedrock : {};
-    await admin.createUpstream(`loop-${id}`, host, { ai_provider_id: id, configurations: { custom_host: host, ...aws } });
-    keys.set(id, await gateway.keyFor({ provider: `@loop-${id}` }));
+    await admin.createUpstream(`loop-${name}`, host, { ai_provider_id: id, configurations: { custom_host: host, ...aws } });
+    keys.set(name, await gateway.keyFor({ provider: `@loop-${name}` }));
   }
 });
 afterAll(() => gateway?.close());
@@ -84,13 +84,14 @@ const models: Readonly<Record<Format, (id: string, model: string) => LanguageMod
 /** In which formats the thoughts of these providers come with a signature, which this client then sends back. */
 const signed: Readonly<Record<string, readonly Format[]>> = {
   openai: ['responses'],
+  'openai-responses-only': ['messages', 'responses'],
   anthropic: ['messages', 'responses'],
   bedrock: ['messages', 'responses'],
   google: ['messages', 'responses'],
   'mistral-ai': [],
 };
 
-describe.each(looping.map((provider) => [provider.id, provider] as const))('an agent through %s', (id, provider) => {
+describe.each(looping.map((provider) => [provider.name, provider] as const))('an agent through %s', (id, provider) => {
   describe.each(['chat', 'messages', 'responses'] as const)('that speaks %s', (format) => {
     it.each(['plain', 'streamed'] as const)('%s, reaches its answer', async (kind) => {
       const cities: string[] = [];

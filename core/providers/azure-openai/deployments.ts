@@ -8,6 +8,8 @@ export interface Place {
   readonly deployment: string;
   /** `v1`, `preview` and `latest` mean the version-free API, anything else is a date. */
   readonly apiVersion: string;
+  /** The model behind the deployment, where the alias table tells it. */
+  readonly model?: string | null;
 }
 
 /**
@@ -22,7 +24,7 @@ export function placeOf(settings: ProviderSettings, model: string): Place {
   // A version that was asked for with the deployment is meant for it; one of the provider as a whole gives way to its row's.
   const apiVersion = (named === null ? (row?.apiVersion ?? version) : (version ?? row?.apiVersion)) ?? 'v1';
   const deployment = named ?? row?.name ?? (table.length === 0 && model !== '' ? model : null);
-  if (deployment !== null) return { deployment, apiVersion };
+  if (deployment !== null) return { deployment, apiVersion, model: row?.model ?? null };
   if (table.length === 0) throw badParam('model', 'the name of a deployment is expected by azure-openai');
   throw new GatewayError('bad_request', {
     message: `model: no deployment has the alias "${model}" and none is the default (No azure alias passed/default config found)`,

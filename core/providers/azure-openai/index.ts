@@ -1,10 +1,13 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
 import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
+import { sealedThoughts } from '../shared/chat-over-responses/chat-over-responses.ts';
 import { allBatches, allFiles, allFinetunes, keptOperations } from '../shared/kept-files.ts';
+import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { realtimeUsage } from '../shared/realtime.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
 import {
+  byResponses,
   chatComplete,
   complete,
   createModelResponse,
@@ -17,7 +20,7 @@ import {
 } from './operations.ts';
 import { settings } from './settings.ts';
 
-const adapter: ProviderAdapter = {
+const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   id: 'azure-openai',
   settings,
   baseUrl,
@@ -39,12 +42,13 @@ const adapter: ProviderAdapter = {
     imageGenerate,
     imageEdit,
   },
+  chatExtras: sealedThoughts(byResponses),
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerFault('azure-openai'),
 };
 
 /** OpenAI's models on Azure. See README.md. Files, batches and fine-tuning jobs are OpenAI's, below the resource instead of a deployment. */
-export const azureOpenAi: ProviderAdapter = {
+export const azureOpenAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   ...adapter,
   operations: {
     ...adapter.operations,

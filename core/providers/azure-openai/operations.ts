@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { chatCompletions } from '../shared/chat-completions.ts';
+import { chatOrResponses } from '../shared/chat-over-responses/chat-over-responses.ts';
 import type { ChatQuirks } from '../shared/chat-quirks.ts';
 import { withUsageInStream } from '../shared/chat-request.ts';
 import { completions } from '../shared/completions.ts';
@@ -8,6 +9,7 @@ import { embeddings } from '../shared/embeddings.ts';
 import { editForm } from '../shared/image-content.ts';
 import { imageGenerations, images } from '../shared/images.ts';
 import { responses, withReadableThoughts } from '../shared/responses.ts';
+import { goesByResponses } from '../shared/responses-only.ts';
 import { speech } from '../shared/speech.ts';
 import { transcriptions } from '../shared/transcriptions.ts';
 import { deploymentPath, responsesPath } from './address.ts';
@@ -19,7 +21,7 @@ const pathOf =
   (call: OperationCall): string =>
     deploymentPath(call.settings, placeOfCall(call), path);
 
-export const chatComplete: Operation = {
+const ownChat: Operation = {
   ...chatCompletions('azure-openai', quirks, pathOf('/chat/completions')),
   toProvider: (params, call) => forDeployment(withUsage(params, call), call),
 };
@@ -35,6 +37,14 @@ export const createModelResponse: Operation = {
   ...responses('azure-openai', (call) => responsesPath(call.settings, placeOfCall(call))),
   toProvider: (params, call) => withModel(withReadableThoughts(params, call), placeOfCall(call).deployment),
 };
+
+/** Deployments are named by who made them, so the model may be known by the alias table or the settings alone. */
+export function byResponses(call: OperationCall): boolean {
+  const { deployment, model } = placeOfCall(call);
+  return goesByResponses(call.settings, [call.model, deployment, model, call.settings.azure_model_name]);
+}
+
+export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat, createModelResponse);
 
 /** Forms name the deployment where the path does not. */
 const modelInForm = (call: OperationCall): string => {

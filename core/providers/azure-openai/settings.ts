@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
 import { azureIdentitySettings } from '../shared/azure-identity.ts';
+import { responsesApiSetting } from '../shared/responses-only.ts';
 
 /** One row of the alias table, from either of its spellings. */
 export interface Deployment {
@@ -76,6 +77,7 @@ export const settings = v.pipe(
     azure_model_name: v.nullish(name),
     azure_deployment_config: v.nullish(v.array(storedRow)),
     deployments: v.nullish(v.array(configRow)),
+    ...responsesApiSetting,
     ...azureIdentitySettings,
   }),
   v.transform(({ resource_name, deployment_id, api_version, azure_deployment_config, deployments, ...rest }) =>

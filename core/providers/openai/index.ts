@@ -2,6 +2,7 @@ import type { HeaderList } from '../../contract/http.ts';
 import type { ProviderSettings } from '../../contract/provider.ts';
 import { allBatches, allFiles, allFinetunes } from '../shared/kept-files.ts';
 import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { goesByResponsesApi } from '../shared/responses-only.ts';
 import { openAiSettings } from './settings.ts';
 
 /** OpenAI, and with `custom_host` any server that speaks its API. The format of the chat route is this provider's own. */
@@ -25,6 +26,7 @@ export const openai = openAiCompatible({
   settings: openAiSettings,
   headers: accountHeaders,
   kept: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
+  byResponses: goesByResponsesApi,
   forwards: ['openai-beta'],
   realtime: true,
 });

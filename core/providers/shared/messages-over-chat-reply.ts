@@ -90,7 +90,7 @@ function toolUse(toolCall: JsonObject): JsonObject {
 }
 
 /** Arguments are text a model wrote: what is not an object of JSON becomes `{}`, so that the block stays valid. */
-function inputOf(text: unknown): JsonObject {
+export function inputOf(text: unknown): JsonObject {
   if (isObject(text)) return text;
   try {
     const value: unknown = JSON.parse(String(text));

@@ -20,6 +20,10 @@ export type ChatExtra =
 /** The extras of a provider: the same for all its models, or by the call where it serves models of several makers. */
 export type ChatExtras = readonly ChatExtra[] | ((call: OperationCall) => readonly ChatExtra[]);
 
+export function extrasOf(extras: ChatExtras, call: OperationCall): readonly ChatExtra[] {
+  return typeof extras === 'function' ? extras(call) : extras;
+}
+
 /** Messages parameters that are read here and sent under other names. */
 const readParams: ReadonlySet<string> = new Set([
   ...['messages', 'system', 'max_tokens', 'stop_sequences', 'metadata', 'tools', 'tool_choice', 'output_config'],

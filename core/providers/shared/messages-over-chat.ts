@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { Operation } from '../../contract/provider.ts';
+import { derivedCalls } from './derived-calls.ts';
 import { toMessagesReply } from './messages-over-chat-reply.ts';
-import { type ChatExtras, toChatParams } from './messages-over-chat-request.ts';
+import { type ChatExtras, extrasOf, toChatParams } from './messages-over-chat-request.ts';
 import { messagesStream } from './messages-over-chat-stream.ts';
 
 /**
@@ -10,17 +10,11 @@ import { messagesStream } from './messages-over-chat-stream.ts';
  * by the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
  */
 export function messagesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
-  /** The chat call of each Messages call, made once and then shared by request, reply and stream. */
-  const chatCalls = new WeakMap<OperationCall, OperationCall>();
-  const chatCallOf = (call: OperationCall, params: JsonObject = call.params): OperationCall => {
-    let chatCall = chatCalls.get(call);
-    if (chatCall === undefined || params !== call.params) {
-      const extras = typeof understands === 'function' ? understands(call) : understands;
-      chatCall = asChatCall(call, toChatParams(params, call, extras));
-      chatCalls.set(call, chatCall);
-    }
-    return chatCall;
-  };
+  const chatCallOf = derivedCalls(
+    (params, call) => toChatParams(params, call, extrasOf(understands, call)),
+    // Only then do providers hand out their thoughts; what is dropped is reported on the outer call.
+    () => ({ strict: false }),
+  );
   return {
     path: (call) => chat.path(chatCallOf(call)),
     toProvider: (params, call) => {
@@ -35,20 +29,5 @@ export function messagesOverChat(chat: Operation, understands: ChatExtras = []):
     usage: chat.usage,
     streamReader: chat.streamReader,
     ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
-  };
-}
-
-/** Not strict, because only then do providers hand out their thoughts; what is dropped is reported on the outer call. */
-function asChatCall(call: OperationCall, params: JsonObject): OperationCall {
-  return {
-    model: call.model,
-    stream: call.stream,
-    params,
-    settings: call.settings,
-    strict: false,
-    dropped: call.dropped,
-    adapted: call.adapted,
-    nowSeconds: call.nowSeconds,
-    newId: (prefix) => call.newId(prefix),
   };
 }

@@ -1,18 +1,20 @@
 import * as v from 'valibot';
 import { GatewayError } from '../../contract/errors.ts';
 import type { HeaderList } from '../../contract/http.ts';
-import type { Operation, OperationName, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
+import type { Operation, OperationCall, OperationName, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
 import { chatCompletions } from './chat-completions.ts';
+import { chatOrResponses, sealedThoughts } from './chat-over-responses/chat-over-responses.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { type CompatibleMedia, type MediaOperation, mediaOperations } from './compatible-media.ts';
 import { completions } from './completions.ts';
 import { completionsOverChat } from './completions-over-chat.ts';
 import { type EmbedQuirks, embeddings } from './embeddings.ts';
 import { type KeptFamilies, keptOperations } from './kept-files.ts';
-import type { ChatExtra } from './messages-over-chat-request.ts';
+import type { ChatExtra, ChatExtras } from './messages-over-chat-request.ts';
 import { providerFault } from './provider-fault.ts';
 import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
+import { responsesApiSetting } from './responses-only.ts';
 
 /** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
 export interface CompatibleProvider extends CompatibleMedia {
@@ -35,6 +37,8 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly embed?: EmbedQuirks;
   /** What its chat completions take of the Messages format beyond OpenAI's fields. */
   readonly chatExtras?: readonly ChatExtra[];
+  /** Which chat calls go to its Responses API, where it has one; default: where the setting `use_responses_api` says so. */
+  readonly byResponses?: (call: OperationCall) => boolean;
   /** What it keeps in OpenAI's form: files, batches, fine-tuning jobs. */
   readonly kept?: KeptFamilies;
   /** True where it has realtime sessions. */
@@ -44,7 +48,7 @@ export interface CompatibleProvider extends CompatibleMedia {
 }
 
 /** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
-export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] };
+export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 export type CompatibleOperation =
   | Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>
@@ -57,7 +61,12 @@ export type CompatibleOperation =
 export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
   const prefix = (settings: ProviderSettings): string =>
     typeof row.pathPrefix === 'function' ? row.pathPrefix(settings) : (row.pathPrefix ?? '');
-  const settingsSchema = v.object({ custom_host: v.optional(v.string()), ...row.settings });
+  const hasResponses = row.operations.includes('createModelResponse');
+  const settingsSchema = v.object({
+    custom_host: v.optional(v.string()),
+    ...(hasResponses ? responsesApiSetting : {}),
+    ...row.settings,
+  });
   const operations: Partial<Record<OperationName, Operation>> = {};
   for (const name of row.operations) operations[name] = build[name](row, prefix);
   const adapter: CompatibleAdapter = {
@@ -74,7 +83,7 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
-    chatExtras: row.chatExtras ?? [],
+    chatExtras: hasResponses ? sealedThoughts(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
     error: providerFault(row.id),
   };
   if (row.kept) Object.assign(operations, keptOperations(adapter, row.kept));
@@ -84,7 +93,11 @@ export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
 type Prefix = (settings: ProviderSettings) => string;
 
 const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefix) => Operation> = {
-  chatComplete: (row, prefix) => chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`),
+  chatComplete(row, prefix) {
+    const chat = chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`);
+    if (!row.operations.includes('createModelResponse')) return chat;
+    return chatOrResponses(row.id, byResponsesOf(row), chat, build.createModelResponse(row, prefix));
+  },
   complete: (row, prefix) =>
     row.completesOverChat
       ? completionsOverChat(build.chatComplete(row, prefix), row.id)
@@ -94,6 +107,10 @@ const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefi
     responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),
   ...mediaOperations,
 };
+
+function byResponsesOf(row: CompatibleProvider): (call: OperationCall) => boolean {
+  return row.byResponses ?? ((call) => call.settings.use_responses_api === true);
+}
 
 function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
   const custom = settings.custom_host;

@@ -2,14 +2,18 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { noteOnce } from '../note-once.ts';
 
-/** The marks of signatures that other providers gave, as this gateway hands them out (`gemini/signatures.ts`). */
-const foreign = /^gemini:/;
+/**
+ * The marks of signatures that other providers gave, as this gateway hands them out (`gemini/signatures.ts`,
+ * `chat-over-responses/signed-thoughts.ts`).
+ */
+const foreign = /^(gemini|openai):/;
 
 /**
  * True for a thought that Claude can take back: signed, and by Claude. In a conversation that moved between providers there may be
  * others, and one of them makes the whole call fail.
  */
 export function isOwnThought(block: JsonObject): boolean {
+  if (block.type === 'redacted_thinking') return typeof block.data !== 'string' || !foreign.test(block.data);
   if (block.type !== 'thinking') return true;
   return typeof block.signature === 'string' && block.signature !== '' && !foreign.test(block.signature);
 }

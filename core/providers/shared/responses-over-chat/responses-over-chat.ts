@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../contract/json.ts';
-import type { Operation, OperationCall } from '../../../contract/provider.ts';
-import type { ChatExtras } from '../messages-over-chat-request.ts';
+import type { Operation } from '../../../contract/provider.ts';
+import { derivedCalls } from '../derived-calls.ts';
+import { type ChatExtras, extrasOf } from '../messages-over-chat-request.ts';
 import { noteOnce } from '../note-once.ts';
 import { toResponse } from './reply.ts';
 import { inCallersWords, toChatParams } from './request.ts';
@@ -12,17 +12,11 @@ import { responseStream } from './stream.ts';
  * the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
  */
 export function responsesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
-  /** The chat call of each Responses call, made once and then shared by request, reply and stream. */
-  const chatCalls = new WeakMap<OperationCall, OperationCall>();
-  const chatCallOf = (call: OperationCall, params: JsonObject = call.params): OperationCall => {
-    let chatCall = chatCalls.get(call);
-    if (chatCall === undefined || params !== call.params) {
-      const extras = typeof understands === 'function' ? understands(call) : understands;
-      chatCall = asChatCall(call, toChatParams(params, call, extras));
-      chatCalls.set(call, chatCall);
-    }
-    return chatCall;
-  };
+  const chatCallOf = derivedCalls(
+    (params, call) => toChatParams(params, call, extrasOf(understands, call)),
+    // Only then do providers hand out their thoughts.
+    () => ({ strict: false, dropped: [], adapted: [] }),
+  );
   return {
     path: (call) => chat.path(chatCallOf(call)),
     toProvider: (params, call) => {
@@ -41,20 +35,5 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
     usage: chat.usage,
     streamReader: chat.streamReader,
     ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
-  };
-}
-
-/** Not strict, because only then do providers hand out their thoughts. */
-function asChatCall(call: OperationCall, params: JsonObject): OperationCall {
-  return {
-    model: call.model,
-    stream: call.stream,
-    params,
-    settings: call.settings,
-    strict: false,
-    dropped: [],
-    adapted: [],
-    nowSeconds: call.nowSeconds,
-    newId: (prefix) => call.newId(prefix),
   };
 }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import { reasoningText } from '../messages-over-chat-reply.ts';
+import { objectsIn } from '../objects-in.ts';
 import type { OutputItems } from './output-items.ts';
 
 /**
@@ -71,8 +72,4 @@ function tokensIn(logprobs: unknown): unknown[] {
 function annotationOf(annotation: JsonObject): JsonObject {
   const nested = annotation[String(annotation.type)];
   return isObject(nested) ? { type: annotation.type, ...nested } : annotation;
-}
-
-function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -11,8 +11,9 @@ import { type Format, scenarios } from './scenarios.ts';
 const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const text = scenarios.find(({ name }) => name === 'text') as (typeof scenarios)[number];
 
-describe.each(providerCases.map((provider) => [provider.id, provider] as const))('%s', (id, provider) => {
+describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (_name, provider) => {
   it.each(formats)('a refusal keeps its words in the format of %s', (format) => {
+    const { id } = provider;
     const fault = providers.get(id)?.error(429, provider.wires[format].limited, ['retry-after', '7']);
     expect(fault?.message).toMatch(new RegExp(`^${id} error: .*(limit|exhausted|many requests)`, 'i'));
     expect(fault?.retryAfterMs).toBe(7_000);

@@ -13,7 +13,7 @@ const formats: readonly Format[] = ['chat', 'messages', 'responses'];
  * Every format in which a client may ask, answered by every one of these providers in its own: what the provider is asked and
  * what the client reads are golden files, and the official clients must put the same reply together from the stream.
  */
-describe.each(providerCases.map((provider) => [provider.id, provider] as const))('%s', (id, provider) => {
+describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (id, provider) => {
   describe.each(formats)('asked in the format of %s', (format) => {
     it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
       const params = asked(scenario, format, provider.model);

@@ -11,6 +11,8 @@ import type { Wire } from './wires/wire.ts';
 /** One provider of the matrix: the model that is called and how the provider answers each format. */
 export interface ProviderCase {
   readonly id: string;
+  /** In names of tests and golden files, where a provider is called in more than one way; else its id. */
+  readonly name: string;
   readonly model: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly wires: Readonly<Record<Format, Wire>>;
@@ -19,8 +21,10 @@ export interface ProviderCase {
 const all = (wire: Wire): ProviderCase['wires'] => ({ chat: wire, messages: wire, responses: wire });
 const openAi = { ...all(openAiChat), responses: openAiResponses };
 
-export const providerCases: readonly ProviderCase[] = [
+const cases: readonly (Omit<ProviderCase, 'name'> & { readonly name?: string })[] = [
   { id: 'openai', model: 'gpt-5-mini', settings: {}, wires: openAi },
+  // A model without chat completions: chat and Messages calls reach it by the Responses API.
+  { id: 'openai', name: 'openai-responses-only', model: 'gpt-5-codex', settings: {}, wires: all(openAiResponses) },
   { id: 'anthropic', model: 'claude-opus-4-6', settings: {}, wires: all(anthropic) },
   { id: 'google', model: 'gemini-3.8-flash', settings: {}, wires: all(gemini) },
   {
@@ -33,3 +37,5 @@ export const providerCases: readonly ProviderCase[] = [
   { id: 'mistral-ai', model: 'magistral-small-latest', settings: {}, wires: all(mistral) },
   { id: 'cohere', model: 'command-a-reasoning-08-2025', settings: {}, wires: all(cohere) },
 ];
+
+export const providerCases: readonly ProviderCase[] = cases.map((one) => ({ ...one, name: one.name ?? one.id }));
