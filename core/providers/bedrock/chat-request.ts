@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { type LostParams, passedParams, textOnly } from '../shared/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
 import { contentBlocks, documentNames } from './content-parts.ts';
 import { inferenceConfig } from './inference-config.ts';
@@ -18,42 +19,16 @@ const readParams: ReadonlySet<string> = new Set([
   ...['additionalModelRequestFields', 'requestMetadata'],
 ]);
 
-/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
-const lostParams: Readonly<Record<string, unknown>> = {
-  n: 1,
-  best_of: 1,
-  echo: false,
-  suffix: '',
-  logprobs: false,
-  top_logprobs: 0,
-  presence_penalty: 0,
-  frequency_penalty: 0,
-  store: false,
-  cache_control: undefined,
-  logit_bias: undefined,
-  seed: undefined,
-  prediction: undefined,
-  modalities: undefined,
-  audio: undefined,
-  verbosity: undefined,
-  web_search_options: undefined,
-  moderation: undefined,
-  prompt_cache_key: undefined,
-  prompt_cache_retention: undefined,
-  prompt_cache_options: undefined,
-};
+/** Chat parameters the provider has nothing for. */
+const lostParams: LostParams = { ...textOnly, cache_control: undefined };
 
 /**
  * An OpenAI chat call as a Converse call. Unknown parameters are passed, so the provider's own (`guardrailConfig`,
  * `performanceConfig`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (readParams.has(name) || isModelField(name, call.model)) continue;
-    if (!Object.hasOwn(lostParams, name)) passed[name] = value;
-    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
-  }
+  const isRead = (name: string): boolean => readParams.has(name) || isModelField(name, call.model);
+  const passed = passedParams(params, call, isRead, lostParams);
   const { system, messages } = toConversation(params.messages, call);
   const asked = [params.max_completion_tokens, params.max_tokens].find((value) => typeof value === 'number');
   const reasoning = reasoningOf(params, (asked as number | undefined) ?? null, messages, call);
@@ -72,12 +47,6 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
     ...serviceTier(params, call),
     ...passed,
   };
-}
-
-function asksForSomething(name: string, value: unknown): boolean {
-  if (value === null || value === undefined || value === lostParams[name]) return false;
-  if (name === 'modalities') return JSON.stringify(value) !== '["text"]';
-  return !(isObject(value) && Object.keys(value).length === 0);
 }
 
 /** Structured output where the model has it; else the schema is an instruction, which binds the model less. */

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { type LostParams, openAiOnly, passedParams } from '../shared/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
 import { toolParams } from './tools.ts';
 
@@ -12,26 +13,16 @@ const readParams: ReadonlySet<string> = new Set([
   ...['frequency_penalty', 'presence_penalty', 'model', 'stream', 'documents'],
 ]);
 
-/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
-const lostParams: Readonly<Record<string, unknown>> = {
+/** Chat parameters the provider has nothing for. */
+const lostParams: LostParams = {
+  ...openAiOnly,
   n: 1,
-  best_of: 1,
-  echo: false,
-  suffix: '',
   top_logprobs: 0,
-  store: false,
   user: undefined,
   safety_identifier: undefined,
   metadata: undefined,
-  logit_bias: undefined,
-  prediction: undefined,
   modalities: undefined,
-  audio: undefined,
-  verbosity: undefined,
   service_tier: 'auto',
-  web_search_options: undefined,
-  prompt_cache_key: undefined,
-  prompt_cache_retention: undefined,
 };
 
 /**
@@ -39,13 +30,11 @@ const lostParams: Readonly<Record<string, unknown>> = {
  * `citation_options`, `safety_mode`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (readParams.has(name)) continue;
-    // Text completions ask for a number of log probabilities; here they come or not.
-    if (name === 'logprobs' && typeof value === 'number') noteOnce(call.dropped, name);
-    else if (!Object.hasOwn(lostParams, name)) passed[name] = value;
-    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
+  const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
+  // Text completions ask for a number of log probabilities; here they come or not.
+  if (typeof passed.logprobs === 'number') {
+    delete passed.logprobs;
+    noteOnce(call.dropped, 'logprobs');
   }
   const { messages, documents } = toConversation(params.messages, call);
   if (Array.isArray(params.documents)) documents.unshift(...params.documents);
@@ -66,12 +55,6 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
     ...passed,
     ...given('stream', params.stream),
   };
-}
-
-function asksForSomething(name: string, value: unknown): boolean {
-  if (value === null || value === undefined || value === lostParams[name]) return false;
-  if (name === 'modalities') return JSON.stringify(value) !== '["text"]';
-  return !(isObject(value) && Object.keys(value).length === 0);
 }
 
 /** Penalties go from 0 to 1 here; OpenAI's from −2 to 2. */

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { type LostParams, openAiOnly, passedParams } from '../shared/passed-params.ts';
 import { toolArguments } from '../shared/tool-arguments.ts';
 
 /** Chat parameters that are read here and sent under other names or in another form. All others pass. */
@@ -9,36 +10,26 @@ const read: ReadonlySet<string> = new Set([
   ...['messages', 'max_completion_tokens', 'stop', 'tools', 'tool_choice', 'stream_options'],
 ]);
 
-/** Chat parameters the provider has nothing for, with the value that asks for nothing; other values are reported as dropped. */
-const lost: Readonly<Record<string, unknown>> = {
-  audio: null,
-  function_call: null,
-  functions: null,
-  logit_bias: null,
+/** Chat parameters the provider has nothing for. */
+const lost: LostParams = {
+  ...openAiOnly,
+  function_call: undefined,
+  functions: undefined,
   logprobs: false,
-  metadata: null,
-  modalities: null,
+  metadata: undefined,
+  modalities: undefined,
   n: 1,
   parallel_tool_calls: true,
-  prediction: null,
-  reasoning_effort: null,
-  response_format: null,
+  reasoning_effort: undefined,
+  response_format: undefined,
   service_tier: 'auto',
-  store: false,
   top_logprobs: 0,
-  user: null,
-  verbosity: null,
-  web_search_options: null,
+  user: undefined,
 };
 
 /** An OpenAI chat call as a call of Reka's chat (https://docs.reka.ai/chat/overview). Throws `bad_request` naming the parameter. */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (read.has(name)) continue;
-    if (!Object.hasOwn(lost, name)) passed[name] = value;
-    else if (value !== null && value !== lost[name] && !(isObject(value) && value.type === 'text')) noteOnce(call.dropped, name);
-  }
+  const passed = passedParams(params, call, (name) => read.has(name), lost);
   if (params.max_completion_tokens !== undefined) call.adapted.push('max_completion_tokens->max_tokens');
   const maxTokens = params.max_tokens ?? params.max_completion_tokens;
   const stop = typeof params.stop === 'string' ? [params.stop] : params.stop;

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { schemaWithoutBounds } from '../json-schema-bounds.ts';
 import { noteOnce } from '../note-once.ts';
+import { passedParams, textOnly } from '../passed-params.ts';
 import { plainWherePossible, toConversation } from './chat-messages.ts';
 import { contentBlocks } from './content-parts.ts';
 import { samplingParams } from './sampling.ts';
@@ -16,43 +17,11 @@ const readParams: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Chat parameters the provider has nothing for, with the value that asks for nothing. They are left out; a value that did ask
- * for something is reported. `null` never asks.
- */
-const lostParams: Readonly<Record<string, unknown>> = {
-  n: 1,
-  best_of: 1,
-  echo: false,
-  suffix: '',
-  logprobs: false,
-  top_logprobs: 0,
-  presence_penalty: 0,
-  frequency_penalty: 0,
-  store: false,
-  logit_bias: undefined,
-  seed: undefined,
-  prediction: undefined,
-  modalities: undefined,
-  audio: undefined,
-  verbosity: undefined,
-  web_search_options: undefined,
-  moderation: undefined,
-  prompt_cache_key: undefined,
-  prompt_cache_retention: undefined,
-  prompt_cache_options: undefined,
-};
-
-/**
  * An OpenAI chat call as a Messages call. Unknown parameters are passed, so native ones (`thinking`, `top_k`, `mcp_servers`, …)
  * may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (readParams.has(name)) continue;
-    if (!Object.hasOwn(lostParams, name)) passed[name] = value;
-    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
-  }
+  const passed = passedParams(params, call, (name) => readParams.has(name), textOnly);
   const { system, messages } = toConversation(params.messages, call);
   const thinking = thinkingParams(params, call, messages);
   const outputConfig = { ...(isObject(params.output_config) ? params.output_config : {}), ...asObject(thinking.output_config) };
@@ -75,12 +44,6 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   const output = { ...outputConfig, ...format.config };
   if (Object.keys(output).length > 0) body.output_config = output;
   return body;
-}
-
-function asksForSomething(name: string, value: unknown): boolean {
-  if (value === null || value === undefined || value === lostParams[name]) return false;
-  if (name === 'modalities') return JSON.stringify(value) !== '["text"]';
-  return !(isObject(value) && Object.keys(value).length === 0);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { noteOnce } from '../note-once.ts';
+import { type LostParams, openAiOnly, passedParams } from '../passed-params.ts';
 import { toConversation } from './contents.ts';
 import { generationConfig } from './generation-config.ts';
 import { toolParams } from './tools.ts';
@@ -13,24 +14,12 @@ const readParams: ReadonlySet<string> = new Set([
   ...['generationConfig', 'toolConfig', 'systemInstruction', 'safety_settings', 'cached_content', 'service_tier'],
 ]);
 
-/** Chat parameters Gemini has nothing for, with the value that asks for nothing. What did ask is reported; `null` never asks. */
-const lostParams: Readonly<Record<string, unknown>> = {
-  best_of: 1,
-  echo: false,
-  suffix: '',
-  store: false,
-  logit_bias: undefined,
-  prediction: undefined,
-  audio: undefined,
-  verbosity: undefined,
-  web_search_options: undefined,
-  moderation: undefined,
+/** Chat parameters Gemini has nothing for. */
+const lostParams: LostParams = {
+  ...openAiOnly,
   user: undefined,
   safety_identifier: undefined,
   metadata: undefined,
-  prompt_cache_key: undefined,
-  prompt_cache_retention: undefined,
-  prompt_cache_options: undefined,
   cache_control: undefined,
 };
 
@@ -45,12 +34,7 @@ export interface GeminiRequestOptions {
  * `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (readParams.has(name)) continue;
-    if (!Object.hasOwn(lostParams, name)) passed[name] = value;
-    else if (asksForSomething(name, value)) noteOnce(call.dropped, name);
-  }
+  const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
   const { system, contents } = toConversation(params.messages, call);
   const config = { ...generationConfig(params, call), ...objectIn(params.generationConfig) };
   const { toolConfig, ...tools } = toolParams(params, call);
@@ -67,11 +51,6 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
     ...serviceTier(params.service_tier, call, options),
     ...passed,
   };
-}
-
-function asksForSomething(name: string, value: unknown): boolean {
-  if (value === null || value === undefined || value === lostParams[name]) return false;
-  return !(isObject(value) && Object.keys(value).length === 0);
 }
 
 function serviceTier(tier: unknown, call: OperationCall, options: GeminiRequestOptions): JsonObject {
