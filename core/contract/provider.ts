@@ -72,6 +72,8 @@ export interface ProviderAdapter {
   variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
   /** Settings that say as whom calls are made: those of a stored provider cannot be replaced by a request or config. */
   readonly pinned?: readonly string[];
+  /** Settings that a request or config may bring where a stored provider has none, and cannot replace where it has one. */
+  readonly keptOnceStored?: readonly string[];
   /**
    * Settings by which a request or config may move the calls of a stored provider to another host of the same owner, such as a
    * region. Whatever else would move a stored credential to another host is refused.

@@ -69,7 +69,8 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
     if (isEmpty(settings)) return resolved;
-    for (const key of resolved.adapter.pinned ?? []) {
+    const { pinned = [], keptOnceStored = [] } = resolved.adapter;
+    for (const key of [...pinned, ...keptOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
       if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
       throw new GatewayError('invalid_config', {
         message: `${key}: it is stored with the credential of @${slug} and cannot be replaced by a request or config`,
@@ -100,9 +101,10 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   }
 
   function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
-    const known = fixed.get(target);
-    if (known) return known;
     const asked = ctx.requestTarget;
+    const bringsNothing = !asked?.customHost && isEmpty(asked?.settings ?? {});
+    const known = bringsNothing ? fixed.get(target) : undefined;
+    if (known) return known;
     const host = asked?.customHost ?? target.customHost;
     const own = !isEmpty(target.credentials);
     const settings: JsonObject = { ...asked?.settings, ...target.settings };
@@ -123,14 +125,15 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       if (host !== null && host !== undefined) saved.custom_host = host;
       refuseMove(build(resolved.adapter, null, saved, credentials, null), resolved, asked.settings, 'a key from a config');
     }
-    const complete = target.provider !== null && own && !asked?.customHost && isEmpty(asked?.settings ?? {});
-    if (complete) fixed.set(target, resolved);
+    if (target.provider !== null && own && bringsNothing) fixed.set(target, resolved);
     return resolved;
   }
 }
 
 /** Settings that choose the model beside its name. */
 const modelSettings = [
+  'aws_bedrock_model',
+  'provider_model',
   'azure_deployment_id',
   'azure_deployment_name',
   'azure_endpoint_name',

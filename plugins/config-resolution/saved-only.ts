@@ -2,8 +2,11 @@ import type { RequestContext } from '../../core/contract/context.ts';
 import { type ErrorCode, GatewayError } from '../../core/contract/errors.ts';
 import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
 
-/** Settings that only choose among behaviours of the same account at the same provider. */
-const harmless: ReadonlySet<string> = new Set(['anthropic_beta', 'anthropic_version', 'use_responses_api']);
+/** Settings that only choose among behaviours of the same account at the same provider, or say more of what is sent. */
+const harmless: ReadonlySet<string> = new Set([
+  ...['anthropic_beta', 'anthropic_version', 'use_responses_api'],
+  ...['provider_model', 'provider_batch_endpoint', 'provider_file_name', 'file_upload_size', 'file_purpose'],
+]);
 
 const urlHeaders: ReadonlySet<string> = new Set(
   ['provider_url', ...providerSettingKeys.filter((key) => key.endsWith('_url'))].map(headerOf),

@@ -3,12 +3,14 @@ import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../shared/batch-note.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { notReady } from '../shared/kept-files.ts';
 import { idOfObject, jsonReply, kept, objectOfId, secondsOf, wantsDetails } from '../shared/stored-object.ts';
 import { batchEndpoints, batchFolder, batchOfKey, inputName, outputLines } from './batch-output.ts';
 import { askForJson, inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { modelSegment } from './model-id.ts';
-import { bucketOf, callStorage, putObject } from './storage.ts';
+import { bucketOf, callStorage, putObject, readIfThere } from './storage.ts';
 
 /** docs.aws.amazon.com/bedrock/latest/APIReference/API_CreateModelInvocationJob.html and its neighbours. */
 const invocationJobs: JobKind = {
@@ -41,21 +43,23 @@ const readOptions = ['model', 'modelId', 'role_arn', 'roleArn', 'job_name', 'job
 export const createBatch = {
   ...kept(async (call, services) => {
     requireAws(call);
-    const { endpoint, completion_window: window } = call.params;
-    const kind = batchEndpoints[String(endpoint)];
+    const { completion_window: window, input_file_id: file } = call.params;
+    const kind = batchEndpoints[String(endpointOf(call))];
     if (!kind) throw badParam('endpoint', `bedrock runs batches of ${Object.keys(batchEndpoints).join(' and ')}`);
     const options = optionsOf(call);
     const roleArn = roleOf(options);
     const bucket = bucketOf(call);
+    const note = { input_file_id: String(file), metadata: metadataOf(call) };
     const folder = `${batchFolder}${randomUUID()}/`;
     const output = outputPlace(options.output_data_config) ?? `s3://${bucket}/${folder}`;
-    const lines = readBatchRequests(await inputFile(call.params.input_file_id, 'input_file_id', call, services));
+    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services));
     const first = await lines.next();
     if (first.done) throw badParam('input_file_id', 'the file has no requests');
     const model = modelOf(call, options, first.value);
     modelSegment(model);
     const input = { bucket, key: `${folder}${inputName(kind.word, model)}` };
     await putObject(call, services, input, records(first.value, lines, model, call, kind.operation.toProvider));
+    await putObject(call, services, noteIn(bucket, folder), noteBytes(note));
     const key = call.settings.amz_server_side_encryption_aws_kms_key_id;
     const hours = /^(\d{1,3})h$/.exec(String(window ?? ''))?.[1];
     const name = options.job_name ?? options.jobName;
@@ -71,30 +75,27 @@ export const createBatch = {
       ...withoutNames(options, readOptions),
     });
     const job = await askForJson(services, 'GET', `${invocationJobs.path}/${encodeURIComponent(String(made.jobArn))}`);
-    return jsonReply({
-      ...toBatch(job),
-      input_file_id: call.params.input_file_id,
-      metadata: call.params.metadata ?? null,
-    });
+    return jsonReply({ ...toBatch(job), ...note });
   }),
   takesOwnFiles: true as const,
 };
 
 export const retrieveBatch = kept(async (call, services) => {
   const job = await jobOf(call, services);
-  return jsonReply({ ...toBatch(job), ...(wantsDetails(call) ? { provider_details: job } : {}) });
+  const batch = await noted(job, call, services);
+  return jsonReply({ ...batch, ...(wantsDetails(call) ? { provider_details: job } : {}) });
 });
 
 export const cancelBatch = kept(async (call, services) => {
   requireAws(call);
   await askForJson(services, 'POST', `${jobPath(invocationJobs, call)}/stop`);
-  return jsonReply(toBatch(await jobOf(call, services)));
+  return jsonReply(await noted(await jobOf(call, services), call, services));
 });
 
 export const listBatches = kept(async (call, services) => {
   requireAws(call);
   const { jobs, hasMore } = await listJobs(invocationJobs, call, services);
-  const data = jobs.map(toBatch);
+  const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
   return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
 });
 
@@ -116,9 +117,16 @@ function jobOf(call: OperationCall, services: StepServices): Promise<JsonObject>
 
 /** One job has one model: what the batch says, the settings, or its first line. */
 function modelOf(call: OperationCall, options: JsonObject, first: BatchRequest): string {
-  const said = [options.model, options.modelId, call.params.model, call.settings.aws_bedrock_model];
-  const given = said.find((model) => typeof model === 'string' && model !== '') ?? first.body.model;
-  return callOfLine(call, { model: given }).model;
+  const given = modelBesideLines(call, options.model, options.modelId, call.params.model, call.settings.aws_bedrock_model);
+  return callOfLine(call, { model: given ?? first.body.model }).model;
+}
+
+/** A job as a batch, with its note where it was made here. */
+async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
+  const batch = toBatch(job);
+  const { aws_s3_bucket: bucket } = call.settings;
+  const place = noteBeside(uriIn(job.inputDataConfig, 's3InputDataConfig'), typeof bucket === 'string' ? bucket : null);
+  return place === null ? batch : withNote(batch, await readIfThere(call, services, place));
 }
 
 async function* records(

@@ -2,6 +2,7 @@ import { findHeader } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { idOf } from '../shared/kept-files.ts';
+import { keptText } from '../shared/kept-settings.ts';
 import {
   fileObject,
   filesFolder,
@@ -15,6 +16,7 @@ import {
   secondsOf,
   strictly,
 } from '../shared/stored-object.ts';
+import { noteOfUpload } from '../shared/upload-note.ts';
 import { withUpload } from '../shared/uploaded-file.ts';
 import { outputLines } from './batch-output.ts';
 import { requireAws } from './jobs.ts';
@@ -25,9 +27,9 @@ export const uploadFile = kept(async (call, services) => {
   requireAws(call);
   const bucket = bucketOf(call);
   return withUpload(call, services, async ({ filename, purpose, chunks }) => {
-    const given = call.settings.aws_s3_object_key;
-    const id = idOfObject('s3', { bucket, key: typeof given === 'string' ? given : keyOfUpload(purpose, filename) });
-    const place = objectOfId('s3', id, 'aws_s3_object_key');
+    const given = call.settings.aws_s3_object_key ?? keptText(call, 'provider_file_name');
+    const key = typeof given === 'string' ? given : keyOfUpload(purpose, filename, noteOfUpload(call));
+    const place = objectOfId('s3', idOfObject('s3', { bucket, key }), 'aws_s3_object_key');
     const bytes = await putObject(call, services, place, chunks);
     return jsonReply({ ...fileObject('s3', place, { bytes, createdAt: call.nowSeconds }), purpose, filename });
   });

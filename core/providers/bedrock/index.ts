@@ -29,6 +29,7 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   // Signatures cover bodies, and beta features are part of them.
   buffersProxyBodies: () => true,
   movedBy: ['aws_region'],
+  keptOnceStored: ['aws_s3_bucket', 'amz_server_side_encryption', 'amz_server_side_encryption_aws_kms_key_id'],
   pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
   models: modelList,
   operations: {

@@ -33,13 +33,24 @@ export async function callStorage(
   const { method, bucket, key, query, headers, body } = request;
   const response = await services.send({
     method,
-    origin: storageOrigin(call.settings),
-    path: `/${bucket}${key === undefined ? '' : `/${encodedKey(key)}`}${query ? `?${query}` : ''}`,
+    ...addressOf(call, bucket, key, query),
     headers: [...(headers ?? [])],
     body: body ?? null,
   });
   if (response.status >= 300) throw await services.fault(response);
   return response;
+}
+
+/** The bytes of an object; null for one that is not there or may not be read. */
+export async function readIfThere(
+  call: OperationCall,
+  services: StepServices,
+  place: ObjectPlace,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  const response = await services.send({ method: 'GET', ...addressOf(call, place.bucket, place.key) });
+  if (response.status < 300) return response.body;
+  response.cancel();
+  return null;
 }
 
 /** Writes an object of any length while it is read; a long one in parts, which are taken back where writing fails. Returns its bytes. */
@@ -92,6 +103,11 @@ export async function putObject(
     );
     throw thrown;
   }
+}
+
+function addressOf({ settings }: OperationCall, bucket: string, key?: string, query?: string): { origin: string; path: string } {
+  const path = `/${bucket}${key === undefined ? '' : `/${encodedKey(key)}`}${query ? `?${query}` : ''}`;
+  return { origin: storageOrigin(settings), path };
 }
 
 /** Texts of the elements of this name in S3's XML, entities resolved. */

@@ -9,7 +9,7 @@ export interface ObjectPlace {
   readonly key: string;
 }
 
-/** Folder of the files that clients upload: `svc-files/<purpose>/<uuid>/<name>`, so that nothing else has to be kept about them. */
+/** Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`, so that nothing else has to be kept about them. */
 export const filesFolder = 'svc-files/';
 
 /** Bucket names of S3 and Cloud Storage; they become part of a path. */
@@ -44,10 +44,10 @@ export function decoded(id: unknown): string {
   return text;
 }
 
-/** Key of a new upload. */
-export function keyOfUpload(purpose: string, filename: string): string {
+/** Key of a new upload; for `note` see `noteOfUpload`. */
+export function keyOfUpload(purpose: string, filename: string, note = ''): string {
   const name = filename.replace(/[^\w.-]+/g, '_').slice(-100);
-  return `${filesFolder}${purpose}/${randomUUID()}/${/^\.*$/.test(name) ? 'file' : name}`;
+  return `${filesFolder}${purpose}/${randomUUID()}${note}/${/^\.*$/.test(name) ? 'file' : name}`;
 }
 
 /** OpenAI's file object (https://platform.openai.com/docs/api-reference/files/object). */

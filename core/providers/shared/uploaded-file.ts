@@ -3,13 +3,16 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from './bad-param.ts';
+import { keptText } from './kept-settings.ts';
 
 /** The file of a `POST /files` form, read while it arrives. */
 export interface UploadedFile {
   readonly filename: string;
   readonly contentType: string;
-  /** Field `purpose`, header `x-svc-file-purpose` where that stands too far behind the file; `batch` where neither is given. */
+  /** Field `purpose`, setting `file_purpose` where that stands too far behind the file; `batch` where neither is given. */
   readonly purpose: string;
+  /** How long it is, where `file_upload_size` says so: `chunks` then throw `bad_request` for another length. */
+  readonly bytes: number | null;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -31,9 +34,11 @@ export async function withUpload<Result>(
     const source = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { head, ended } = await readHead(source);
     if (ended) await form.whole;
-    const purpose = form.fields.get('purpose') ?? call.header?.('x-svc-file-purpose') ?? 'batch';
-    const chunks = joined(head, ended ? null : source);
-    return await use({ filename, contentType, purpose: /^[\w-]{1,64}$/.test(purpose) ? purpose : 'batch', chunks });
+    const given = form.fields.get('purpose') ?? keptText(call, 'file_purpose') ?? 'batch';
+    const purpose = /^[\w-]{1,64}$/.test(given) ? given : 'batch';
+    const size = call.settings.file_upload_size;
+    const bytes = typeof size === 'number' ? size : null;
+    return await use({ filename, contentType, purpose, bytes, chunks: sized(joined(head, ended ? null : source), bytes) });
   } finally {
     gone.abort();
   }
@@ -101,6 +106,17 @@ async function readHead(source: AsyncIterator<Uint8Array>): Promise<{ head: Uint
     size += value.length;
   }
   return { head, ended: false };
+}
+
+/** A file that was cut short, or grew, is not what was announced. */
+async function* sized(chunks: AsyncIterable<Uint8Array>, bytes: number | null): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (bytes !== null && size > bytes) break;
+    yield chunk;
+  }
+  if (bytes !== null && size !== bytes) throw badParam('file_upload_size', `the file does not have the ${bytes} bytes announced`);
 }
 
 async function* joined(head: readonly Uint8Array[], rest: AsyncIterator<Uint8Array> | null): AsyncGenerator<Uint8Array> {

@@ -3,12 +3,14 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../shared/batch-note.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { notReady } from '../shared/kept-files.ts';
 import { idOfObject, jsonReply, kept, type ObjectPlace, objectOfId, secondsOf, wantsDetails } from '../shared/stored-object.ts';
 import { batchFolder, inputLine, modelOfOutput, outputFolder, outputLines } from './batch-lines.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
-import { bucketOf, inputFile, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
+import { bucketIn, bucketOf, inputFile, listObjects, readIfThere, readObject, requireGoogle, writeObject } from './storage.ts';
 
 const kind = 'batchPredictionJobs';
 
@@ -19,22 +21,25 @@ const kind = 'batchPredictionJobs';
 export const createBatch = {
   ...kept(async (call, services) => {
     requireGoogle(call);
-    if (call.params.endpoint !== '/v1/chat/completions') {
+    if (endpointOf(call) !== '/v1/chat/completions') {
       throw badParam('endpoint', 'vertex-ai runs batches of /v1/chat/completions');
     }
     const bucket = bucketOf(call);
+    const { input_file_id: file } = call.params;
+    const note = { input_file_id: String(file), metadata: metadataOf(call) };
     const { model: chosen, ...options } = optionsOf(call);
     const folder = `${batchFolder}${randomUUID()}/`;
-    const lines = readBatchRequests(await inputFile(call.params.input_file_id, 'input_file_id', call, services));
+    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services));
     const first = await lines.next();
     if (first.done) throw badParam('input_file_id', 'the file has no requests');
-    const { model } = callOfLine(call, { model: chosen ?? call.params.model ?? first.value.body.model });
+    const { model } = callOfLine(call, { model: modelBesideLines(call, chosen) ?? first.value.body.model });
     const { family, path } = vertexModel(model);
     if (family === 'chat' || !path.startsWith('/publishers/')) {
       throw badParam('model', `${model}: batches of vertex-ai are run by Gemini and Claude models of their publishers`);
     }
     const input = { bucket, key: `${folder}input.jsonl` };
     await writeObject(services, input, inputLines(first.value, lines, model, call));
+    await writeObject(services, noteIn(bucket, folder), noteBytes(note));
     const job = await createJob(kind, call, services, {
       displayName: `svc-batch-${randomUUID()}`,
       model: path.slice(1),
@@ -45,25 +50,24 @@ export const createBatch = {
       },
       ...options,
     });
-    return jsonReply({
-      ...toBatch(job),
-      input_file_id: call.params.input_file_id,
-      metadata: call.params.metadata ?? null,
-    });
+    return jsonReply({ ...toBatch(job), ...note });
   }),
   takesOwnFiles: true as const,
 };
 
 export const retrieveBatch = kept(async (call, services) => {
   const job = await readJob(kind, call, services);
-  return jsonReply({ ...toBatch(job), ...(wantsDetails(call) ? { provider_details: job } : {}) });
+  const batch = await noted(job, call, services);
+  return jsonReply({ ...batch, ...(wantsDetails(call) ? { provider_details: job } : {}) });
 });
 
-export const cancelBatch = kept(async (call, services) => jsonReply(toBatch(await cancelJob(kind, call, services))));
+export const cancelBatch = kept(async (call, services) =>
+  jsonReply(await noted(await cancelJob(kind, call, services), call, services)),
+);
 
 export const listBatches = kept(async (call, services) => {
   const { jobs, hasMore } = await listJobs(kind, call, services);
-  const data = jobs.map(toBatch);
+  const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
   return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
 });
 
@@ -107,12 +111,24 @@ function folderOf(job: JsonObject): ObjectPlace | null {
   return objectOfId('gs', directory.replace(/\/*$/, ''), 'id');
 }
 
+/** A job as a batch, with its note where it was made here. */
+async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
+  const batch = toBatch(job);
+  const place = noteBeside(inputOf(job), bucketIn(call));
+  return place === null ? batch : withNote(batch, await readIfThere(services, place));
+}
+
+/** Address of the first input file; null for other kinds of input. */
+function inputOf(job: JsonObject): string | null {
+  const uris = isObject(job.inputConfig) && isObject(job.inputConfig.gcsSource) ? job.inputConfig.gcsSource.uris : null;
+  return Array.isArray(uris) && typeof uris[0] === 'string' ? uris[0] : null;
+}
+
 function toBatch(job: JsonObject): JsonObject {
   const status = states[String(job.state)]?.batch ?? 'in_progress';
   const stats = isObject(job.completionStats) ? job.completionStats : {};
   const count = (name: string): number => Math.max(0, Number(stats[name] ?? 0));
-  const input = isObject(job.inputConfig) && isObject(job.inputConfig.gcsSource) ? job.inputConfig.gcsSource.uris : null;
-  const uri = Array.isArray(input) ? input[0] : null;
+  const uri = inputOf(job);
   const folder = status === 'completed' ? folderOf(job) : null;
   const ended = secondsOf(job.endTime);
   const error = isObject(job.error) ? job.error : null;
@@ -123,7 +139,7 @@ function toBatch(job: JsonObject): JsonObject {
     endpoint: folder && modelOfOutput(folder.key) === null ? null : '/v1/chat/completions',
     model: lastOf(job.model),
     errors: data && { object: 'list', data },
-    input_file_id: typeof uri === 'string' ? encodeURIComponent(uri) : null,
+    input_file_id: uri === null ? null : encodeURIComponent(uri),
     completion_window: '24h',
     status,
     output_file_id: folder && idOfObject('gs', { ...folder, key: `${folder.key}/predictions.jsonl` }),

@@ -2,6 +2,7 @@ import { findHeader } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { idOf } from '../shared/kept-files.ts';
+import { keptText } from '../shared/kept-settings.ts';
 import {
   fileObject,
   filesFolder,
@@ -14,6 +15,7 @@ import {
   objectOfId,
   secondsOf,
 } from '../shared/stored-object.ts';
+import { noteOfUpload } from '../shared/upload-note.ts';
 import { withUpload } from '../shared/uploaded-file.ts';
 import { outputLines } from './batch-lines.ts';
 import { bucketIn, bucketOf, describeObject, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
@@ -22,9 +24,10 @@ import { bucketIn, bucketOf, describeObject, listObjects, readObject, requireGoo
 export const uploadFile = kept(async (call, services) => {
   requireGoogle(call);
   const bucket = bucketOf(call);
-  return withUpload(call, services, async ({ filename, purpose, chunks }) => {
-    const place = { bucket, key: keyOfUpload(purpose, filename) };
-    const written = await writeObject(services, place, chunks);
+  return withUpload(call, services, async ({ filename, purpose, bytes, chunks }) => {
+    const key = keptText(call, 'provider_file_name') ?? keyOfUpload(purpose, filename, noteOfUpload(call));
+    const place = objectOfId('gs', idOfObject('gs', { bucket, key }), 'provider_file_name');
+    const written = await writeObject(services, place, chunks, bytes);
     return jsonReply({ ...fileOf(place, written), created_at: call.nowSeconds, purpose, filename });
   });
 });

@@ -19,6 +19,7 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   settings,
   baseUrl,
   pinned,
+  keptOnceStored: ['vertex_storage_bucket_name'],
   movedBy: ['vertex_region'],
   headers: authHeaders,
   sign,

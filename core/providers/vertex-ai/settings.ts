@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { keptSettings } from '../shared/kept-settings.ts';
 import { bucketPattern } from '../shared/stored-object.ts';
 
 /** Ids go into host names and paths, so nothing may be in them that would lead elsewhere. */
@@ -8,6 +9,7 @@ const project = v.pipe(v.string(), v.regex(/^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,63
 
 /** Settings of the provider `vertex-ai`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
+  ...keptSettings,
   /** `basic`: `api_key` is sent. `serviceAccount`, `wif`: tokens are fetched with the credential file. Default: what is there. */
   vertex_auth_type: v.optional(v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif')),
   /** Default `global`. */

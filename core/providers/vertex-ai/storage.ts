@@ -50,11 +50,20 @@ export function readObject(services: StepServices, place: ObjectPlace): Promise<
   return exchange(services, { method: 'GET', origin: storageOrigin, path: `${pathOf(place)}?alt=media` });
 }
 
-/** Writes an object of any length while it is read. */
+/** The same, null for one that is not there or may not be read. */
+export async function readIfThere(services: StepServices, place: ObjectPlace): Promise<AsyncIterable<Uint8Array> | null> {
+  const response = await services.send({ method: 'GET', origin: storageOrigin, path: `${pathOf(place)}?alt=media` });
+  if (response.status < 300) return response.body;
+  response.cancel();
+  return null;
+}
+
+/** Writes an object while it is read, of any length where `bytes` is null. */
 export async function writeObject(
   services: StepServices,
   { bucket, key }: ObjectPlace,
   chunks: AsyncIterable<Uint8Array>,
+  bytes: number | null = null,
 ): Promise<JsonObject> {
   const response = await exchange(services, {
     method: 'POST',
@@ -62,6 +71,7 @@ export async function writeObject(
     path: `/upload/storage/v1/b/${bucket}/o?uploadType=media&name=${encodeURIComponent(key)}`,
     headers: ['content-type', 'application/octet-stream'],
     body: chunks,
+    bodyBytes: bytes ?? -1,
   });
   return response.json();
 }

@@ -82,6 +82,36 @@ describe('a file of the bucket', () => {
     expect(findHeader(harness.calls[0]?.headers ?? [], 'x-amz-server-side-encryption')).toBe('aws:kms');
   });
 
+  it.each([
+    ['x-svc-aws-s3-object-key', 'mine/a b.jsonl'],
+    ['x-svc-provider-file-name', 'mine/c.jsonl'],
+  ])('has the key that %s names', async (header, key) => {
+    const { harness, client } = open();
+    harness.script(plain(200));
+    const headers = { [header]: key, 'x-svc-file-purpose': 'assistants' };
+    const file = await client.files.create({ file: new File(['x'], 'a.jsonl'), purpose: 'batch' }, { headers });
+    expect([file.id, harness.calls[0]?.path]).toEqual([idOf(key), `/my-bucket/${encodeURI(key)}`]);
+    const out = { headers: { [header]: 'a/../../b' } };
+    await expect(client.files.create({ file: new File(['x'], 'a.jsonl'), purpose: 'batch' }, out)).rejects.toMatchObject({
+      status: 400,
+    });
+    expect(harness.calls).toHaveLength(1);
+  });
+
+  it('that has another length than was announced is not written', async () => {
+    const { harness, client } = open();
+    harness.script(plain(200));
+    const upload = (size: string) =>
+      client.files.create(
+        { file: new File(['four'], 'a.jsonl'), purpose: 'batch' },
+        { headers: { 'x-svc-file-upload-size': size } },
+      );
+    for (const size of ['3', '5']) await expect(upload(size)).rejects.toMatchObject({ param: 'file_upload_size' });
+    await expect(upload('many')).rejects.toMatchObject({ message: expect.stringContaining('file_upload_size') });
+    expect(harness.calls).toHaveLength(0);
+    expect((await upload('4')).bytes).toBe(4);
+  });
+
   it('is listed page by page', async () => {
     const { harness, client } = open();
     const content = (key: string) =>
@@ -131,13 +161,20 @@ describe('a batch', () => {
     url: '/v1/chat/completions',
     body: { model: `@aws/${model}`, max_tokens: 9, messages: [{ role: 'user', content: id }], ...more },
   });
-  const create = (client: OpenAI, options: JsonObject = { role_arn: role }, endpoint = '/v1/chat/completions') =>
+  const create = (
+    client: OpenAI,
+    options: JsonObject = { role_arn: role },
+    endpoint: string | undefined = '/v1/chat/completions',
+    more: JsonObject = {},
+  ) =>
     client.batches.create({
       input_file_id: idOf('svc-files/batch/1/in.jsonl'),
-      endpoint: endpoint as '/v1/embeddings',
+      ...(endpoint === '' ? {} : { endpoint: endpoint as '/v1/embeddings' }),
       completion_window: '24h',
       provider_options: options,
+      ...more,
     } as never);
+  const folder = 'svc-batches/11111111-1111-4111-8111-111111111111';
   const job = (input: string, more: JsonObject = {}) => ({
     jobArn,
     jobName: 'svc-batch-1',
@@ -150,13 +187,20 @@ describe('a batch', () => {
     ...more,
   });
   const name = `chat.${Buffer.from(model).toString('base64url')}.jsonl`;
-  const input = `s3://my-bucket/svc-batches/1/${name}`;
+  const input = `s3://my-bucket/${folder}/${name}`;
 
   it('is made of its file, written again in the form of Converse, and a job', async () => {
     const { harness, client } = open();
-    harness.script(plain(200, jsonl(line('a'), line('b'))), plain(200), answer(200, { jobArn }), answer(200, job(input)));
+    harness.script(
+      plain(200, jsonl(line('a'), line('b'))),
+      plain(200),
+      plain(200),
+      answer(200, { jobArn }),
+      answer(200, job(input)),
+    );
     const batch = await create(client);
-    const [read, written, made, asked] = harness.calls;
+    const [read, written, note, made, asked] = harness.calls;
+    expect(note?.path).toBe(written?.path.replace(name, 'batch.json'));
     expect(read).toMatchObject({ method: 'GET', origin: storage, path: '/my-bucket/svc-files/batch/1/in.jsonl' });
     expect(written?.path).toMatch(new RegExp(`^/my-bucket/svc-batches/[\\w-]{36}/${name}$`));
     expect(objects(textOf(written))).toEqual([
@@ -209,25 +253,28 @@ describe('a batch', () => {
       successRecordCount: 2,
       errorRecordCount: 1,
     });
-    harness.script(answer(200, done));
+    const none = plain(404, '<Error/>');
+    harness.script(answer(200, done), none);
     expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({
       status: 'completed',
-      output_file_id: idOf(`svc-batches/1/abc123def456/${name}.out`),
+      input_file_id: encodeURIComponent(input),
+      output_file_id: idOf(`${folder}/abc123def456/${name}.out`),
       completed_at: 1767229200,
       request_counts: { total: 3, completed: 2, failed: 1 },
     });
     harness.script(
       answer(200, { invocationJobSummaries: [done], nextToken: 'n' }),
+      none,
       answer(200, done),
-      answer(200, { invocationJobSummaries: [job(input)] }),
+      answer(200, { invocationJobSummaries: [job('s3://elsewhere/')] }),
     );
     const found: string[] = [];
     for await (const batch of client.batches.list({ limit: 1 })) found.push(batch.status);
     expect(found).toEqual(['completed', 'validating']);
     expect(harness.calls.at(-1)?.path).toContain('submitTimeBefore=2026-01-01T00%3A00%3A00Z');
-    harness.script(answer(200, {}), answer(200, job(input, { status: 'Stopping' })));
+    harness.script(answer(200, {}), answer(200, job(input, { status: 'Stopping' })), none);
     expect((await client.batches.cancel(encodeURIComponent(jobArn))).status).toBe('cancelling');
-    expect(harness.calls.at(-2)).toMatchObject({
+    expect(harness.calls.at(-3)).toMatchObject({
       method: 'POST',
       path: `/model-invocation-job/${encodeURIComponent(jobArn)}/stop`,
     });
@@ -264,12 +311,55 @@ describe('a batch', () => {
       __binaryResponse: true,
     })) as Response;
     expect(objects(await output.text())).toMatchObject(expected);
-    expect(harness.calls.at(-1)?.path).toBe(`/my-bucket/svc-batches/1/abc123def456/${name}.out`);
+    expect(harness.calls.at(-1)?.path).toBe(`/my-bucket/${folder}/abc123def456/${name}.out`);
     harness.script(plain(200, results));
-    const file = await client.files.content(idOf(`svc-batches/1/abc123def456/${name}.out`));
+    const file = await client.files.content(idOf(`${folder}/abc123def456/${name}.out`));
     expect(objects(await file.text())).toMatchObject(expected);
     harness.script(answer(200, job(input, { status: 'InProgress' })));
     await expect(client.get(`/batches/${encodeURIComponent(jobArn)}/output`)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('keeps the file it was made of, and its metadata', async () => {
+    const { harness, client } = open();
+    harness.script(plain(200, jsonl(line('a'))), plain(200), plain(200), answer(200, { jobArn }), answer(200, job(input)));
+    const metadata = { team: 'Größe', ticket: '7' };
+    const file = idOf('svc-files/batch/1/in.jsonl');
+    expect(await create(client, undefined, undefined, { metadata })).toMatchObject({ input_file_id: file, metadata });
+    const kept = plain(200, textOf(harness.calls[2]));
+    harness.script(answer(200, job(input)), kept);
+    expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({ input_file_id: file, metadata });
+    expect(harness.calls.at(-1)).toMatchObject({ method: 'GET', origin: storage, path: `/my-bucket/${folder}/batch.json` });
+    harness.script(answer(200, { invocationJobSummaries: [job(input)] }), kept);
+    expect((await client.batches.list()).data).toMatchObject([{ input_file_id: file, metadata }]);
+    const count = harness.calls.length;
+    harness.script(answer(200, job(input.replace('my-bucket', 'other-bucket'))));
+    expect(await client.batches.retrieve(encodeURIComponent(jobArn))).toMatchObject({ metadata: null });
+    expect(harness.calls).toHaveLength(count + 1);
+    await expect(create(client, undefined, undefined, { metadata: { a: 1 } })).rejects.toMatchObject({ param: 'metadata' });
+  });
+
+  it('has the model and endpoint that its headers, or those of its upload, name', async () => {
+    const { harness, client } = open();
+    const headers = { 'x-svc-provider-model': model, 'x-svc-provider-batch-endpoint': '/v1/chat/completions' };
+    harness.script(plain(200));
+    const file = await client.files.create({ file: new File(['x'], 'in.jsonl'), purpose: 'batch' }, { headers });
+    const { model: _model, ...body } = line('a').body;
+    const script = () =>
+      harness.script(
+        plain(200, jsonl({ ...line('a'), body })),
+        plain(200),
+        plain(200),
+        answer(200, { jobArn }),
+        answer(200, job(input)),
+      );
+    script();
+    await create(client, { role_arn: role }, '', { input_file_id: file.id });
+    expect(JSON.parse(textOf(harness.calls.at(-2)))).toMatchObject({ modelId: model, modelInvocationType: 'Converse' });
+    script();
+    await create(client, { role_arn: role }, '', { svc_options: headers });
+    expect(JSON.parse(textOf(harness.calls.at(-2)))).toMatchObject({ modelId: model, modelInvocationType: 'Converse' });
+    harness.script(plain(200, jsonl({ ...line('a'), body })));
+    await expect(create(client, { role_arn: role }, '')).rejects.toMatchObject({ status: 400, param: 'endpoint' });
   });
 
   it('of embeddings has the form of its model', async () => {
@@ -277,13 +367,13 @@ describe('a batch', () => {
     const titan = 'amazon.titan-embed-text-v2:0';
     const embedding = { custom_id: 'a', method: 'POST', url: '/v1/embeddings', body: { model: titan, input: 'x' } };
     const name = `embed.${Buffer.from(titan).toString('base64url')}.jsonl`;
-    const inputUri = `s3://my-bucket/svc-batches/1/${name}`;
-    harness.script(plain(200, jsonl(embedding)), plain(200), answer(200, { jobArn }), answer(200, job(inputUri)));
+    const inputUri = `s3://my-bucket/${folder}/${name}`;
+    harness.script(plain(200, jsonl(embedding)), plain(200), plain(200), answer(200, { jobArn }), answer(200, job(inputUri)));
     expect((await create(client, { role_arn: role }, '/v1/embeddings')).endpoint).toBe('/v1/embeddings');
     expect(objects(textOf(harness.calls[1]))).toEqual([{ recordId: 'a', modelInput: { inputText: 'x' } }]);
-    expect(JSON.parse(textOf(harness.calls[2])).modelInvocationType).toBe('InvokeModel');
+    expect(JSON.parse(textOf(harness.calls[3])).modelInvocationType).toBe('InvokeModel');
     harness.script(plain(200, jsonl({ recordId: 'a', modelOutput: { embedding: [1, 2], inputTextTokenCount: 1 } })));
-    const file = await client.files.content(idOf(`svc-batches/1/abc123def456/${name}.out`));
+    const file = await client.files.content(idOf(`${folder}/abc123def456/${name}.out`));
     expect(objects(await file.text())).toMatchObject([{ response: { body: { data: [{ embedding: [1, 2] }] } } }]);
   });
 });

@@ -85,6 +85,20 @@ describe('a file of the bucket', () => {
     expect(harness.calls.at(-1)?.path).toBe(`/storage/v1/b/my-bucket/o/${key}?alt=media`);
   });
 
+  it('has the name and length that its headers say', async () => {
+    const { harness, client, script } = open();
+    script(object('mine/a.jsonl'));
+    const upload = (size: string) =>
+      client.files.create(
+        { file: new File(['four'], 'a.jsonl'), purpose: 'batch' },
+        { headers: { 'x-svc-provider-file-name': 'mine/a.jsonl', 'x-svc-file-upload-size': size } },
+      );
+    expect((await upload('4')).id).toBe(idOf('mine/a.jsonl'));
+    expect(harness.calls[0]?.path).toContain('&name=mine%2Fa.jsonl');
+    expect((harness.calls[0] as { body: RequestBody }).body.length).toBe(4);
+    await expect(upload('5')).rejects.toMatchObject({ status: 400, param: 'file_upload_size' });
+  });
+
   it('is listed page by page', async () => {
     const { harness, client, script } = open();
     const [a, b] = [object('svc-files/batch/1/a.jsonl'), object('svc-files/batch/2/b.jsonl')];
@@ -114,12 +128,16 @@ describe('a batch', () => {
     url: '/v1/chat/completions',
     body: { model, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
   });
-  const create = (client: OpenAI) =>
-    client.batches.create({
-      input_file_id: idOf('svc-files/batch/1/in.jsonl'),
-      endpoint: '/v1/chat/completions',
-      completion_window: '24h',
-    });
+  const create = (client: OpenAI, more: JsonObject = {}, headers: Record<string, string> = {}) =>
+    client.batches.create(
+      {
+        input_file_id: idOf('svc-files/batch/1/in.jsonl'),
+        endpoint: '/v1/chat/completions',
+        completion_window: '24h',
+        ...more,
+      },
+      { headers },
+    );
   const job = (more: JsonObject = {}): JsonObject => ({
     name: 'projects/123/locations/us-central1/batchPredictionJobs/4567',
     model: 'publishers/google/models/gemini-2.5-flash',
@@ -133,7 +151,7 @@ describe('a batch', () => {
 
   it('of Gemini is made of its file in the form of generateContent, and its results find their ids again', async () => {
     const { harness, client, sent, script } = open();
-    script(jsonl(line('a'), line(long)), object('x'), job());
+    script(jsonl(line('a'), line(long)), object('x'), object('note'), job());
     const batch = await create(client);
     const requests = objects(sent[1]);
     expect(requests).toMatchObject([
@@ -141,12 +159,12 @@ describe('a batch', () => {
       { request: { generationConfig: { maxOutputTokens: 9 } } },
     ]);
     for (const label of Object.values(requests[1].request.labels)) expect(label).toMatch(/^[0-9a-f]{1,63}$/);
-    expect(harness.calls[2]).toMatchObject({
+    expect(harness.calls[3]).toMatchObject({
       method: 'POST',
       origin: 'https://us-central1-aiplatform.googleapis.com',
       path: `${location}/batchPredictionJobs`,
     });
-    expect(JSON.parse(sent[2] as string)).toMatchObject({
+    expect(JSON.parse(sent[3] as string)).toMatchObject({
       model: 'publishers/google/models/gemini-2.5-flash',
       inputConfig: { instancesFormat: 'jsonl', gcsSource: { uris: [expect.stringMatching(/^gs:\/\/my-bucket\/svc-batches\//)] } },
       outputConfig: { predictionsFormat: 'jsonl' },
@@ -177,15 +195,47 @@ describe('a batch', () => {
     ]);
   });
 
+  it('keeps the file it was made of, and its metadata', async () => {
+    const { harness, client, sent, script } = open();
+    const metadata = { team: 'Größe' };
+    const file = idOf('svc-files/batch/1/in.jsonl');
+    script(jsonl(line('a')), object('x'), object('note'), job());
+    expect(await create(client, { metadata })).toMatchObject({ input_file_id: file, metadata });
+    const uris = ['gs://my-bucket/svc-batches/11111111-1111-4111-8111-111111111111/input.jsonl'];
+    const made = job({ inputConfig: { instancesFormat: 'jsonl', gcsSource: { uris } } });
+    const note = JSON.parse(sent[2] as string);
+    script(made, note);
+    expect(await client.batches.retrieve('4567')).toMatchObject({ input_file_id: file, metadata });
+    expect(harness.calls.at(-1)?.path).toContain('svc-batches%2F11111111-1111-4111-8111-111111111111%2Fbatch.json?alt=media');
+    script({ batchPredictionJobs: [made, job()] }, note);
+    expect((await client.batches.list()).data).toMatchObject([{ input_file_id: file, metadata }, { metadata: null }]);
+  });
+
+  it('has the model that its headers, or those of its upload, name', async () => {
+    const { harness, client, sent, script } = open();
+    const headers = { 'x-svc-provider-model': 'gemini-2.5-pro' };
+    script(object('x'));
+    const file = await client.files.create({ file: new File(['x'], 'in.jsonl'), purpose: 'batch' }, { headers });
+    const { model: _model, ...body } = line('a').body;
+    for (const [more, named] of [
+      [{ input_file_id: file.id }, {}],
+      [{}, headers],
+    ]) {
+      script(jsonl({ ...line('a'), body }), object('x'), object('note'), job());
+      await create(client, more, named);
+      expect(JSON.parse(sent[harness.calls.length - 1] as string).model).toBe('publishers/google/models/gemini-2.5-pro');
+    }
+  });
+
   it('of Claude has its messages and ids', async () => {
     const { client, sent, script } = open();
     const model = 'claude-sonnet-4-5@20250929';
-    script(jsonl(line('a', model)), object('x'), job({ model: `publishers/anthropic/models/${model}` }));
+    script(jsonl(line('a', model)), object('x'), object('note'), job({ model: `publishers/anthropic/models/${model}` }));
     await create(client);
     expect(objects(sent[1])).toMatchObject([
       { custom_id: 'a', request: { anthropic_version: 'vertex-2023-10-16', max_tokens: 9, messages: [{ role: 'user' }] } },
     ]);
-    expect(JSON.parse(sent[2] as string).model).toBe(`publishers/anthropic/models/${model}`);
+    expect(JSON.parse(sent[3] as string).model).toBe(`publishers/anthropic/models/${model}`);
     const message = {
       id: 'm',
       type: 'message',
