@@ -1,0 +1,109 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { newFakeTime } from '../../../support/fake-time.ts';
+import { until } from '../../../support/until.ts';
+import { ownStoreOf } from '../../support/own-store.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const dayMs = 86_400_000;
+
+describe.each(databases)('the job of a batch, on %s', (database) => {
+  let plane: Plane;
+  let gateway: Server;
+  /** Lines as they came to the gateway. */
+  let sent: string[];
+  let answer: (text: string) => { status: number; body: object };
+  const time = newFakeTime(Date.now());
+
+  beforeEach(async () => {
+    sent = [];
+    gateway = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk) => (text += chunk));
+      request.on('end', () => {
+        const { content } = JSON.parse(text).messages[0];
+        sent.push(content);
+        const { status, body } = answer(content);
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      });
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const env = { GATEWAY_URL: url, BATCH_INTERVAL: '10', BATCH_BUCKET_LINES: '2' };
+    plane = await startPlane(database, env, { clock: time.clock });
+  });
+  afterEach(async () => {
+    await plane?.close();
+    gateway.closeAllConnections();
+    gateway.close();
+  });
+
+  const lineOf = (id: string) =>
+    JSON.stringify({
+      custom_id: id,
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'm', messages: [{ role: 'user', content: id }] },
+    });
+
+  async function begin(ids: readonly string[]) {
+    const key = await plane.control.services.database.em().findOneOrFail(apiKeys, { workspaceId: plane.workspaceId });
+    const store = ownStoreOf(plane, key.id);
+    const file = await store.upload(ids.map(lineOf).join('\n'));
+    const batch = { input_file_id: file.body.id, endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const made = await store.ask('POST', '/batches', { batch, headers: {} });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    const { id, created_at: createdAt } = made.body;
+    expect(made.body.expires_at - createdAt).toBe(dayMs / 1000);
+    const read = async () => (await store.ask('GET', `/batches/${id}`)).body;
+    const lines = async (fileId: string) =>
+      (await store.content(fileId))
+        .trimEnd()
+        .split('\n')
+        .map((text) => JSON.parse(text));
+    return { read, lines };
+  }
+
+  it('ends after 24 hours: what was answered is kept, the rest is said to have expired, and nothing more is sent', async () => {
+    answer = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
+    const { read, lines } = await begin(['a', 'b', 'c']);
+    await until(() => sent.length === 3, { what: 'a try of each line' });
+    await until(async () => (await read()).request_counts.completed === 1, { what: 'the answered line' });
+    time.advance(dayMs - 60_000);
+    await until(() => sent.length >= 5, { what: 'another try of the lines that failed' });
+    expect((await read()).status).toBe('in_progress');
+    time.advance(120_000);
+    const batch = await until(async () => ((await read()).status === 'expired' ? read() : null), { what: 'the end of the time' });
+    expect(batch).toMatchObject({ request_counts: { total: 3, completed: 1, failed: 2 }, completed_at: null });
+    expect(batch.expired_at).toBeGreaterThanOrEqual(batch.expires_at);
+    expect(await lines(batch.output_file_id)).toMatchObject([{ custom_id: 'a', response: { status_code: 200 } }]);
+    expect(await lines(batch.error_file_id)).toMatchObject([
+      { custom_id: 'b', response: null, error: { code: 'batch_expired' } },
+      { custom_id: 'c', response: null, error: { code: 'batch_expired' } },
+    ]);
+    const before = sent.length;
+    time.advance(dayMs);
+    await until(async () => (await plane.control.services.database.em().execute('select 1 from jobs')).length === 0, {
+      what: 'the end of the job',
+    });
+    expect(sent.length).toBe(before);
+  });
+
+  it('sends a line that a provider was too busy for again, five times in all, and then says so', async () => {
+    answer = () => ({ status: 529, body: { error: { message: 'busy' } } });
+    const { read, lines } = await begin(['a']);
+    const batch = await until(
+      async () => {
+        time.advance(61_000);
+        const found = await read();
+        return found.status === 'completed' ? found : null;
+      },
+      { what: 'the end of the batch' },
+    );
+    expect(sent).toEqual(['a', 'a', 'a', 'a', 'a']);
+    expect(await lines(batch.error_file_id)).toMatchObject([{ custom_id: 'a', response: { status_code: 529 } }]);
+  });
+});
