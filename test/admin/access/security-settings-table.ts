@@ -1,0 +1,145 @@
+import type { SecuritySettingName } from '../../../admin/resources/organisations/setting-sections.ts';
+
+/** Who asks. The keys are of the people of the same role. */
+export const callers = [
+  'owner',
+  'admin',
+  'ws admin',
+  'ws manager',
+  'ws member',
+  'ws viewer',
+  'key of a manager',
+  'key of a member',
+  'service key',
+] as const;
+export type Caller = (typeof callers)[number];
+
+/** What a probe may name. */
+export interface Place {
+  readonly workspaceId: string;
+  /** An integration of the workspace. */
+  readonly integration: string;
+  /** A log of somebody else's request, with metadata. */
+  readonly logId: string;
+  /** The user who asks, where there is one. */
+  readonly userId: string | null;
+  /** Differs from call to call. */
+  readonly n: number;
+}
+
+export type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record<string, unknown>];
+
+/** A setting that decides about routes, and for whom. All others get the same answer whatever it says. */
+export interface Enforced {
+  readonly decidesFor: readonly Caller[];
+  readonly asks: (place: Place) => readonly Ask[];
+  /** What of a 200 is left out when the setting says no; absent: the route is refused. */
+  readonly hides?: (body: unknown) => boolean;
+}
+
+/** A setting about resources of which there is no route yet. It decides about their scopes already, which are named here. */
+export interface LaterPart {
+  readonly decidesFor: readonly Caller[];
+  readonly laterPart: readonly string[];
+}
+
+const managers = ['ws admin', 'ws manager', 'key of a manager'] as const;
+const members = ['ws member', 'key of a member'] as const;
+/** Viewers are members that only look. */
+const lookers = [...members, 'ws viewer'] as const;
+/** Keys of users cannot manage keys. */
+const managersInPerson = ['ws admin', 'ws manager'] as const;
+
+const logs = ({ workspaceId, logId }: Place): Ask[] => [
+  ['GET', `/logs?workspace_id=${workspaceId}`],
+  ['GET', `/logs/${logId}?workspace_id=${workspaceId}`],
+];
+const oneLog = ({ workspaceId, logId }: Place): Ask[] => [['GET', `/logs/${logId}?workspace_id=${workspaceId}`]];
+const withoutMetadata = (body: unknown) =>
+  (body as { metrics: Record<string, unknown[]> }).metrics['metadata.value']?.length === 0;
+
+const readProviders = ({ workspaceId }: Place): Ask[] => [
+  ['GET', `/providers?workspace_id=${workspaceId}`],
+  ['GET', `/virtual-keys?workspace_id=${workspaceId}`],
+];
+const writeProviders = ({ workspaceId, integration, n }: Place): Ask[] => [
+  ['POST', '/providers', { workspace_id: workspaceId, name: `P${n}`, slug: `p-${n}`, integration_id: integration }],
+  ['POST', '/virtual-keys', { workspace_id: workspaceId, name: `V${n}`, slug: `v-${n}`, provider: 'openai', key: 'sk-x' }],
+];
+const readConfigs = ({ workspaceId }: Place): Ask[] => [['GET', `/configs?workspace_id=${workspaceId}`]];
+const writeConfigs = ({ workspaceId, n }: Place): Ask[] => [
+  ['POST', '/configs', { workspace_id: workspaceId, name: `C${n}`, config: { provider: '@mock' } }],
+];
+const readModels = ({ workspaceId, integration }: Place): Ask[] => [
+  ['GET', `/integrations/${integration}/models?workspace_id=${workspaceId}`],
+];
+const writeModels = ({ workspaceId, integration, n }: Place): Ask[] => [
+  [
+    'PUT',
+    `/integrations/${integration}/models?workspace_id=${workspaceId}`,
+    { models: [{ slug: `model-${n}`, is_custom: true, enabled: true }] },
+  ],
+];
+const writeIntegrations = ({ workspaceId, n }: Place): Ask[] => [
+  ['POST', '/integrations', { workspace_id: workspaceId, name: `I${n}`, ai_provider_id: 'openai', key: 'sk-x' }],
+];
+const readKeys = ({ workspaceId }: Place): Ask[] => [['GET', `/api-keys?workspace_id=${workspaceId}`]];
+const userKey = ({ workspaceId, userId, n }: Place): Ask => [
+  'POST',
+  '/api-keys/workspace/user',
+  { workspace_id: workspaceId, user_id: userId, name: `K${n}`, scopes: ['completions.write'] },
+];
+const serviceKey = ({ workspaceId, n }: Place): Ask => [
+  'POST',
+  '/api-keys/workspace/service',
+  { workspace_id: workspaceId, name: `K${n}`, scopes: ['completions.write'] },
+];
+
+/**
+ * Every security setting of control-plane reference §5: which callers it decides for, and what they ask to be let do it or refused.
+ * A setting that is in neither form is one that does nothing, and does not compile here.
+ */
+export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | LaterPart>> = {
+  membersViewLogs: { decidesFor: lookers, asks: logs },
+  managersViewLogs: { decidesFor: managers, asks: logs },
+  organisationAdminsViewLogs: { decidesFor: ['admin'], asks: logs },
+  membersViewLogMetadata: { decidesFor: lookers, asks: oneLog, hides: withoutMetadata },
+  managersViewLogMetadata: { decidesFor: managers, asks: oneLog, hides: withoutMetadata },
+  organisationAdminsViewLogMetadata: { decidesFor: ['admin'], asks: oneLog, hides: withoutMetadata },
+  membersViewAllData: { decidesFor: lookers, asks: oneLog },
+  managersViewAllData: { decidesFor: managers, asks: oneLog },
+  membersViewPrompts: { decidesFor: lookers, laterPart: ['prompts.read', 'prompts.list'] },
+  managersViewPrompts: { decidesFor: managers, laterPart: ['prompts.read', 'prompts.list'] },
+  membersWritePrompts: { decidesFor: members, laterPart: ['prompts.create', 'prompts.update', 'prompts.delete'] },
+  managersWritePrompts: { decidesFor: managers, laterPart: ['prompts.create', 'prompts.update', 'prompts.delete'] },
+  membersViewAnalytics: { decidesFor: lookers, laterPart: ['analytics.view'] },
+  managersViewAnalytics: { decidesFor: managers, laterPart: ['analytics.view'] },
+  membersViewProviders: { decidesFor: lookers, asks: readProviders },
+  managersViewProviders: { decidesFor: managers, asks: readProviders },
+  membersWriteProviders: { decidesFor: members, asks: writeProviders },
+  managersWriteProviders: { decidesFor: managers, asks: writeProviders },
+  membersViewConfigs: { decidesFor: lookers, asks: readConfigs },
+  managersViewConfigs: { decidesFor: managers, asks: readConfigs },
+  membersWriteConfigs: { decidesFor: members, asks: writeConfigs },
+  managersWriteConfigs: { decidesFor: managers, asks: writeConfigs },
+  membersViewGuardrails: { decidesFor: lookers, laterPart: ['guardrails.read', 'guardrails.list'] },
+  managersViewGuardrails: { decidesFor: managers, laterPart: ['guardrails.read', 'guardrails.list'] },
+  membersWriteGuardrails: { decidesFor: members, laterPart: ['guardrails.create', 'guardrails.update', 'guardrails.delete'] },
+  managersWriteGuardrails: { decidesFor: managers, laterPart: ['guardrails.create', 'guardrails.update', 'guardrails.delete'] },
+  membersViewIntegrationModels: { decidesFor: lookers, asks: readModels },
+  managersViewIntegrationModels: { decidesFor: managers, asks: readModels },
+  managersWriteIntegrationModels: { decidesFor: managers, asks: writeModels },
+  managersWriteWsIntegrations: { decidesFor: managers, asks: writeIntegrations },
+  managersWriteWsMcpIntegrations: {
+    decidesFor: managers,
+    laterPart: ['create', 'update', 'delete'].map((action) => `workspace_mcp_integrations.${action}`),
+  },
+  managersWriteMcpServers: {
+    decidesFor: managers,
+    laterPart: ['create', 'update', 'delete'].map((action) => `mcp_servers.${action}`),
+  },
+  membersViewApiKeys: { decidesFor: ['ws member', 'ws viewer'], asks: readKeys },
+  managersViewApiKeys: { decidesFor: managersInPerson, asks: readKeys },
+  membersWriteApiKeys: { decidesFor: ['ws member'], asks: (place) => [userKey(place)] },
+  managersWriteApiKeys: { decidesFor: managersInPerson, asks: (place) => [userKey(place), serviceKey(place)] },
+};
