@@ -1,0 +1,172 @@
+import { newPerson } from '../../support/people.ts';
+import type { Plane } from '../../support/plane.ts';
+
+/** A setting and what it changes for somebody. */
+export interface Effective {
+  /** What is sent. */
+  readonly value: unknown;
+  /** What can be seen of it, at the level that has it. */
+  readonly shows: (plane: Plane) => Promise<unknown>;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** A setting that is kept for what is to come, and why nothing can act on it yet. */
+export interface LaterPart {
+  readonly laterPart: string;
+  /** Routes that will act on it: as soon as one of them is there, the setting has to show an effect. */
+  readonly routes: readonly string[];
+}
+
+export type Row = Effective | LaterPart;
+
+let count = 0;
+
+/** A new workspace, beside the default one that everybody joins. */
+async function newWorkspace(plane: Plane): Promise<string> {
+  return (await plane.ask('POST', '/workspaces', { body: { name: `Workspace ${++count}` } })).body.id;
+}
+
+async function newUserKey(plane: Plane, more: object = {}, workspaceId = plane.workspaceId, userId?: string) {
+  const user = userId ?? (await newPerson(plane, 'member', [{ id: workspaceId, role: 'member' }])).id;
+  const body = { name: 'K', scopes: ['completions.write'], user_id: user, workspace_id: workspaceId, ...more };
+  const made = await plane.ask('POST', '/api-keys/workspace/user', { body });
+  if (made.status !== 200) return made.status;
+  return (await plane.ask('GET', `/api-keys/${made.body.id}`)).body;
+}
+
+/** Scopes of the keys somebody has who joins. */
+async function keysOfJoiner(plane: Plane, workspaceId: string): Promise<unknown> {
+  const { id } = await newPerson(plane, 'member', [{ id: workspaceId, role: 'member' }]);
+  const { data } = (await plane.ask('GET', `/api-keys?workspace_id=${workspaceId}&user_id=${id}`)).body;
+  return data.map((key: { scopes: string[] }) => key.scopes.length);
+}
+
+async function documentSetting(plane: Plane, name: string): Promise<unknown> {
+  const { document } = (await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`)).body;
+  return document.settings[name];
+}
+
+const secondsOfLife = async (plane: Plane) => {
+  const key = await newUserKey(plane);
+  return key.expires_at && Math.round((Date.parse(key.expires_at) - Date.parse(key.created_at)) / 1_000);
+};
+
+async function statusOfSecondKey(plane: Plane): Promise<unknown> {
+  const { id } = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+  await newUserKey(plane, {}, plane.workspaceId, id);
+  const second = await newUserKey(plane, {}, plane.workspaceId, id);
+  return typeof second === 'number' ? second : 200;
+}
+
+const schema = { type: 'object', additionalProperties: true, properties: { team: { type: 'string' } }, required: ['team'] };
+
+async function invite(plane: Plane): Promise<number> {
+  const body = { email: `someone-${++count}@example.com`, role: 'member', workspaces: [] };
+  return (await plane.ask('POST', '/admin/users/invites', { body })).status;
+}
+
+/** Settings of `PUT /organisations/self`, by group. Security settings are in `test/admin/access`. */
+export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+  settings: {
+    debug_log: {
+      laterPart: 'records hold no bodies, so there is nothing to leave out; gateways are told already',
+      routes: ['POST /logs', 'GET /logs/:id/body'],
+    },
+    user_api_key_rotation_period: {
+      value: 'weekly',
+      shows: async (plane) => (await newUserKey(plane)).rotation_policy?.rotation_period_days ?? null,
+      before: null,
+      after: 7,
+    },
+    user_api_key_ttl: { value: 3_600, shows: secondsOfLife, before: null, after: 3_600 },
+    user_api_key_count: { value: 1, shows: statusOfSecondKey, before: 200, after: 403 },
+    user_api_key_auto_create: {
+      value: true,
+      shows: async (plane) => ((await keysOfJoiner(plane, await newWorkspace(plane))) as number[]).length,
+      before: 0,
+      after: 1,
+    },
+    user_api_key_auto_create_scopes: {
+      value: ['completions.write'],
+      // Of people who are given a key at all.
+      shows: async (plane) => {
+        await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: true } } });
+        return ((await keysOfJoiner(plane, await newWorkspace(plane))) as number[])[0] === 1;
+      },
+      before: false,
+      after: true,
+    },
+    default_workspace_user_api_key_auto_create: {
+      value: true,
+      shows: async (plane) => ((await keysOfJoiner(plane, plane.workspaceId)) as number[]).length,
+      before: 0,
+      after: 1,
+    },
+    // What gateways make of it: test/plugins/cache/organisation-ttl.test.ts.
+    cache_ttl: { value: 600, shows: (plane) => documentSetting(plane, 'cacheTtlSeconds'), before: null, after: 600 },
+    api_key_metadata_schema: {
+      value: schema,
+      shows: async (plane) => {
+        const body = { name: 'K', scopes: ['completions.write'], workspace_id: plane.workspaceId };
+        return (await plane.ask('POST', '/api-keys/workspace/service', { body })).status;
+      },
+      before: 200,
+      after: 400,
+    },
+    workspace_metadata_schema: {
+      value: schema,
+      shows: async (plane) => (await plane.ask('POST', '/workspaces', { body: { name: `Workspace ${++count}` } })).status,
+      before: 200,
+      after: 400,
+    },
+  },
+  // What gateways make of it: test/plugins/config-resolution/saved-only.test.ts.
+  data_plane_security_settings: {
+    block_inline_config: {
+      value: true,
+      shows: (plane) => documentSetting(plane, 'blockInlineConfig'),
+      before: false,
+      after: true,
+    },
+  },
+  export_settings: {
+    deniedFields: {
+      laterPart: 'there are no log exports; the route that says which fields they leave out answers already',
+      routes: ['POST /logs/exports', 'GET /logs/exports/:exportId/download'],
+    },
+  },
+};
+
+/** Settings of `PUT /organisations/{id}/auth-settings`. Tokens have tests of their own. */
+export const ofSignIn: Readonly<Record<string, Row>> = {
+  session_settings: {
+    value: { max_session_ttl: 900 },
+    // It ends sessions that are older, which takes a clock: test/admin/identity/login.test.ts. New ones end earlier.
+    shows: async (plane) => {
+      const { token } = await newPerson(plane);
+      const { expires_at } = (await plane.ask('GET', '/auth/self', { key: token })).body.session;
+      return Date.parse(expires_at) - Date.now() <= 900_000;
+    },
+    before: false,
+    after: true,
+  },
+  allowed_email_domains: { value: [{ domain: 'example.org' }], shows: invite, before: 200, after: 400 },
+  disable_auto_provision_user: {
+    laterPart: 'nobody is made a user without being invited as long as there is no single sign-on',
+    routes: ['GET /auth/callback', 'POST /auth/saml/callback/:organisationId'],
+  },
+};
+
+/** Settings that a workspace has of its own. What gateways make of them: test/plugins/config-resolution/metadata.test.ts. */
+export const ofWorkspace: Readonly<Record<string, Row>> = {
+  user_key_metadata: { value: 1, shows: (plane) => documentSetting(plane, 'userKeyMetadata'), before: false, after: true },
+  user_key_metadata_override: {
+    value: 1,
+    shows: (plane) => documentSetting(plane, 'userKeyMetadataOverride'),
+    before: false,
+    after: true,
+  },
+  user_api_key_ttl: { value: 7_200, shows: secondsOfLife, before: null, after: 7_200 },
+  user_api_key_count: { value: 1, shows: statusOfSecondKey, before: 200, after: 403 },
+};
