@@ -37,7 +37,7 @@ export async function callStorage(
     headers: [...(headers ?? [])],
     body: body ?? null,
   });
-  if (response.status >= 300) throw await services.fault(response);
+  if (response.status >= 300) throw await storageFault(services, response);
   return response;
 }
 
@@ -51,6 +51,25 @@ export async function readIfThere(
   if (response.status < 300) return response.body;
   response.cancel();
   return null;
+}
+
+/** What S3 says in its XML, as the provider's refusal; HEAD is refused without a word. */
+async function storageFault(services: StepServices, response: StepResponse): Promise<GatewayError> {
+  const { status } = response;
+  const xml = await textOf(response);
+  const said = tagIn(xml, 'Message');
+  if (said !== null) {
+    return new GatewayError('upstream_status', {
+      status,
+      message: `bedrock error: S3: ${said} (${tagIn(xml, 'Code') ?? status})`,
+    });
+  }
+  if (xml === '') return new GatewayError('upstream_status', { status, message: `bedrock error: S3 answered ${status}` });
+  return services.fault({ ...response, body: once(xml) });
+}
+
+async function* once(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
 }
 
 /** Writes an object of any length while it is read; a long one in parts, which are taken back where writing fails. Returns its bytes. */

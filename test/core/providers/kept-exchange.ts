@@ -25,7 +25,7 @@ export async function runKept(file: KeptFile, given: KeptCase, refusedAt = Numbe
       return handler.onError(error as never);
     }
     const { status = 200, headers, ...body } = responseAt(file, given, index, refusedAt);
-    const bytes = bytesOfWritten(body);
+    const bytes = call.method === 'HEAD' ? Buffer.alloc(0) : bytesOfWritten(body);
     handler.onHead(status, listOf({ ...typeOf(body), ...headers }));
     if (bytes.length > 0) handler.onData(bytes);
     handler.onEnd();

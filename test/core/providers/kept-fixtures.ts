@@ -25,6 +25,8 @@ export interface WrittenRequest extends WrittenBody {
 export interface WrittenExchange {
   /** `POST https://api.openai.com/v1/batches`; its headers, with those of the family, are all that leave. */
   readonly request: WrittenRequest;
+  /** True where the client is answered all the same when it is refused, with less. */
+  readonly optional?: true;
   /** Status 200 unless told; a body brings its content type. */
   readonly response: WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 }
@@ -49,7 +51,7 @@ export interface KeptFile {
   /** Headers of every exchange with the provider, unless an exchange says another value, or null for none. */
   readonly headers: Readonly<Record<string, string>>;
   /** The provider's refusal, as it answers any exchange with it. */
-  readonly refusal: { readonly status: number; readonly json?: JsonObject; readonly text?: string; readonly message: string };
+  readonly refusal: WrittenExchange['response'] & { readonly status: number; readonly message: string };
   readonly cases: readonly KeptCase[];
 }
 

@@ -67,15 +67,20 @@ export function keptContractSuite(adapter: ProviderAdapter, folder: string): voi
     });
 
     const asked = one.exchanges.map((exchange, index) => [index + 1, exchange] as const);
-    it.each(isSuccess(one.reply) ? asked : [])('a refusal of exchange %i reaches the client', async (number) => {
+    it.each(isSuccess(one.reply) ? asked : [])('a refusal of exchange %i reaches the client', async (number, { optional }) => {
       const { calls, sink } = await runKept(file, one, number - 1);
+      const refused = calls[number - 1];
+      if (optional) return expect(sink.status).toBe(200);
       // Streams that have begun can only be cut.
       if (sink.started && sink.status === 200) return expect([sink.destroyed, number]).toEqual([true, one.exchanges.length]);
       if (!isKept(one.operation))
         expect([sink.status, sink.text]).toEqual([file.refusal.status, bytesOfWritten(file.refusal).toString()]);
-      else if (calls.at(-1)?.line.includes(` ${ownStoreOrigin}/`))
+      else if (refused?.line.includes(` ${ownStoreOrigin}/`))
         expect([sink.status, sink.json.error]).toMatchObject([404, { code: 'not_found' }]);
-      else expect([sink.status, sink.json.error]).toMatchObject([file.refusal.status, { message: file.refusal.message }]);
+      else {
+        const message = refused?.line.startsWith('HEAD ') ? expect.any(String) : file.refusal.message;
+        expect([sink.status, sink.json.error]).toMatchObject([file.refusal.status, { message }]);
+      }
       const after = calls.slice(number).map(({ line }) => line.split(' ')[0]);
       // What had been begun may be taken back, and nothing else is done.
       expect(after.filter((method) => method !== 'DELETE')).toEqual([]);

@@ -26,6 +26,7 @@ function storage(answers: (request: StepRequest) => { status?: number; headers?:
   return { requests, services: { send, fault } as unknown as StepServices };
 }
 
+const slowDown = '<Error><Code>SlowDown</Code><Message>Please reduce your rate.</Message></Error>';
 const opened = { text: '<R><UploadId>u&amp;1/2</UploadId></R>' };
 
 it('a long object is written in parts that are whole in their order', async () => {
@@ -51,7 +52,11 @@ it('a long object is written in parts that are whole in their order', async () =
 });
 
 it.each([
-  ['a part is refused', (path: string) => (path.includes('partNumber=2') ? { status: 503 } : {}), 'refused 503'],
+  [
+    'a part is refused',
+    (path: string) => (path.includes('partNumber=2') ? { status: 503, text: slowDown } : {}),
+    'reduce your rate. (SlowDown)',
+  ],
   [
     'the end fails under a status of 200',
     (path: string) => (path.includes('?uploadId=') ? { text: '<Error><Message>slow down</Message></Error>' } : {}),
