@@ -229,13 +229,6 @@ export const settingsTable = {
     'bytes of all files one workspace keeps there',
     wholeNumber(1024, 1_125_899_906_842_624, 'bytes'),
   ),
-  workspaceFilesMax: row('WORKSPACE_FILES_MAX', '100000', 'files one workspace keeps there', wholeNumber(1, 10_000_000)),
-  workspaceFileBytesMax: row(
-    'WORKSPACE_FILE_BYTES_MAX',
-    '107374182400',
-    'bytes of all files one workspace keeps there',
-    wholeNumber(1024, 1_125_899_906_842_624, 'bytes'),
-  ),
   gatewayUrl: row(
     'GATEWAY_URL',
     null,

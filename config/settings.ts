@@ -52,9 +52,6 @@ export interface Settings {
   /** Files of one workspace there, and their bytes together. */
   readonly workspaceFilesMax: number;
   readonly workspaceFileBytesMax: number;
-  /** Files of one workspace there, and their bytes together. */
-  readonly workspaceFilesMax: number;
-  readonly workspaceFileBytesMax: number;
   /** Where jobs of the control plane reach a gateway, no trailing slash. */
   readonly gatewayUrl: string;
   /** How many lines of a batch are sent at a time, and how often. */
