@@ -30,6 +30,7 @@ export const providerSettingKeys = [
   'aws_auth_type',
   'aws_role_arn',
   'aws_external_id',
+  'aws_session_tags',
   'aws_s3_bucket',
   'aws_s3_object_key',
   'aws_bedrock_model',
@@ -88,3 +89,6 @@ export const providerSecretKeys = [
   'oracle_private_key',
   'oracle_key_passphrase',
 ] as const;
+
+/** Bucket names of S3 and Cloud Storage; they become part of a path. */
+export const bucketPattern = /^(?!\.)[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9]$/;

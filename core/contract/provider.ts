@@ -66,8 +66,17 @@ export interface ProviderAdapter {
   baseUrl(settings: ProviderSettings): string;
   /** Headers that authenticate and version every call; computed once per stored provider. */
   headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
-  /** For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. */
-  sign?(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<void>;
+  /**
+   * For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. `labels`: the metadata of
+   * the request, where the call is for one.
+   */
+  sign?(
+    call: OutgoingCall,
+    settings: ProviderSettings,
+    credentials: Credentials,
+    services: SignServices,
+    labels?: Readonly<Record<string, string>>,
+  ): Maybe<void>;
   /** Another adapter for these settings (before its schema has seen them), where they ask for one; null = this one serves them. */
   variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
   /** Settings that say as whom calls are made: those of a stored provider cannot be replaced by a request or config. */

@@ -43,7 +43,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
     }
     if (outgoing.operation?.steps) {
       const { transport, services } = dispatcher;
-      const sign = (call: OutgoingCall) => signCall(call, resolved, dispatcher);
+      const sign = (call: OutgoingCall) => signCall(ctx, call, resolved, dispatcher);
       return await runSteps(ctx, sink, resolved, outgoing, { transport, clock: services.clock, sign });
     }
     if (resolved.adapter.sign) {
@@ -52,7 +52,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
         headers: [...outgoing.call.headers],
         body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
       };
-      const signing = signCall(signed, resolved, dispatcher);
+      const signing = signCall(ctx, signed, resolved, dispatcher);
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }
@@ -97,12 +97,13 @@ export interface StepTransport {
 }
 
 function signCall(
+  ctx: RequestContext,
   call: OutgoingCall,
   { adapter, slug, settings, credentials }: ResolvedTarget,
   dispatcher: Dispatcher,
 ): Maybe<void> {
   const services = slug === null ? dispatcher.sign : (dispatcher.signStored ?? dispatcher.sign);
-  return adapter.sign?.(call, settings, credentials, services);
+  return adapter.sign?.(call, settings, credentials, services, ctx.metadata);
 }
 
 /** The answer of a request whose client has left. */

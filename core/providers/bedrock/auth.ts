@@ -5,6 +5,7 @@ import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '
 import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
 import { authTypeOf } from '../shared/aws-identity.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
+import { type Labels, refuseTagsWithoutRole } from '../shared/aws-session-tags.ts';
 
 /** `authorization: Bearer` for a Bedrock API key; calls of the other kinds are signed one by one. */
 export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
@@ -18,15 +19,16 @@ export function signCall(
   settings: ProviderSettings,
   credentials: Credentials,
   services: SignServices,
+  labels?: Labels,
 ): Maybe<void> {
   if (call.origin === storageOrigin(settings)) {
     if (authTypeOf(settings, credentials) === 'apiKey') throw keyForStorage();
-    return signAwsCall(call, 's3', settings, credentials, services);
+    return signAwsCall(call, 's3', settings, credentials, services, labels);
   }
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') call.origin = originOf(call.path, settings);
   acceptAwsStream(call);
-  if (authTypeOf(settings, credentials) === 'apiKey') return;
-  return signAwsCall(call, 'bedrock', settings, credentials, services);
+  if (authTypeOf(settings, credentials) === 'apiKey') return refuseTagsWithoutRole(settings, 'apiKey');
+  return signAwsCall(call, 'bedrock', settings, credentials, services, labels);
 }
 
 /** S3 in the region of the settings. Buckets are part of the path there, so no name of one becomes a host. */

@@ -33,6 +33,20 @@ export const imageEdit: Operation = {
   },
 };
 
+/** Variations are edits that nothing is asked of: what Amazon's models make of an image alone. The others want words for it. */
+export const imageVariation: Operation = {
+  ...imageEdit,
+  toContent: (params, call) => {
+    if (imageMaker(call) !== 'amazon' && typeof params.prompt !== 'string') {
+      throw badParam(
+        'prompt',
+        `${baseModelId(call.model)} changes an image by words; without them Nova Canvas and Titan vary one`,
+      );
+    }
+    return imageEdit.toContent?.(params, call) ?? null;
+  },
+};
+
 function imageMaker({ model }: OperationCall): 'amazon' | 'stability' {
   const id = baseModelId(model);
   if (/^amazon\.(nova-canvas|titan-image)/.test(id)) return 'amazon';

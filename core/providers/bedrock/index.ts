@@ -12,7 +12,7 @@ import { embed } from './embeddings.ts';
 import { faultOf } from './errors.ts';
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
 import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
-import { imageEdit, imageGenerate } from './images.ts';
+import { imageEdit, imageGenerate, imageVariation } from './images.ts';
 import { messages } from './messages.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
@@ -30,10 +30,10 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   buffersProxyBodies: () => true,
   movedBy: ['aws_region'],
   keptOnceStored: ['aws_s3_bucket', 'amz_server_side_encryption', 'amz_server_side_encryption_aws_kms_key_id'],
-  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
+  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags'],
   models: modelList,
   operations: {
-    ...{ chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, rerank },
+    ...{ chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, imageVariation, rerank },
     ...{ uploadFile, listFiles, retrieveFile, retrieveFileContent, deleteFile },
     ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
     ...{ createFinetune, listFinetunes, retrieveFinetune, cancelFinetune },

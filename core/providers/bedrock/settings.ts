@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { bucketPattern } from '../../contract/provider-settings.ts';
 import { awsSettings } from '../shared/aws-region.ts';
 import { keptSettings } from '../shared/kept-settings.ts';
-import { bucketPattern } from '../shared/stored-object.ts';
 
 /** Settings of the provider `bedrock`. Secrets are `api_key`, `aws_access_key_id`, `aws_secret_access_key`, `aws_session_token`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({

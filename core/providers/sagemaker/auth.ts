@@ -2,6 +2,7 @@ import type { Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
 import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
 import { authTypeOf } from '../shared/aws-identity.ts';
+import type { Labels } from '../shared/aws-session-tags.ts';
 
 /** Signs a call of any kind. Throws `invalid_config` naming what is missing. */
 export function signCall(
@@ -9,10 +10,11 @@ export function signCall(
   settings: ProviderSettings,
   credentials: Credentials,
   services: SignServices,
+  labels?: Labels,
 ): Maybe<void> {
   acceptAwsStream(call);
   const type = authTypeOf(settings, credentials);
   // There are no API keys here, so where nothing says otherwise it is access keys that are missing.
   const as = type === 'apiKey' ? 'accessKey' : type;
-  return signAwsCall(call, 'sagemaker', { ...settings, aws_auth_type: as }, credentials, services);
+  return signAwsCall(call, 'sagemaker', { ...settings, aws_auth_type: as }, credentials, services, labels);
 }

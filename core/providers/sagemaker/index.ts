@@ -15,7 +15,7 @@ export const sagemaker: ProviderAdapter = {
   // Signatures cover bodies.
   buffersProxyBodies: () => true,
   movedBy: ['aws_region'],
-  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id'],
+  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags'],
   operations: { chatComplete, complete, embed },
   error: faultOf,
 };

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../contract/errors.ts';
 import type { SignServices } from '../../contract/provider.ts';
 import { awsOrigin } from './aws-region.ts';
+import type { SessionTag } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';
 
 export interface RoleRequest {
@@ -8,6 +9,7 @@ export interface RoleRequest {
   readonly externalId: string | null;
   /** Whose token service is asked. */
   readonly region: string;
+  readonly tags?: readonly SessionTag[];
 }
 
 /** Shown in the account's audit trail. */
@@ -17,7 +19,7 @@ const durationSeconds = 3_600;
 /** Temporary keys of a role, asked for with the keys of somebody who may assume it (STS AssumeRole). Throws GatewayError. */
 export async function assumeRole(role: RoleRequest, as: AwsIdentity, services: SignServices): Promise<AwsIdentity> {
   const external: Record<string, string> = role.externalId === null ? {} : { ExternalId: role.externalId };
-  const body = stsBody({ Action: 'AssumeRole', RoleArn: role.roleArn, ...external });
+  const body = stsBody({ Action: 'AssumeRole', RoleArn: role.roleArn, ...external, ...tagFields(role.tags ?? []) });
   const origin = awsOrigin('sts', role.region);
   const headers = await awsSigned({ method: 'POST', origin, path: '/', headers: formHeaders, body }, as, {
     service: 'sts',
@@ -38,6 +40,16 @@ export async function assumeRoleWithToken(role: RoleRequest, token: string, serv
 }
 
 const formHeaders = ['content-type', 'application/x-www-form-urlencoded; charset=utf-8'];
+
+/** docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html; the role's trust policy must allow `sts:TagSession`. */
+function tagFields(tags: readonly SessionTag[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [index, { key, value }] of tags.entries()) {
+    fields[`Tags.member.${index + 1}.Key`] = key;
+    fields[`Tags.member.${index + 1}.Value`] = value;
+  }
+  return fields;
+}
 
 function stsBody(fields: Readonly<Record<string, string>>): string {
   const always = { Version: '2011-06-15', RoleSessionName: sessionName, DurationSeconds: String(durationSeconds) };

@@ -4,6 +4,7 @@ import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '
 import { awsEventStreamType } from './aws-event-frames.ts';
 import { awsIdentity } from './aws-identity.ts';
 import { regionOf } from './aws-region.ts';
+import type { Labels } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';
 
 /**
@@ -16,12 +17,13 @@ export function signAwsCall(
   settings: ProviderSettings,
   credentials: Credentials,
   services: SignServices,
+  labels?: Labels,
 ): Maybe<void> {
   refuseUnreadBody(call);
   const sign = async (identity: AwsIdentity): Promise<void> => {
     call.headers = await awsSigned(call, identity, { service, region: regionOf(settings), nowMs: services.now() });
   };
-  const identity = awsIdentity(settings, credentials, services);
+  const identity = awsIdentity(settings, credentials, services, labels);
   return isPromise(identity) ? identity.then(sign) : sign(identity);
 }
 

@@ -5,13 +5,19 @@ import { Secret } from '../../contract/secret.ts';
 import { assumeRole } from './aws-assume-role.ts';
 import { machineIdentity } from './aws-machine-identity.ts';
 import { regionOf } from './aws-region.ts';
+import { type Labels, refuseTagsWithoutRole, sessionTagsOf } from './aws-session-tags.ts';
 import type { AwsIdentity } from './aws-sign.ts';
 import { createTokenCache, type Token, type TokenCache, tokenKey } from './token-cache.ts';
 
 export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
 
 /** Borrowed identities by what they were borrowed with, per running gateway and per who may borrow the machine's. */
-const loans = new WeakMap<SignServices, TokenCache<Loan>>();
+const loans: Loans = new WeakMap();
+/** Those with session tags, apart: callers who choose ever new tags push out each other's, and nobody else's. */
+const taggedLoans: Loans = new WeakMap();
+const taggedMax = 500;
+
+type Loans = WeakMap<SignServices, TokenCache<Loan>>;
 
 interface Loan extends Token {
   readonly identity: AwsIdentity;
@@ -28,10 +34,16 @@ export function authTypeOf(settings: ProviderSettings, credentials: Credentials)
 /**
  * Whom to sign as: the given keys, a role assumed with them (or with the machine's own identity where none are given), or the
  * machine itself. A promise only when somebody has to be asked. Throws GatewayError `invalid_config` naming what is missing,
- * and `forbidden` where this deployment does not lend the identity of its machine.
+ * and `forbidden` where this deployment does not lend the identity of its machine. `labels` is the request's metadata, for session tags.
  */
-export function awsIdentity(settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<AwsIdentity> {
+export function awsIdentity(
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  labels: Labels = {},
+): Maybe<AwsIdentity> {
   const type = authTypeOf(settings, credentials);
+  refuseTagsWithoutRole(settings, type);
   if (type === 'accessKey') return givenKeys(credentials);
   const region = regionOf(settings);
   const machine = (): Maybe<AwsIdentity> => lend('machine', services, () => machineIdentity(services, region));
@@ -42,9 +54,10 @@ export function awsIdentity(settings: ProviderSettings, credentials: Credentials
   const own = credentials.aws_access_key_id ? givenKeys(credentials) : null;
   // The secret is part of the key: whoever does not have it must not be served from the cache.
   const as = own ? [own.accessKeyId, own.secretAccessKey, own.sessionToken ?? ''] : ['machine'];
-  return lend(tokenKey(roleArn, externalId ?? '', region, ...as), services, async () =>
-    assumeRole({ roleArn, externalId, region }, own ?? (await machine()), services),
-  );
+  const tags = sessionTagsOf(settings, labels);
+  const key = tokenKey(roleArn, externalId ?? '', region, ...as, ...tags.flatMap((tag) => [tag.key, tag.value]));
+  const ask = async () => assumeRole({ roleArn, externalId, region, tags }, own ?? (await machine()), services);
+  return lend(key, services, ask, tags.length > 0);
 }
 
 function givenKeys(credentials: Credentials): AwsIdentity {
@@ -57,11 +70,12 @@ function givenKeys(credentials: Credentials): AwsIdentity {
 }
 
 /** Asked for once and renewed ahead of its end, see the token cache. */
-function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>): Maybe<AwsIdentity> {
-  let cache = loans.get(services);
+function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>, tagged = false): Maybe<AwsIdentity> {
+  const kept = tagged ? taggedLoans : loans;
+  let cache = kept.get(services);
   if (!cache) {
-    cache = createTokenCache<Loan>();
-    loans.set(services, cache);
+    cache = createTokenCache<Loan>(tagged ? { entriesMax: taggedMax } : {});
+    kept.set(services, cache);
   }
   const loan = cache.get(key, services.now(), async () => {
     const identity = await ask();

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { sessionTagsSetting } from './aws-session-tags.ts';
 
 /** Region of calls whose settings name none. */
 const defaultRegion = 'us-east-1';
@@ -14,6 +15,7 @@ export const awsSettings = {
   aws_role_arn: v.nullish(
     v.pipe(v.string(), v.maxLength(2048), v.regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/, 'the ARN of a role')),
   ),
+  aws_session_tags: sessionTagsSetting,
   aws_external_id: v.nullish(v.pipe(v.string(), v.minLength(2), v.maxLength(1224), v.regex(/^[\w+=,.@:/-]+$/, 'an external id'))),
 };
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
+import { bucketPattern } from '../../contract/provider-settings.ts';
 import { isMetadata } from './batch-plan.ts';
-import { bucketPattern, type ObjectPlace } from './stored-object.ts';
+import type { ObjectPlace } from './stored-object.ts';
 
 /**
  * What a cloud's job has no place for, kept as an object beside the job's input: `svc-batches/<uuid>/batch.json` with `input_file_id`

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StepReply, StepServices } from '../../contract/provider.ts';
+import { bucketPattern } from '../../contract/provider-settings.ts';
 import { badParam } from './bad-param.ts';
 
 /** Where an object lies in a cloud's storage. */
@@ -11,9 +12,6 @@ export interface ObjectPlace {
 
 /** Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`, so that nothing else has to be kept about them. */
 export const filesFolder = 'svc-files/';
-
-/** Bucket names of S3 and Cloud Storage; they become part of a path. */
-export const bucketPattern = /^(?!\.)[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9]$/;
 
 /** A file's id: its `s3://` or `gs://` address percent-encoded, so that it is one segment of a path. */
 export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): string {

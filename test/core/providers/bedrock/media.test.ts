@@ -53,6 +53,38 @@ describe('images of Bedrock', () => {
     expect(findHeader(harness.calls[0]?.headers ?? [], 'authorization')).toMatch(/^AWS4-HMAC-SHA256 /);
   });
 
+  it.each(['amazon.nova-canvas-v1:0', 'us.amazon.titan-image-generator-v2:0'])('are varied by %s', async (model) => {
+    const harness = createHarness();
+    const field = (name: string, text: string) => ({ name, filename: null, contentType: null, body: Buffer.from(text) });
+    const { contentType, body } = encodeForm([
+      { name: 'image', filename: 'a.png', contentType: 'image/png', body: Buffer.from('pixels') },
+      field('model', model),
+      field('n', '2'),
+      field('size', '1024x512'),
+      field('response_format', 'b64_json'),
+    ]);
+    harness.script(answer(200, { images: ['b25l', 'dHdv'] }));
+    const answered = await send(harness, '/v1/images/variations', body, signing, contentType);
+    expect(answered.json.data).toEqual([{ b64_json: 'b25l' }, { b64_json: 'dHdv' }]);
+    expect(harness.calls[0]?.path).toBe(`/model/${encodeURIComponent(model)}/invoke`);
+    expect(sentBody(harness)).toEqual({
+      taskType: 'IMAGE_VARIATION',
+      imageVariationParams: { images: [Buffer.from('pixels').toString('base64')] },
+      imageGenerationConfig: { numberOfImages: 2, width: 1024, height: 512 },
+    });
+    expect(harness.records).toMatchObject([{ media: { units: { generated_images: 2 } } }]);
+  });
+
+  it('are not varied by models that want words for it', async () => {
+    const harness = createHarness();
+    const { contentType, body } = encodeForm([
+      { name: 'image', filename: 'a.png', contentType: 'image/png', body: Buffer.from('pixels') },
+      { name: 'model', filename: null, contentType: null, body: Buffer.from('stability.sd3-5-large-v1:0') },
+    ]);
+    const reply = await send(harness, '/v1/images/variations', body, signing, contentType);
+    expect([reply.status, reply.json]).toMatchObject([400, { error: { param: 'prompt' } }]);
+  });
+
   it.each([
     ['/v1/images/generations', { model: 'anthropic.claude-sonnet-4-5', prompt: 'x' }, 'model'],
     ['/v1/images/edits', { model: 'amazon.nova-canvas-v1:0', prompt: 'x' }, 'image'],

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as v from 'valibot';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findHeader } from '../../../../core/contract/http.ts';
 import type { JsonObject } from '../../../../core/contract/json.ts';
@@ -8,6 +9,7 @@ import type { SignServices, TokenRequest } from '../../../../core/contract/provi
 import { Secret } from '../../../../core/contract/secret.ts';
 import { awsIdentity } from '../../../../core/providers/shared/aws-identity.ts';
 import { machineIdentity } from '../../../../core/providers/shared/aws-machine-identity.ts';
+import { awsSettings } from '../../../../core/providers/shared/aws-region.ts';
 
 type Answer = { status: number; body: string };
 
@@ -142,6 +144,67 @@ describe('an assumed role', () => {
   it('is named as missing when the settings hold none', () => {
     const { services } = fakeServices(() => ({ status: 500, body: '' }));
     expect(() => awsIdentity({ aws_auth_type: 'assumedRole' }, keys(), services)).toThrow('aws_role_arn is required');
+  });
+});
+
+describe('session tags', () => {
+  const tagged = { ...role, aws_session_tags: 'team, cost-center=project,absent' };
+  const labels = { team: 'Größe 7', project: 'p-1', other: 'x' };
+
+  it('are those of the metadata that the settings name', async () => {
+    const { services, asked, clock } = fakeServices(() => roleReply('one', clock.nowMs + hourMs));
+    await awsIdentity(tagged, keys(), services, labels);
+    expect(Object.fromEntries(new URLSearchParams(asked[0]?.body ?? ''))).toMatchObject({
+      Action: 'AssumeRole',
+      'Tags.member.1.Key': 'cost-center',
+      'Tags.member.1.Value': 'p-1',
+      'Tags.member.2.Key': 'team',
+      'Tags.member.2.Value': 'Größe 7',
+    });
+    expect(asked[0]?.body).not.toContain('Tags.member.3');
+  });
+
+  it('are asked for once for each set of them, and sessions of one set serve no other', async () => {
+    const { services, asked, clock } = fakeServices(() => roleReply(`n${asked.length}`, clock.nowMs + hourMs));
+    const named = async (given: Record<string, string>) => (await awsIdentity(tagged, keys(), services, given)).accessKeyId;
+    expect(await named({ team: 'a' })).toBe('ASIAn1');
+    expect(await named({ team: 'b' })).toBe('ASIAn2');
+    expect(await named({ project: 'a' })).toBe('ASIAn3');
+    expect(await named({ team: 'a', other: 'y' })).toBe('ASIAn1');
+    expect(await named({})).toBe('ASIAn4');
+    expect(asked).toHaveLength(4);
+  });
+
+  it('are kept for 500 sets at most, and ever new ones push nobody out who has none', async () => {
+    const { services, asked, clock } = fakeServices(() => roleReply(`n${asked.length}`, clock.nowMs + hourMs));
+    await awsIdentity(role, keys(), services);
+    for (let i = 0; i <= 500; i++) await awsIdentity(tagged, keys(), services, { team: String(i) });
+    expect(asked).toHaveLength(502);
+    await awsIdentity(role, keys(), services);
+    await awsIdentity(tagged, keys(), services, { team: '500' });
+    expect(asked).toHaveLength(502);
+    await awsIdentity(tagged, keys(), services, { team: '0' });
+    expect(asked).toHaveLength(503);
+  });
+
+  it('are refused where AWS takes no such value, and where there is no session', () => {
+    const { services, asked } = fakeServices(() => ({ status: 500, body: '' }));
+    expect(() => awsIdentity(tagged, keys(), services, { team: 'a;b' })).toThrow(/Invalid metadata passed: team/);
+    const own = { aws_auth_type: 'accessKey', aws_session_tags: 'team' };
+    expect(() => awsIdentity(own, keys(), services, labels)).toThrow(/aws_session_tags: .*assumedRole/);
+    expect(asked).toEqual([]);
+  });
+
+  it.each([
+    ['team', true],
+    ['a=b, c.d:e/f+g@h', true],
+    ['', false],
+    ['a,,b', false],
+    ['aws:team', false],
+    ['team, TEAM=other', false],
+    [Array.from({ length: 51 }, (_, i) => `k${i}`).join(), false],
+  ])('are a list of names: %s', (list, ok) => {
+    expect(v.safeParse(v.object(awsSettings), { aws_session_tags: list }).success).toBe(ok);
   });
 });
 
