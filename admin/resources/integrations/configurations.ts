@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { bucketPattern } from '../../../core/contract/provider-settings.ts';
 import { validate } from '../../http/validate.ts';
 
 /**
@@ -51,6 +52,8 @@ const jsonSecret: Kind = {
   schema: v.union([v.record(v.string(), v.unknown()), v.pipe(v.string(), v.maxLength(16_384))]),
   secret: true,
 };
+
+const bucket: Kind = { schema: v.pipe(v.string(), v.regex(bucketPattern, 'the name of a bucket is expected')), secret: false };
 
 const refusedHeaders =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
@@ -116,6 +119,18 @@ const aws: Readonly<Record<string, Kind>> = {
   aws_secret_access_key: secret,
   aws_role_arn: text,
   aws_external_id: text,
+  aws_session_tags: {
+    schema: v.pipe(short, v.regex(/^[^,=]+(=[^,=]+)?(,[^,=]+(=[^,=]+)?)*$/, 'a comma list of metadata keys, or tag=key')),
+    secret: false,
+  },
+};
+
+/** What batches of lines in OpenAI's form are told where neither their body nor a header says it. */
+const batches: Readonly<Record<string, Kind>> = { provider_model: text, provider_batch_endpoint: text };
+
+const stabilityClient: Kind = {
+  schema: v.pipe(v.string(), v.maxLength(256), v.regex(/^[ -~]*$/, 'visible ASCII characters are expected')),
+  secret: false,
 };
 
 const deployment = v.strictObject({
@@ -154,7 +169,20 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     azure_endpoint_name: text,
     azure_region: text,
   },
-  bedrock: aws,
+  bedrock: {
+    ...aws,
+    ...batches,
+    aws_s3_bucket: bucket,
+    aws_bedrock_model: text,
+    amz_server_side_encryption: {
+      schema: v.picklist(['AES256', 'aws:kms', 'aws:kms:dsse'], 'one of AES256, aws:kms, aws:kms:dsse'),
+      secret: false,
+    },
+    amz_server_side_encryption_aws_kms_key_id: {
+      schema: v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, 'the ARN of a key is expected')),
+      secret: false,
+    },
+  },
   sagemaker: {
     ...aws,
     amzn_sagemaker_custom_attributes: text,
@@ -168,6 +196,8 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     amzn_sagemaker_model_name: text,
   },
   'vertex-ai': {
+    ...batches,
+    vertex_storage_bucket_name: bucket,
     vertex_skip_ptu_cost_attribution: flag,
     vertex_auth_type: {
       schema: v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif'),
@@ -176,6 +206,11 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     vertex_region: text,
     vertex_project_id: text,
     vertex_service_account_json: jsonSecret,
+  },
+  'stability-ai': {
+    stability_client_id: stabilityClient,
+    stability_client_user_id: stabilityClient,
+    stability_client_version: stabilityClient,
   },
   'workers-ai': { workers_ai_account_id: text },
   'fireworks-ai': { fireworks_account_id: text },

@@ -113,4 +113,40 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     // Shared by the providers made above; `aws` never was.
     expect(await slugs('', plane.workspaceKey)).toEqual(['mock', 'openai-org']);
   });
+
+  it.each([
+    [
+      'bedrock',
+      {
+        aws_auth_type: 'assumedRole',
+        aws_region: 'eu-central-1',
+        aws_role_arn: 'arn:aws:iam::123456789012:role/models',
+        aws_session_tags: 'team, cost-center=project',
+        aws_s3_bucket: 'our-bucket',
+        aws_bedrock_model: 'amazon.nova-lite-v1:0',
+        amz_server_side_encryption: 'aws:kms',
+        amz_server_side_encryption_aws_kms_key_id: 'arn:aws:kms:eu-central-1:123456789012:key/1-2',
+        provider_batch_endpoint: '/v1/chat/completions',
+      },
+    ],
+    [
+      'vertex-ai',
+      {
+        vertex_auth_type: 'basic',
+        vertex_region: 'us-central1',
+        vertex_project_id: 'p',
+        vertex_storage_bucket_name: 'our.bucket_1',
+        provider_model: 'gemini-2.5-flash',
+      },
+    ],
+    ['stability-ai', { stability_client_id: 'my-app', stability_client_user_id: 'u 1', stability_client_version: '1.2' }],
+  ])('carries the settings of %s to its providers', async (type, configurations) => {
+    const slug = `kept-${type}`;
+    const body = { name: type, slug, ai_provider_id: type, key: planted, configurations, workspace_id: plane.workspaceId };
+    const made = await plane.ask('POST', '/integrations', { body });
+    expect([made.status, made.body]).toMatchObject([200, { slug }]);
+    expect((await plane.ask('GET', `/integrations/${slug}`)).body.configurations).toEqual(configurations);
+    const { body: read } = await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2F${slug}`);
+    expect(read.document.settings).toMatchObject(configurations);
+  });
 });

@@ -67,6 +67,21 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
       'key: required with aws_auth_type apiKey',
     ],
     [
+      'a bucket that would be a path',
+      {
+        name: 'x',
+        ai_provider_id: 'bedrock',
+        key: 'bk',
+        configurations: { aws_auth_type: 'apiKey', aws_region: 'r', aws_s3_bucket: 'a/../b' },
+      },
+      'configurations.aws_s3_bucket: the name of a bucket is expected',
+    ],
+    [
+      'the key of one upload',
+      { name: 'x', ai_provider_id: 'bedrock', key: 'bk', configurations: { aws_s3_object_key: 'k' } },
+      'configurations.aws_s3_object_key: unknown key',
+    ],
+    [
       'a federated identity with a secret',
       {
         name: 'x',
