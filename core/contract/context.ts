@@ -2,7 +2,7 @@ import type { BodyMemory } from './body-memory.ts';
 import type { RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from './documents.ts';
 import type { GatewayError } from './errors.ts';
 import type { FormPart, StreamedForm } from './form.ts';
-import type { HeaderList, InboundRequest } from './http.ts';
+import type { HeaderList, InboundRequest, RequestBody } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
@@ -131,6 +131,10 @@ export class RequestContext {
   /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
   bodyTaken = false;
   params: JsonObject | null = null;
+  /** What a pass-through body says, for plans that route by it; its bytes are not touched. Null otherwise. */
+  passedParams: JsonObject | null = null;
+  /** A pass-through body whose first bytes were looked at, from its beginning; null where it was not, or is kept whole. */
+  peekedBody: RequestBody | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
   form: readonly FormPart[] | null = null;
   /** A form that is too large to be kept: what is known of it, and its bytes on their way. */

@@ -31,6 +31,8 @@ export interface Plan {
   readonly readsReply: boolean;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
+  /** True when parameters decide where to go: then those of pass-through bodies are looked for too. */
+  readonly readsParams: boolean;
   /** Milliseconds for all tries at all targets together; null = no limit. */
   readonly totalTimeMs: number | null;
 }

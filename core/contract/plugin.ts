@@ -68,6 +68,8 @@ export interface ResponseHead {
 
 /** A hook that is absent costs nothing: presence is read once, when the plan is compiled. */
 export interface Hooks {
+  /** True: `ctx.passedParams` is wanted on pass-through routes. */
+  readonly readsParams?: boolean;
   /** A Reply answers and stops the chain; throwing GatewayError refuses. */
   onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
   /** Strategies: where to go next; `last` is null for the first try; null gives up. Does no I/O. */

@@ -55,11 +55,16 @@ export function explainQuery(query: unknown, read: ReadField): QueryTrace {
   return { holds: predicateOf(group)(read), clauses };
 }
 
-/** True when a query asks for this field anywhere. `query` was checked before. */
-export function asksFor(query: unknown, field: string): boolean {
-  if (Array.isArray(query)) return query.some((part) => asksFor(part, field));
+/** True when a query asks anywhere for a field that `isIt` knows. `query` was checked before. */
+export function asksFor(query: unknown, isIt: (field: string) => boolean): boolean {
+  if (Array.isArray(query)) return query.some((part) => asksFor(part, isIt));
   if (!isObject(query)) return false;
-  return Object.entries(query).some(([key, value]) => key === field || (key.startsWith('$') && asksFor(value, field)));
+  return Object.entries(query).some(([key, value]) => (key.startsWith('$') ? asksFor(value, isIt) : isIt(key)));
+}
+
+/** True for a field of the request's parameters. */
+export function isParam(field: string): boolean {
+  return field.startsWith('params.');
 }
 
 type Part = Group | Clause;

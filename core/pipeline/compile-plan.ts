@@ -116,6 +116,7 @@ export function compilePlan(
     onClose: pick(all, 'onClose'),
     readsReply,
     readsBody,
+    readsParams: all.some((hooks) => hooks.readsParams === true),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
   };
 }
@@ -135,7 +136,7 @@ function parseSlice(plugin: Plugin, config: GatewayConfig): unknown {
   throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${pathOf(issue)}: ${issue.message}`));
 }
 
-function pick<Name extends keyof Hooks>(all: readonly Hooks[], name: Name): NonNullable<Hooks[Name]>[] {
+function pick<Name extends Exclude<keyof Hooks, 'readsParams'>>(all: readonly Hooks[], name: Name): NonNullable<Hooks[Name]>[] {
   const list: NonNullable<Hooks[Name]>[] = [];
   for (const hooks of all) {
     const hook = hooks[name];

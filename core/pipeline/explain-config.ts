@@ -85,6 +85,7 @@ function contextOf(options: PipelineOptions, asking: RequestContext, { config, r
   ctx.startedAtMs = asking.startedAtMs;
   ctx.identity = asking.identity;
   if (endpoint.operation) takeParams(ctx, endpoint, request.body);
+  else ctx.passedParams = request.body;
   return ctx;
 }
 

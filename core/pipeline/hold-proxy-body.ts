@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
 import { isPromise } from '../contract/json.ts';
 import { readBytes } from './read-body.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
@@ -17,7 +18,10 @@ export function withHeldProxyBodies(resolve: ResolveTarget, bytesMax: number): R
 }
 
 async function hold(ctx: RequestContext, resolved: ResolvedTarget, bytesMax: number): Promise<ResolvedTarget> {
-  if (mustHold(ctx, resolved)) ctx.body = await readBytes(ctx, bytesMax);
+  if (!mustHold(ctx, resolved)) return resolved;
+  // Routing by parameters has read the beginning, and it was too long for that already.
+  if (ctx.peekedBody !== null) throw new GatewayError('body_too_large');
+  ctx.body = await readBytes(ctx, bytesMax);
   return resolved;
 }
 

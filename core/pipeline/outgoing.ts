@@ -176,7 +176,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
     path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
     method: ctx.request.method,
     headers,
-    body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body)),
+    body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.peekedBody ?? ctx.request.body)),
     timeouts: timeoutsOf(ctx, target, options, null),
     bodyBytesMax: options.streamedBodyBytesMax,
   };

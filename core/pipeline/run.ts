@@ -16,6 +16,7 @@ import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
 import { listModels } from './list-models.ts';
 import { nameSvcOption } from './name-svc-options.ts';
+import { peekParams } from './peek-params.ts';
 import type { PlanStore } from './plan-store.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
@@ -105,6 +106,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
       if (!ctx.endpoint?.operation && ctx.body === null && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
         ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);
       }
+      if (ctx.plan.readsParams && !ctx.endpoint?.operation) await peekParams(ctx, options.bodies);
     }
     // The plan may have been replaced by the hook before: the list is read anew each time.
     const hook = ctx.plan.onRequest[i];

@@ -6,7 +6,7 @@ import { isPromise } from '../../core/contract/json.ts';
 import type { Target } from '../../core/contract/plan.ts';
 import { definePlugin, type Hooks, type PlanScope, type Services } from '../../core/contract/plugin.ts';
 import type { RouteExplanation } from '../../core/contract/route-explanation.ts';
-import { asksFor, inputTokensField } from '../../core/contract/routing-query.ts';
+import { asksFor, inputTokensField, isParam } from '../../core/contract/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
 import { inheritedBreaker, watchBreaker } from './breakers.ts';
 import { candidatesOf, openWhenAllAre } from './candidates.ts';
@@ -29,9 +29,10 @@ export const strategies = definePlugin({
   config: v.optional(v.strictObject({})),
   onConfig(_config, scope, services) {
     const watches = new Watches();
-    const walk: Walk = { scope, services, watches, warnings: [], nextTarget: 0, countsTokens: false };
+    const walk: Walk = { scope, services, watches, warnings: [], nextTarget: 0, countsTokens: false, readsParams: false };
     const root = compileNode(scope.config, 'config', null, walk);
     return {
+      readsParams: walk.readsParams,
       ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
       onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
       ...watches.hooks(),
@@ -63,6 +64,8 @@ interface Walk {
   nextTarget: number;
   /** True when a condition asks for the tokens of a request. */
   countsTokens: boolean;
+  /** True when a condition, or what makes a choice sticky, asks for parameters. */
+  readsParams: boolean;
 }
 
 /** Walks the config in the order in which its leaves were numbered; `breaker`: what holds from above. */
@@ -96,6 +99,7 @@ function compileStrategy(
       return { ...fallback(children, range, statusCodes, candidates), isOpen };
     }
     case 'loadbalance': {
+      if (strategy.sticky?.hash_fields?.some(isParam)) walk.readsParams = true;
       const weights = targets.map((child) => child.weight ?? 1);
       const capacities = targets.map((child) => child.capacity);
       const candidates = candidatesOf(children, eligibleOf(weights), outliers);
@@ -105,7 +109,10 @@ function compileStrategy(
       };
     }
     case 'conditional':
-      if (strategy.conditions?.some(({ query }) => asksFor(query, inputTokensField))) walk.countsTokens = true;
+      for (const { query } of strategy.conditions ?? []) {
+        if (asksFor(query, (field) => field === inputTokensField)) walk.countsTokens = true;
+        if (asksFor(query, isParam)) walk.readsParams = true;
+      }
       return conditional(children, range, strategy, (ctx) => (field) => readField(ctx, field));
     case 'single':
       return single(children, range);

@@ -4,7 +4,7 @@ import { inputTokens } from './input-tokens.ts';
 
 /**
  * What a routing field says for this request: `metadata.team`, `params.model`, `params.messages.0.role`, `headers.x-tier`,
- * `url.pathname`, `tokens.input`. Undefined where there is nothing; parameters exist on routes whose JSON is read.
+ * `url.pathname`, `tokens.input`. Undefined where there is nothing; parameters are those of JSON bodies and of the text fields of forms.
  */
 export function readField(ctx: RequestContext, field: string): unknown {
   const dot = field.indexOf('.');
@@ -20,7 +20,7 @@ export function readField(ctx: RequestContext, field: string): unknown {
     case 'tokens':
       return inputTokens(ctx);
     case 'params':
-      return ctx.params ? dig(ctx.params, rest) : undefined;
+      return dig(ctx.params ?? ctx.passedParams, rest);
     default:
       return undefined;
   }

@@ -37,7 +37,7 @@ interface Sent {
 function send(method: string, target: string, body?: Uint8Array | null, headers: Record<string, string> = {}): Promise<Sent> {
   return new Promise((resolve, reject) => {
     const common = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': '@oai', ...headers };
-    const length = body ? { 'content-length': String(body.length) } : {};
+    const length = body && !headers['transfer-encoding'] ? { 'content-length': String(body.length) } : {};
     const outgoing = httpRequest(`${gateway.origin}/`, { method, path: target, headers: { ...common, ...length } });
     outgoing.on('error', reject);
     outgoing.on('response', (message) => {
@@ -151,6 +151,53 @@ describe('methods and bodies', () => {
     gateway.upstream.once('/v1/anything', mirror);
     client.send(head('GET', '/v1/anything'));
     expect((await client.reply()).status).toBe(200);
+  });
+});
+
+describe('a config that routes by parameters', () => {
+  const byPurpose = (query: object) => ({
+    'x-svc-provider': '',
+    'x-svc-config': JSON.stringify({
+      strategy: { mode: 'conditional', conditions: [{ query, then: 'yes' }], default: 'no' },
+      targets: [
+        { name: 'yes', provider: '@oai' },
+        { name: 'no', provider: '@oai' },
+      ],
+    }),
+  });
+  const json = (more: string) => Buffer.from(`{ "purpose" :"batch", "deep":{"a":[1.0e0]},"more":"${more}"}\n`);
+  const form = `multipart/form-data; boundary="${boundary}"`;
+  const largeForm = Buffer.concat([
+    multipart.subarray(0, -4),
+    Buffer.from('\r\n'),
+    part('x', '; filename="x"', patternBytes(40_000_000)),
+  ]);
+
+  it.each([
+    ['JSON', 'application/json', json(''), 'yes'],
+    ['JSON of a megabyte', 'application/vnd.own+json; charset=utf-8', json('x'.repeat(1_000_000)), 'yes'],
+    ['JSON that says something else', 'application/json', Buffer.from('{"purpose":"assistants"}'), 'no'],
+    ['JSON that is none', 'application/json', Buffer.from('{"purpose":"batch"'), 'no'],
+    ['a list', 'application/json', Buffer.from('["purpose"]'), 'no'],
+    ['JSON larger than is read of it', 'application/json', json('x'.repeat(34_000_000)), 'no'],
+    ['a form', form, multipart, 'yes'],
+    ['a form too large to be kept', form, largeForm, 'yes'],
+    ['what says that it is a form and is none', 'multipart/form-data', Buffer.from('purpose=batch'), 'no'],
+    ['another type', 'text/plain', Buffer.from('{"purpose":"batch"}'), 'no'],
+  ])('reads %s, and passes its very bytes, of known length or chunked', async (_, type, body, then) => {
+    const asks = byPurpose({ 'params.purpose': 'batch' });
+    const framings: Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }];
+    for (const framing of framings) {
+      const answer = await send('POST', '/v1/anything', body, { 'content-type': type, ...asks, ...framing });
+      const index = then === 'yes' ? 0 : 1;
+      expect(answer.message.headers['x-svc-last-used-option-index']).toBe(`config.targets[${index}]`);
+      expect([gateway.upstream.last.sha256, gateway.upstream.last.header('content-type')]).toEqual([sha256(body), type]);
+    }
+  });
+
+  it('has no parameters where there is no body', async () => {
+    const answer = await send('GET', '/v1/anything', null, byPurpose({ 'params.purpose': { $ne: 'batch' } }));
+    expect(answer.message.headers['x-svc-last-used-option-index']).toBe('config.targets[0]');
   });
 });
 
