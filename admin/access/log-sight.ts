@@ -4,8 +4,8 @@ import type { Actor } from '../http/route.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { type SecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import { type User, users } from '../resources/users/entity.ts';
-import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
+import { placeOf } from './place-of.ts';
 
 /** What of the logs somebody sees, beyond what their scopes say. */
 export interface LogSight {
@@ -48,13 +48,9 @@ async function sightOfAdmin(em: EntityManager, organisationId: string, workspace
 }
 
 async function sightOfMember(em: EntityManager, user: User, workspaceId: string): Promise<LogSight> {
-  const { organisationId } = user;
-  const place = await em.findOne(workspaceMembers, { organisationId, workspaceId, userId: user.id });
+  const place = await placeOf(em, user, workspaceId);
   if (!place) throw refused();
-  const organisation = await em.findOneOrFail(organisations, { id: organisationId });
-  const workspace = await em.findOneOrFail(workspaces, { id: workspaceId, organisationId });
-  const settings = securitySettingsOf({ organisation, workspace });
-  const manages = place.role === 'admin' || place.role === 'manager';
+  const { manages, settings } = place;
   const may = (forManagers: keyof SecuritySettings, forMembers: keyof SecuritySettings) =>
     settings[manages ? forManagers : forMembers];
   if (!may('managersViewLogs', 'membersViewLogs')) throw refused();

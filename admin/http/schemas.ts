@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isObject, type JsonObject } from '../../core/contract/json.ts';
 
 /** Pieces of request schemas that several resources share. Messages never repeat the value. */
 export const slug = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
@@ -45,6 +46,35 @@ function isEmpty(value: unknown): boolean {
   if (value === null || value === false || value === '') return true;
   return Array.isArray(value) && value.length === 0;
 }
+
+/** What clients note about a thing for themselves. Null clears. */
+export const tags = v.nullish(
+  v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.check((value) => JSON.stringify(value).length <= 4_096, 'at most 4 KiB'),
+  ),
+);
+
+/** `tags` of a list: a JSON object; only what has all of its entries is listed. */
+export const tagsFilter = v.optional(
+  v.pipe(
+    v.string(),
+    v.maxLength(4_096, 'at most 4,096 characters'),
+    v.check((text) => isObject(parsed(text)), 'a JSON object such as {"team":"a"} is expected'),
+    v.transform((text) => parsed(text) as JsonObject),
+  ),
+);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A switch in a query. */
+export const queryFlag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
 
 /** What every request may say about its tenant. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };

@@ -5,6 +5,24 @@ import { limitBudgets } from './entity.ts';
 
 const microUsd = 1_000_000;
 
+/** Something with a budget of its own, as its row holds it. */
+interface Budgeted {
+  readonly usageLimits?: UsageLimits | null;
+  readonly lastResetAt?: Date | null;
+}
+
+/** What was used of the budgets of these rows, by the budget's id. */
+export function readUsageOf(
+  em: EntityManager,
+  organisationId: string,
+  rows: readonly Budgeted[],
+  nowMs: number,
+): Promise<Map<string, BudgetUsage>> {
+  const resets = new Map(rows.map((row) => [row.usageLimits?.id, row.lastResetAt ?? null]));
+  const budgets = rows.flatMap((row) => row.usageLimits ?? []);
+  return readUsage(em, organisationId, budgets, (budget) => resets.get(budget.id) ?? null, nowMs);
+}
+
 /**
  * What was used of these budgets in the windows that run now, by the budget's id. `resetAt`: when the entity's usage was last reset
  * by hand, for all of them or for each. A budget nobody has used yet has used nothing.

@@ -40,7 +40,13 @@ export const usageLimitsBody = v.strictObject({
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
-  periodic_reset: v.nullish(v.picklist(['weekly', 'monthly'], 'weekly, monthly or null is expected')),
+  // Some clients send what they have read elsewhere: "" for none.
+  periodic_reset: v.nullish(
+    v.pipe(
+      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
+      v.transform((period) => (period === '' ? null : period)),
+    ),
+  ),
   periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
   on_unavailable: v.nullish(onUnavailable),
   next_usage_reset_at: v.nullish(v.pipe(v.string(), v.isoTimestamp('an ISO 8601 time such as 2030-01-31T00:00:00Z is expected'))),

@@ -1,14 +1,14 @@
 import * as v from 'valibot';
 import { AdminError, invalid } from '../../http/errors.ts';
-import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { readUsage } from '../../leases/read-usage.ts';
+import { readUsageOf } from '../../leases/read-usage.ts';
 import { deleteApiKey } from './delete-key.ts';
-import type { ApiKeyType } from './entity.ts';
+import type { ApiKey, ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
 import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';
-import { createBody, listQuery, readQuery, rotateBody, updateBody } from './schema.ts';
+import { createBody, listQuery, type ReadQuery, readQuery, rotateBody, updateBody } from './schema.ts';
 import { selfRoute } from './self-route.ts';
 import { createApiKey, updateApiKey } from './service.ts';
 import { apiKeyReply, toReply } from './to-reply.ts';
@@ -57,7 +57,8 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(apiKeyReply) }),
     async handle(call) {
       const { total, rows } = await listKeys(call.em, whereReachable(call), call.query);
-      return { object: 'list', total, data: rows.map((row) => toReply(row)) };
+      const usage = await usageOf(call, rows);
+      return { object: 'list', total, data: rows.map((row) => toReply(row, usage)) };
     },
   }),
   defineRoute({
@@ -74,10 +75,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findReachable(call.em, call, 'read');
       call.tag(row.revision);
-      if (call.query.include_usage !== 'true' && call.query.usage !== 'true') return toReply(row);
-      const budgets = row.usageLimits ? [row.usageLimits] : [];
-      const now = call.services.clock.now();
-      return toReply(row, await readUsage(call.em, row.organisationId, budgets, row.lastResetAt ?? null, now));
+      return toReply(row, await usageOf(call, [row]));
     },
   }),
   defineRoute({
@@ -144,3 +142,9 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+/** What was used of the budgets of these keys, where it is asked for. */
+async function usageOf({ query, em, organisationId, services }: AdminCall<ReadQuery, unknown>, rows: readonly ApiKey[]) {
+  if (query.include_usage !== 'true' && query.usage !== 'true') return undefined;
+  return readUsageOf(em, organisationId, rows, services.clock.now());
+}

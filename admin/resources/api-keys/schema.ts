@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { futureTime, id, idOrSlug, name, pageEntries, tenantEntries, text, textMap } from '../../http/schemas.ts';
+import { futureTime, id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { transitionMsMin } from './rotation-policy.ts';
 
@@ -58,6 +58,9 @@ export const rotateBody = v.strictObject({ ...tenantEntries, key_transition_peri
 export const keyStates = ['active', 'exhausted', 'expired'] as const;
 const stateList = new RegExp(`^(${keyStates.join('|')})(,(${keyStates.join('|')})){0,2}$`);
 
+/** Two names of one wish: what was used of the budget. */
+const usageFlags = { usage: queryFlag, include_usage: queryFlag };
+
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
@@ -69,11 +72,11 @@ export const listQuery = v.strictObject({
   type: v.optional(v.picklist(['organisation-service', 'workspace-service', 'workspace-user'], 'a type of key is expected')),
   /** Beyond the reference: continues after this key instead of counting pages. */
   after: v.optional(id),
+  ...usageFlags,
 });
 export type ListQuery = v.InferOutput<typeof listQuery>;
 
-const flag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
+export const readQuery = v.strictObject({ ...tenantEntries, ...usageFlags });
+export type ReadQuery = v.InferOutput<typeof readQuery>;
 
-export const readQuery = v.strictObject({ ...tenantEntries, usage: flag, include_usage: flag });
-
-export const detailsQuery = v.strictObject({ include_organisation: flag, include_workspace: flag });
+export const detailsQuery = v.strictObject({ include_organisation: queryFlag, include_workspace: queryFlag });

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bit, nullableTime, nullableUuid, success, time, uuid } from '../../http/reply-schemas.ts';
-import { name, pageEntries, slug, tenantEntries } from '../../http/schemas.ts';
+import { name, pageEntries, queryFlag, slug, tenantEntries } from '../../http/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
 /** The config object, or its JSON as text. Its inside is checked by `checkConfig`. */
@@ -27,7 +27,7 @@ export const updateBody = v.strictObject({
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
-  return_last_used: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
+  return_last_used: queryFlag,
 });
 
 const rowEntries = {

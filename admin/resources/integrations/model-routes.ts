@@ -1,3 +1,4 @@
+import { requireModelRight } from '../../access/model-rights.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
@@ -21,6 +22,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     query: tenantQuery,
     body: null,
     async handle(call) {
+      await requireModelRight(call, 'view');
       const integration = await findOwnIntegration(call.em, call, call.params.slug ?? '');
       const models = await listModels(call.em, integration);
       call.tag(integration.revision);
@@ -44,6 +46,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     query: tenantQuery,
     body: modelsBody,
     async handle(call) {
+      await requireModelRight(call, 'write');
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
@@ -65,6 +68,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     query: deleteModelsQuery,
     body: null,
     async handle(call) {
+      await requireModelRight(call, 'write');
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');

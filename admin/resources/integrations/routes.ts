@@ -1,10 +1,15 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { withTags } from '../../http/with-tags.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { createProvider } from '../providers/service.ts';
+import { workspaces } from '../workspaces/entity.ts';
 import { checkHosts } from './check-hosts.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { canonicalProviderId } from './provider-ids.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { masked } from './secrets.ts';
@@ -43,7 +48,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const visible = shared === null ? {} : { $or: [{ workspaceId }, { id: { $in: shared } }, { globalWorkspaceAccess: true }] };
       const [rows, total] = await em.findAndCount(
         integrations,
-        { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible] },
+        { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
         { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } },
       );
       return { object: 'list', total, data: rows.map(toRow) };
@@ -72,11 +77,12 @@ export const integrationRoutes: readonly AdminRoute[] = [
           workspaceId,
           name: body.name,
           slug: body.slug,
-          aiProviderId: body.ai_provider_id,
+          aiProviderId: typeOf(body),
           key: body.key ?? null,
           description: body.description ?? null,
           configurations,
           pricingAdjustments: body.pricing_adjustments,
+          tags: body.tags,
         });
         if (workspaceId !== null && body.create_default_provider) {
           const slug = body.default_provider_slug ?? integration.slug;
@@ -102,9 +108,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findOwnIntegration(call.em, call, call.params.slug ?? '');
       call.tag(row.revision);
-      const workspaceCount = row.workspaceId
-        ? 1
-        : await call.em.count(integrationWorkspaces, { integrationId: row.id, enabled: true });
+      const workspaceCount = await countWorkspaces(call.em, row);
       const { api_key: keyHint, ...hints } = row.secretHints;
       return {
         ...toRow(row),
@@ -170,7 +174,26 @@ export const integrationRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-async function sharedTo(em: Parameters<typeof findOwnIntegration>[0], workspaceId: string): Promise<string[]> {
+function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly integration_id?: string | undefined }): string {
+  const { ai_provider_id: type, integration_id: other } = body;
+  const named = type ?? other;
+  if (named === undefined) throw invalid('ai_provider_id: required');
+  if (other !== undefined && canonicalProviderId(other) !== canonicalProviderId(named)) {
+    throw invalid('integration_id: it names another type of provider than ai_provider_id');
+  }
+  return named;
+}
+
+/** How many active workspaces may use it: by their own word, else by that for all. */
+async function countWorkspaces(em: EntityManager, row: Integration): Promise<number> {
+  if (row.workspaceId) return 1;
+  const decided = await em.find(integrationWorkspaces, { integrationId: row.id, enabled: !row.globalWorkspaceAccess });
+  const ids = decided.map((one) => one.workspaceId);
+  const own = row.globalWorkspaceAccess ? { $nin: ids } : { $in: ids };
+  return em.count(workspaces, { organisationId: row.organisationId, status: 'active', id: own });
+}
+
+async function sharedTo(em: EntityManager, workspaceId: string): Promise<string[]> {
   return (await em.find(integrationWorkspaces, { workspaceId, enabled: true })).map((row) => row.integrationId);
 }
 

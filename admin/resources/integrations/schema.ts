@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, name, notEnforced, pageEntries, slug, tenantEntries, text } from '../../http/schemas.ts';
+import { id, idOrSlug, name, notEnforced, pageEntries, slug, tags, tagsFilter, tenantEntries, text } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
 import { isProviderId } from './provider-ids.ts';
@@ -17,12 +17,18 @@ export const credential = v.pipe(
 /** Checked inside by `splitConfigurations`, which knows the provider type. */
 const configurations = v.record(v.string(), v.unknown());
 
-/** `credentials` is an older spelling of `configurations`. */
+/**
+ * `credentials` is an older spelling of `configurations`; `integration_id` one of `ai_provider_id`, the id of a type in
+ * `/utils/static-resources/ai-providers`.
+ */
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
   slug: v.optional(slug),
-  ai_provider_id: providerId,
+  ai_provider_id: v.optional(providerId),
+  integration_id: v.optional(providerId),
+  /** Credentials of guardrail plugins. */
+  plugin_provider_id: notEnforced,
   key: v.nullish(credential),
   description: v.nullish(text),
   configurations: v.nullish(configurations),
@@ -31,6 +37,7 @@ export const createBody = v.strictObject({
   default_provider_slug: v.optional(slug),
   secret_mappings: notEnforced,
   pricing_adjustments: v.nullish(pricingAdjustments),
+  tags,
 });
 
 export const updateBody = v.strictObject({
@@ -42,18 +49,9 @@ export const updateBody = v.strictObject({
   credentials: v.optional(configurations),
   secret_mappings: notEnforced,
   pricing_adjustments: v.nullish(pricingAdjustments),
-  tags: v.nullish(
-    v.pipe(
-      v.record(v.string(), v.unknown()),
-      v.check((value) => isSmall(value), 'at most 4 KiB'),
-    ),
-  ),
+  tags,
   status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
 });
-
-function isSmall(value: unknown): boolean {
-  return JSON.stringify(value).length <= 4_096;
-}
 
 /** `[]` and null clear. */
 const usageLimits = v.nullish(v.pipe(v.array(usageLimitsBody), v.maxLength(1, 'at most one')));
@@ -62,6 +60,7 @@ const rateLimits = v.nullish(v.pipe(rateLimitsBody, v.maxLength(1, 'at most one'
 export const listQuery = v.strictObject({
   ...tenantEntries,
   ...pageEntries,
+  tags: tagsFilter,
   type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
 });
 

@@ -25,6 +25,7 @@ export interface NewIntegration {
   readonly description: string | null;
   readonly configurations: Record<string, unknown>;
   readonly pricingAdjustments?: PricingAdjustments | null | undefined;
+  readonly tags?: Record<string, unknown> | null | undefined;
 }
 
 /** Stores an integration with its secrets sealed. Emits nothing: only its providers are documents. */
@@ -50,7 +51,7 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     globalProviderSlug: null,
     allowAllModels: true,
     pricingAdjustments: sent.pricingAdjustments ?? null,
-    tags: null,
+    tags: sent.tags ?? null,
     status: 'active',
     createdAt: now,
     lastUpdatedAt: now,

@@ -1,7 +1,7 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { readUsage } from '../../leases/read-usage.ts';
+import { readUsageOf } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { integrationWorkspaces } from './entity.ts';
 import { workspacesReply } from './reply-schema.ts';
@@ -31,14 +31,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
         { integrationId: integration.id },
         { orderBy: { createdAt: 'asc' } },
       );
-      const resets = new Map(rows.map((row) => [row.usageLimits?.id ?? '', row.lastResetAt ?? null]));
-      const usage = await readUsage(
-        call.em,
-        integration.organisationId,
-        rows.flatMap((row) => row.usageLimits ?? []),
-        (budget) => resets.get(budget.id) ?? null,
-        call.services.clock.now(),
-      );
+      const usage = await readUsageOf(call.em, integration.organisationId, rows, call.services.clock.now());
       return {
         object: 'list',
         total: rows.length,

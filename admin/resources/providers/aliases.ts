@@ -76,7 +76,10 @@ export const credentialNames: readonly string[] = [
 /** The body with the aliases of fields resolved. A field given in both spellings stays, so that it is refused as unknown. */
 export function resolveFieldAliases(body: unknown): unknown {
   const out = renamed(body, fields);
-  if (isObject(out) && isObject(out.usage_limits)) out.usage_limits = renamed(out.usage_limits, limitFields);
+  if (!isObject(out)) return out;
+  if (isObject(out.usage_limits)) out.usage_limits = renamed(out.usage_limits, limitFields);
+  // One rate limit may come without a list around it.
+  if (isObject(out.rate_limits)) out.rate_limits = [out.rate_limits];
   return out;
 }
 

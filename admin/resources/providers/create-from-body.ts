@@ -2,6 +2,7 @@ import type { Change } from '../../db/write-change.ts';
 import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
+import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
 import { createIntegration, findOwnIntegration, findUsableIntegration } from '../integrations/service.ts';
 import { configurationsOf } from './aliases.ts';
@@ -47,7 +48,7 @@ async function integrationFor(
   const configurations = configurationsOf(body);
   const inline = body.provider ?? body.ai_provider_id;
   if (body.integration_id !== undefined) {
-    if (body.key || Object.keys(configurations).length > 0) {
+    if (body.key || body.source_provider_api_key_id || Object.keys(configurations).length > 0) {
       throw invalid('key: credentials belong to the integration; send either integration_id or credentials');
     }
     const found = await sharedIntegration(change, actor, tenant, body.integration_id);
@@ -55,8 +56,13 @@ async function integrationFor(
       throw invalid('provider: the integration is of another provider type');
     return found;
   }
-  if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
   checkHosts(services.settings, configurations);
+  if (body.source_provider_api_key_id !== undefined) {
+    const source = await findSource(change.tx, actor, tenant.organisationId, body.source_provider_api_key_id);
+    requireSource(source, inline, body.key);
+    return copyIntegration(change, services.vault, source, { ...tenant, name: body.name }, configurations);
+  }
+  if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
   return createIntegration(change, services.vault, {
     ...tenant,
     name: body.name,

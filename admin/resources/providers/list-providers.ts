@@ -1,5 +1,10 @@
+import type { JsonObject } from '../../../core/contract/json.ts';
+import type { Clock } from '../../../core/contract/plugin.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type Page, pageOf } from '../../http/schemas.ts';
+import { withTags } from '../../http/with-tags.ts';
+import { readUsageOf } from '../../leases/read-usage.ts';
+import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
 import { type Provider, providers } from './entity.ts';
 import { lastUsedAt } from './last-used.ts';
@@ -8,22 +13,31 @@ interface ListCall {
   readonly organisationId: string;
   readonly workspaceId: string | null;
   readonly em: EntityManager;
-  readonly query: Page & { readonly return_last_used?: string | undefined };
+  readonly query: Page & {
+    readonly return_last_used?: string | undefined;
+    readonly include_usage?: string | undefined;
+    readonly tags?: JsonObject | undefined;
+  };
+  readonly services: { readonly clock: Clock };
 }
 
-/** A page of the tenant's providers, newest first, each shown by `show`; with `return_last_used` also when it last served a request. */
+/**
+ * A page of the tenant's providers, newest first, each shown by `show`; with `return_last_used` also when it last served a request,
+ * with `include_usage` what was used of its budget, with `tags` only those that have these.
+ */
 export async function listProviders<Shown extends object>(
-  { organisationId, workspaceId, em, query }: ListCall,
-  show: (row: Provider, integration: Integration | null) => Shown,
+  { organisationId, workspaceId, em, query, services }: ListCall,
+  show: (row: Provider, integration: Integration | null, usage?: ReadonlyMap<string, BudgetUsage>) => Shown,
 ): Promise<{ object: 'list'; total: number; data: (Shown & { last_used_at?: string | null })[] }> {
-  const where = { organisationId, ...(workspaceId ? { workspaceId } : {}) };
+  const where = { $and: [{ organisationId, ...(workspaceId ? { workspaceId } : {}) }, withTags(query.tags)] };
   const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
   const [rows, total] = await em.findAndCount(providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
   const used = query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
+  const usage = query.include_usage === 'true' ? await readUsageOf(em, organisationId, rows, services.clock.now()) : undefined;
   const data = rows.map((row) => ({
-    ...show(row, byId.get(row.integrationId) ?? null),
+    ...show(row, byId.get(row.integrationId) ?? null, usage),
     ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
   }));
   return { object: 'list', total, data };

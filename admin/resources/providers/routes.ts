@@ -2,13 +2,12 @@ import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { readUsage } from '../../leases/read-usage.ts';
-import { integrations } from '../integrations/entity.ts';
 import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { listProviders } from './list-providers.ts';
+import { readProvider } from './read-provider.ts';
 import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
-import { createBody, listQuery, updateBody } from './schema.ts';
+import { createBody, listQuery, readQuery, updateBody } from './schema.ts';
 import { deleteProvider, findProvider } from './service.ts';
 import { toReply } from './to-reply.ts';
 import { updateProviderFromBody } from './update-from-body.ts';
@@ -26,7 +25,7 @@ export const providerRoutes: readonly AdminRoute[] = [
     action: 'list',
     query: listQuery,
     body: null,
-    handle: (call) => listProviders(call, (row, integration) => toReply(row, integration)),
+    handle: (call) => listProviders(call, toReply),
   }),
   defineRoute({
     method: 'POST',
@@ -83,15 +82,10 @@ export const providerRoutes: readonly AdminRoute[] = [
     tenant: 'workspace',
     resource: 'providers',
     action: 'read',
-    query: tenantQuery,
+    query: readQuery,
     body: null,
     async handle(call) {
-      const row = await findProvider(call.em, call, call.params.slug ?? '');
-      call.tag(row.revision);
-      const budgets = row.usageLimits ? [row.usageLimits] : [];
-      const usage = await readUsage(call.em, row.organisationId, budgets, row.lastResetAt ?? null, call.services.clock.now());
-      const integration = await call.em.findOne(integrations, { id: row.integrationId, organisationId: row.organisationId });
-      return toReply(row, integration, usage);
+      return readProvider(call, toReply);
     },
   }),
   defineRoute({
@@ -109,7 +103,7 @@ export const providerRoutes: readonly AdminRoute[] = [
       return call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
         call.match(row.revision);
-        await updateProviderFromBody(change, call.services, row, call.body);
+        await updateProviderFromBody(change, call.services, call.actor, row, call.body);
         return { id: row.id, slug: row.slug };
       });
     },

@@ -1,23 +1,33 @@
 import * as v from 'valibot';
-import { futureTime, idOrSlug, name, notEnforced, pageEntries, slug, tenantEntries, text } from '../../http/schemas.ts';
+import {
+  futureTime,
+  id,
+  idOrSlug,
+  name,
+  notEnforced,
+  pageEntries,
+  queryFlag,
+  slug,
+  tags,
+  tagsFilter,
+  tenantEntries,
+  text,
+} from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
 
 export const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
 
-const tags = v.nullish(
-  v.pipe(
-    v.record(v.string(), v.unknown()),
-    v.check((value) => JSON.stringify(value).length <= 4_096, 'at most 4 KiB'),
-  ),
-);
-
 /** Fields of every create and update; null and `[]` clear. */
 export const sharedEntries = {
   usage_limits: v.nullish(usageLimitsBody),
   rate_limits: v.nullish(rateLimitsBody),
   secret_mappings: notEnforced,
+  /** Whose credential, with its settings, is copied: the row id of another provider. */
+  source_provider_api_key_id: v.optional(id),
+  /** Models have no ids of their own here. */
+  aiModelId: notEnforced,
   tags,
 };
 
@@ -58,9 +68,16 @@ export const updateBody = v.pipe(
   }),
 );
 
-const lastUsed = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  return_last_used: queryFlag,
+  include_usage: queryFlag,
+  tags: tagsFilter,
+});
 
-export const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, return_last_used: lastUsed });
+/** What was used is shown in any case. */
+export const readQuery = v.strictObject({ ...tenantEntries, include_usage: queryFlag, include_configurations: queryFlag });
 
 export type CreateBody = v.InferOutput<typeof createBody>;
 export type UpdateBody = v.InferOutput<typeof updateBody>;

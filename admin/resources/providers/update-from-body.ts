@@ -1,7 +1,8 @@
 import type { Change } from '../../db/write-change.ts';
 import { invalid } from '../../http/errors.ts';
-import type { AdminServices } from '../../http/route.ts';
+import type { Actor, AdminServices } from '../../http/route.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
+import { findSource, requireSource, takeCredentials } from '../integrations/copy-credentials.ts';
 import { integrations } from '../integrations/entity.ts';
 import { canonicalProviderId } from '../integrations/provider-ids.ts';
 import { updateIntegration } from '../integrations/service.ts';
@@ -17,6 +18,7 @@ import { updateProvider } from './service.ts';
 export async function updateProviderFromBody(
   change: Change,
   services: Pick<AdminServices, 'vault' | 'settings'>,
+  actor: Actor,
   row: Provider,
   body: UpdateBody,
 ): Promise<void> {
@@ -31,9 +33,15 @@ export async function updateProviderFromBody(
     throw invalid('integration_id: it cannot be changed; make another provider');
   }
   const configurations = configurationsOf(body);
-  if (body.key !== undefined || Object.keys(configurations).length > 0) {
+  const source = body.source_provider_api_key_id;
+  if (body.key !== undefined || source !== undefined || Object.keys(configurations).length > 0) {
     if (!integration?.workspaceId) throw invalid("key: credentials belong to the integration, which is the organisation's");
     checkHosts(services.settings, configurations);
+    if (source !== undefined) {
+      const from = await findSource(change.tx, actor, organisationId, source);
+      requireSource(from, integration.aiProviderId, body.key);
+      await takeCredentials(change.tx, services.vault, from, integration);
+    }
     await updateIntegration(change, services.vault, integration, { key: body.key, configurations });
   }
   updateProvider(change, row, body);

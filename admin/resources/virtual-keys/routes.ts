@@ -2,12 +2,13 @@ import { invalid, unknownReference } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { type Integration, integrations } from '../integrations/entity.ts';
+import { integrations } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { createProviderFromBody } from '../providers/create-from-body.ts';
-import { type Provider, providers } from '../providers/entity.ts';
+import { providers } from '../providers/entity.ts';
 import { listProviders } from '../providers/list-providers.ts';
-import { createBody, listQuery, updateBody } from '../providers/schema.ts';
+import { readProvider } from '../providers/read-provider.ts';
+import { createBody, listQuery, readQuery, updateBody } from '../providers/schema.ts';
 import { deleteProvider, findProvider } from '../providers/service.ts';
 import { toReply } from '../providers/to-reply.ts';
 import { updateProviderFromBody } from '../providers/update-from-body.ts';
@@ -81,13 +82,10 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     tenant: 'workspace',
     resource: 'virtual_keys',
     action: 'read',
-    query: tenantQuery,
+    query: readQuery,
     body: null,
     async handle(call) {
-      const row = await findProvider(call.em, call, call.params.slug ?? '');
-      call.tag(row.revision);
-      const { integrationId: id, organisationId } = row;
-      return toVirtualKey(row, await call.em.findOne(integrations, { id, organisationId }));
+      return readProvider(call, toVirtualKey);
     },
   }),
   defineRoute({
@@ -105,7 +103,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
         call.match(row.revision);
-        await updateProviderFromBody(change, call.services, row, call.body);
+        await updateProviderFromBody(change, call.services, call.actor, row, call.body);
       });
       return {};
     },
@@ -141,7 +139,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-function toVirtualKey(row: Provider, integration: Integration | null) {
-  const { organisation_id: _, last_updated_at: __, ...shared } = toReply(row, integration);
+function toVirtualKey(...shown: Parameters<typeof toReply>) {
+  const { organisation_id: _, last_updated_at: __, ...shared } = toReply(...shown);
   return { ...shared, object: 'virtual-key' };
 }

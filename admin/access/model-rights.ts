@@ -1,0 +1,26 @@
+import type { EntityManager } from '../db/open-database.ts';
+import { forbidden } from '../http/errors.ts';
+import type { Actor } from '../http/route.ts';
+import { users } from '../resources/users/entity.ts';
+import { placeOf } from './place-of.ts';
+
+/**
+ * Throws AB03 when the settings do not let a person, or a key of theirs, see (or change) the models of the integrations of this
+ * workspace. Service keys, owners and admins may; what scopes say is asked before.
+ */
+export async function requireModelRight(
+  { em, actor, workspaceId }: { readonly em: EntityManager; readonly actor: Actor; readonly workspaceId: string | null },
+  right: 'view' | 'write',
+): Promise<void> {
+  if (actor.userId === null) return;
+  const user = await em.findOne(users, { id: actor.userId, organisationId: actor.organisationId });
+  if (user && user.role !== 'member') return;
+  const place = user && workspaceId !== null ? await placeOf(em, user, workspaceId) : null;
+  if (place && may(place, right)) return;
+  throw forbidden(`Your role may not ${right === 'view' ? 'see' : 'change'} models of integrations here`);
+}
+
+function may({ manages, settings }: NonNullable<Awaited<ReturnType<typeof placeOf>>>, right: 'view' | 'write'): boolean {
+  if (right === 'write') return manages && settings.managersWriteIntegrationModels;
+  return manages ? settings.managersViewIntegrationModels : settings.membersViewIntegrationModels;
+}

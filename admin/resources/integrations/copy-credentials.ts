@@ -1,0 +1,67 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { providers } from '../providers/entity.ts';
+import { type Integration, integrations } from './entity.ts';
+import { canonicalProviderId } from './provider-ids.ts';
+import { openSecrets, putSecrets } from './secrets.ts';
+import { createIntegration, updateIntegration } from './service.ts';
+
+const field = 'source_provider_api_key_id';
+const scopes = ['virtual_keys.copy', 'virtual_keys.duplicate'];
+
+/**
+ * The integration whose credential is to be copied, by the row id of a provider that stands on it. Throws AB03 without the scope for
+ * it, AB02 when the caller does not reach the provider, AB01 when its credential is the organisation's: that is shared, not copied.
+ */
+export async function findSource(em: EntityManager, actor: Actor, organisationId: string, id: string): Promise<Integration> {
+  if (!scopes.some((scope) => actor.scopes.has(scope))) throw forbidden(`${field}: this needs the scope ${scopes.join(' or ')}`);
+  const own = actor.workspaceId === null ? {} : { workspaceId: actor.workspaceId };
+  const provider = await em.findOne(providers, { id, organisationId, ...own });
+  const found = provider && (await em.findOne(integrations, { id: provider.integrationId, organisationId, status: 'active' }));
+  if (!found) throw unknownReference(field, 'Virtual key');
+  if (!found.workspaceId) {
+    throw invalid(`${field}: it stands on an integration of the organisation; make a provider with integration_id ${found.slug}`);
+  }
+  return found;
+}
+
+/** Throws AB01 when the source is of another type than was named, or a credential was sent beside it. */
+export function requireSource(source: Integration, type: string | undefined, key: string | null | undefined): void {
+  if (type !== undefined && canonicalProviderId(type) !== source.aiProviderId) {
+    throw invalid(`${field}: it is of the provider type ${source.aiProviderId}`);
+  }
+  if (key) throw invalid(`key: not together with ${field}`);
+}
+
+/**
+ * A new integration with the credential and the settings of another one; `changes` are settings over those. A host that the credential
+ * was not stored for is refused, as with every update.
+ */
+export async function copyIntegration(
+  change: Change,
+  vault: Vault,
+  source: Integration,
+  place: { readonly organisationId: string; readonly workspaceId: string; readonly name: string },
+  changes: Readonly<Record<string, unknown>>,
+): Promise<Integration> {
+  const { api_key: key = null, ...secrets } = await openSecrets(change.tx, vault, source);
+  const copy = await createIntegration(change, vault, {
+    ...place,
+    aiProviderId: source.aiProviderId,
+    key,
+    description: null,
+    configurations: { ...source.configurations, ...secrets },
+  });
+  if (Object.keys(changes).length > 0) await updateIntegration(change, vault, copy, { configurations: changes });
+  return copy;
+}
+
+/** Gives an integration the credential and the settings of another one of its type in the place of its own. */
+export async function takeCredentials(em: EntityManager, vault: Vault, source: Integration, target: Integration): Promise<void> {
+  const emptied = Object.fromEntries(Object.keys(target.secretHints).map((name) => [name, '']));
+  target.configurations = { ...source.configurations };
+  await putSecrets(em, vault, target, { ...emptied, ...(await openSecrets(em, vault, source)) });
+}

@@ -1,0 +1,24 @@
+import type * as v from 'valibot';
+import { forbidden } from '../../http/errors.ts';
+import type { AdminCall } from '../../http/route.ts';
+import { readUsageOf } from '../../leases/read-usage.ts';
+import type { BudgetUsage } from '../../limits/schema.ts';
+import { type Integration, integrations } from '../integrations/entity.ts';
+import type { Provider } from './entity.ts';
+import type { readQuery } from './schema.ts';
+import { findProvider } from './service.ts';
+
+/** The provider a path names, with what was used of its budget, shown by `show`. Throws AB08. */
+export async function readProvider<Shown>(
+  call: AdminCall<v.InferOutput<typeof readQuery>, unknown>,
+  show: (row: Provider, integration: Integration | null, usage: ReadonlyMap<string, BudgetUsage>) => Shown,
+): Promise<Shown> {
+  if (call.query.include_configurations === 'true') {
+    throw forbidden('include_configurations: credentials are for gateways only, and they have them by other ways');
+  }
+  const row = await findProvider(call.em, call, call.params.slug ?? '');
+  call.tag(row.revision);
+  const { organisationId, integrationId: id } = row;
+  const usage = await readUsageOf(call.em, organisationId, [row], call.services.clock.now());
+  return show(row, await call.em.findOne(integrations, { id, organisationId }), usage);
+}

@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { adminRoutes } from '../../../admin/resources/index.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+});
+afterAll(() => plane?.close());
+
+it.each(adminRoutes.map(({ method, path }) => ({ method, path: path.replace(/:\w+/g, 'x') })))(
+  '$method $path is there under /v1 and /v2 alike',
+  async ({ method, path }) => {
+    const ask = async (base: string) => {
+      const reply = await fetch(`${plane.url}${base}${path}`, { method });
+      return [reply.status, await reply.json()];
+    };
+    const [first, second] = [await ask('/v1'), await ask('/v2')];
+    // Refused for want of a key: a path nobody serves would be 404.
+    expect(first).toMatchObject([401, { data: { errorCode: 'AB05' } }]);
+    expect(second).toEqual(first);
+  },
+);

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const base = { name: 'I', key: 'sk-0123456789abcdef', create_default_provider: false };
+
+describe.each(databases)('fields of integrations that only some clients send, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const create = (body: Record<string, unknown>) => () => plane.ask('POST', '/integrations', { body: { ...base, ...body } });
+  const read = async (slug: string) => (await plane.ask('GET', `/integrations/${slug}`)).body;
+
+  it('name the type of provider by its id in the catalogue', async () => {
+    const { data } = (await plane.ask('GET', '/utils/static-resources/ai-providers')).body;
+    const { id } = data.find((one: { slug: string }) => one.slug === 'openai');
+    const trace = { resource: 'integrations', action: 'create', events: [] };
+    const made = await expectChange(plane, create({ slug: 'by-id', integration_id: id, plugin_provider_id: null }), trace);
+    expect(made.body).toMatchObject({ id: expect.any(String), slug: 'by-id' });
+    expect((await read('by-id')).ai_provider_id).toBe('openai');
+    expect((await create({ slug: 'both', integration_id: 'open-ai', ai_provider_id: 'openai' })()).status).toBe(200);
+  });
+
+  const refused: [string, Record<string, unknown>, string][] = [
+    ['no type', {}, 'ai_provider_id: required'],
+    ['two types', { ai_provider_id: 'openai', integration_id: 'anthropic' }, 'integration_id: it names another type'],
+    ['a type nobody knows', { integration_id: 'nobody' }, 'integration_id: no provider type of this name'],
+    [
+      'credentials of plugins, which are not kept',
+      { ai_provider_id: 'openai', plugin_provider_id: 'aporia' },
+      'plugin_provider_id: this build does not enforce it',
+    ],
+    [
+      'secrets of elsewhere, which are not looked up',
+      { ai_provider_id: 'openai', secret_mappings: [{ target_field: 'key', secret_reference_id: 'x' }] },
+      'secret_mappings: this build does not enforce it',
+    ],
+    ['tags beyond 4 KiB', { ai_provider_id: 'openai', tags: { a: 'x'.repeat(5_000) } }, 'tags: at most 4 KiB'],
+  ];
+  it.each(refused)('refuse %s', async (_, body, message) => {
+    const reply = await expectRefusal(plane, create(body), 400, 'AB01', true);
+    expect(reply.body.data.message).toContain(message);
+  });
+
+  it('are changed under the newer base path by id: name, credentials, status', async () => {
+    const made = await create({ slug: 'newer', ai_provider_id: 'openai' })();
+    const put = async (body: unknown) => {
+      const reply = await fetch(`${plane.url}/v2/integrations/${made.body.id}`, {
+        method: 'PUT',
+        headers: { 'x-svc-api-key': plane.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return [reply.status, await reply.json()];
+    };
+    expect(await put({ name: 'Renamed', status: 'active', credentials: { openai_project: 'p' } })).toEqual([200, {}]);
+    expect(await read('newer')).toMatchObject({ name: 'Renamed', configurations: { openai_project: 'p' } });
+    expect(await put({ status: 'archived' })).toEqual([200, {}]);
+    expect((await plane.ask('GET', '/integrations/newer')).status).toBe(404);
+  });
+
+  it('count the workspaces that may use it, by their own word or that for all', async () => {
+    await create({ slug: 'shared', ai_provider_id: 'openai' })();
+    const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body.id;
+    const share = (body: unknown) => plane.ask('PUT', '/integrations/shared/workspaces', { body });
+    const count = async () => (await read('shared')).workspace_count;
+    expect(await count()).toBe(0);
+    await share({ workspaces: [{ id: second, enabled: true }] });
+    expect(await count()).toBe(1);
+    await share({ global_workspace_access: { enabled: true } });
+    expect(await count()).toBe(2);
+    await share({ workspaces: [{ id: second, enabled: false }] });
+    expect(await count()).toBe(1);
+  });
+});
