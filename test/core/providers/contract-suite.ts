@@ -19,6 +19,7 @@ import type { Usage } from '../../../core/contract/usage.ts';
 import { emptyUsage } from '../../../core/contract/usage.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
+import { isKept, keptContractSuite } from './kept-suite.ts';
 import type { CallCase } from './provider-fixtures.ts';
 import { fixturesOf } from './provider-fixtures.ts';
 
@@ -56,9 +57,8 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       });
 
       it('has a fixture for every operation it offers, and offers every operation it has a fixture for', () => {
-        // What providers keep is tested through the official client: test/e2e/provider-batches.test.ts.
         const offered = Object.keys(adapter.operations)
-          .filter((name) => !/Files?$|FileContent$|Batch(es|Output)?$|Finetunes?$/.test(name))
+          .filter((name) => !isKept(name))
           .sort();
         expect([...new Set(calls.map((call) => call.operation))].sort()).toEqual(offered);
         for (const name of offered) expect(operationNames).toContain(name);
@@ -71,6 +71,8 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
         expect(errors.length).toBeGreaterThan(0);
       });
     });
+
+    keptContractSuite(adapter, options.row ? `${options.row.folder}/fixtures/kept/${adapter.id}` : `${adapter.id}/fixtures/kept`);
 
     describe('settings, address and credential', () => {
       it('ignores settings of other providers and refuses a wrong type', () => {

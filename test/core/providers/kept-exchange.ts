@@ -12,8 +12,8 @@ export interface KeptRun {
 
 const boundary = 'svc-fixture';
 
-/** Runs one case through the true pipeline; the exchange with the number `refusedAt` and all after it get the provider's refusal. */
-export async function runKept(file: KeptFile, given: KeptCase, refusedAt = Number.POSITIVE_INFINITY): Promise<KeptRun> {
+/** Runs one case through the true pipeline; the exchange at `refusedAt` gets the provider's refusal. */
+export async function runKept(file: KeptFile, given: KeptCase, refusedAt = Number.NaN): Promise<KeptRun> {
   const harness = createHarness({ now: () => 1_760_000_000_000 });
   harness.addConfig('kept', file.target);
   const bodies: Uint8Array[] = [];
@@ -80,8 +80,8 @@ export function bytesOfWritten({ json, lines, form, text, base64 }: WrittenBody)
 }
 
 function responseAt(file: KeptFile, given: KeptCase, index: number, refusedAt: number): WrittenExchange['response'] {
-  if (index >= refusedAt) return file.refusal;
   const exchange = given.exchanges[index];
+  if (index === refusedAt || (!exchange && index > refusedAt)) return file.refusal;
   if (!exchange) throw new Error(`an exchange more than the fixture has: number ${index + 1}`);
   return exchange.response;
 }
