@@ -1,13 +1,16 @@
 import type { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { StreamReader } from '../../contract/provider.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
+import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contract/usage.ts';
 import { tokenCount } from '../shared/chat-usage.ts';
 import { eventFault } from './errors.ts';
 
 /** Tokens of a plain Converse reply; null when it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
-  return isObject(reply.usage) ? usageOf(reply.usage) : null;
+  if (!isObject(reply.usage)) return null;
+  // Beside the counts, in plain replies and in the `metadata` of streams alike.
+  const serviceTier = serviceTierOf(isObject(reply.serviceTier) ? reply.serviceTier.type : null);
+  return { ...usageOf(reply.usage), serviceTier };
 }
 
 /** The provider's counts as ours. `inputTokens` leaves both cache counts out; thoughts are part of `outputTokens`, uncounted. */

@@ -17,7 +17,7 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
   return {
     path,
     toProvider: withReadableThoughts,
-    usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage) : null),
+    usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
     streamReader: () => responsesStreamReader(id),
   };
 }
