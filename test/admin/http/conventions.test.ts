@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../support/outcomes.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+const account = { ai_provider_id: 'openai', key: 'sk-1', create_default_provider: false };
+
+/** Things with a slug: how one is made, what answers that, and what stands before slugs that are made up. */
+const named = [
+  { path: '/configs', body: { config: { provider: '@mock' } }, receipt: ['id', 'version_id', 'slug', 'object'], prefix: 'pc-' },
+  { path: '/providers', body: { integration_id: 'mock' }, receipt: ['id', 'slug', 'object'], prefix: '' },
+  { path: '/integrations', body: account, receipt: ['id', 'slug', 'object'], prefix: '' },
+  { path: '/virtual-keys', body: { provider: 'openai', key: 'k' }, receipt: ['slug'], prefix: '' },
+] as const;
+
+describe.each(databases)('conventions of the control plane, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const inner = (body: { data?: Record<string, string> }) => body.data ?? (body as Record<string, string>);
+
+  describe.each(named)('$path', ({ path, body, receipt, prefix }) => {
+    const create = (more: Record<string, unknown>) =>
+      plane.ask('POST', path, { body: { name: 'Ünïque  näme!', ...body, ...more } });
+
+    it('answers a create with a receipt, and makes up a slug of its name', async () => {
+      const one = inner((await create({})).body);
+      const two = inner((await create({})).body);
+      expect(Object.keys(one).sort()).toEqual([...receipt].sort());
+      expect(one.slug).toMatch(new RegExp(`^${prefix}[a-zA-Z0-9_-]{4,}$`));
+      expect(two.slug).not.toBe(one.slug);
+    });
+
+    it('takes slugs of 1 to 255 letters, digits, _ and -, each once, for good', async () => {
+      const slug = `${'A_b-'.repeat(63)}${path.slice(1, 4)}`;
+      expect(slug).toHaveLength(255);
+      expect((await create({ slug })).status).toBe(200);
+      await expectRefusal(plane, () => create({ slug }), 409, 'AB07', true);
+      for (const bad of ['', `${slug}d`, 'with space', 'ä', 'a/b', 'a.b']) {
+        const reply = await expectRefusal(plane, () => create({ slug: bad }), 400, 'AB01', true);
+        expect(reply.body.data.message).toMatch(/^slug: /);
+      }
+      const rename = () => plane.ask('PUT', `${path}/${slug}`, { body: { slug: 'other' } });
+      const reply = await expectRefusal(plane, rename, 400, 'AB01', true);
+      expect(reply.body.data.message).toBe('slug: unknown key');
+    });
+  });
+
+  it('keys are answered with their text once, and keep type, workspace and owner', async () => {
+    const body = { name: 'k', scopes: ['configs.list'] };
+    const made = await plane.ask('POST', '/api-keys/workspace/service', { body });
+    expect(Object.keys(made.body).sort()).toEqual(['id', 'key', 'object']);
+    for (const change of [{ type: 'organisation-service' }, { user_id: made.body.id }]) {
+      const put = () => plane.ask('PUT', `/api-keys/${made.body.id}`, { body: change });
+      await expectRefusal(plane, put, 400, 'AB01', true);
+    }
+  });
+
+  const full = {
+    usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5, periodic_reset: 'weekly' },
+    rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
+    expires_at: '2040-01-01T00:00:00.000Z',
+  };
+
+  it.each([
+    ['/providers', { integration_id: 'mock', slug: 'cleared' }],
+    ['/virtual-keys', { provider: 'openai', key: 'k', slug: 'cleared-key' }],
+  ])('%s are freed of what null and [] clear, and keep the rest', async (path, own) => {
+    expect((await plane.ask('POST', path, { body: { name: 'p', note: 'n', ...own, ...full } })).status).toBe(200);
+    const at = `${path}/${own.slug}`;
+    await clears(at, { note: null }, { note: null });
+    await clears(at, { secret_mappings: [] }, { secret_mappings: [] });
+    await clearsLimits(at);
+  });
+
+  it('keys are freed of what null and [] clear, and keep the rest', async () => {
+    const config = await plane.ask('POST', '/configs', { body: { name: 'c', config: { provider: '@mock' } } });
+    const own = {
+      name: 'k',
+      scopes: ['configs.list'],
+      alert_emails: ['a@example.com'],
+      rotation_policy: { rotation_period: 'weekly' },
+      defaults: { config_id: config.body.data.slug, metadata: { team: 'a' } },
+    };
+    const made = await plane.ask('POST', '/api-keys/workspace/service', { body: { ...own, ...full } });
+    const at = `/api-keys/${made.body.id}`;
+    await clears(at, { rotation_policy: null }, { rotation_policy: null });
+    await clears(at, { alert_emails: [] }, { alert_emails: [] });
+    await clears(at, { defaults: { config_id: null } }, { defaults: { config_id: null, metadata: { team: 'a' } } });
+    await clearsLimits(at);
+  });
+
+  async function clearsLimits(at: string): Promise<void> {
+    const kept = { type: 'cost', credit_limit: 10, periodic_reset: 'weekly' };
+    await clears(at, { usage_limits: { alert_threshold: null } }, { usage_limits: { ...kept, alert_threshold: null } });
+    const unset = { ...kept, periodic_reset: null };
+    await clears(at, { usage_limits: { periodic_reset: null } }, { usage_limits: unset, expires_at: full.expires_at });
+    await clears(at, { usage_limits: null }, { usage_limits: null });
+    await clears(at, { expires_at: null }, { expires_at: null });
+    expect((await plane.ask('GET', at)).body.rate_limits).toEqual(full.rate_limits);
+    expect((await plane.ask('PUT', at, { body: { rate_limits: [] } })).status).toBe(200);
+    expect((await plane.ask('GET', at)).body.rate_limits ?? []).toEqual([]);
+  }
+
+  async function clears(at: string, body: unknown, after: object): Promise<void> {
+    const reply = await plane.ask('PUT', at, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    expect((await plane.ask('GET', at)).body).toMatchObject(after);
+  }
+});
