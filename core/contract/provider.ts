@@ -170,6 +170,13 @@ export interface Operation {
   readonly takesOwnFiles?: true;
   /** Headers of this call, before those of the provider. */
   headers?(call: OperationCall): HeaderList;
+  /** True on a `createBatch` whose `steps` ask `call.allowModel` about each model that the provider will see. */
+  readonly checksModels?: true;
+  /**
+   * Paths below the base URL of the files of requests that a batch is made of, by the body that makes it. They are read before
+   * where models are restricted; a provider that says neither this nor `checksModels` makes no batches there.
+   */
+  requestFiles?(body: JsonObject, call: OperationCall): readonly string[];
   /**
    * The operation as several exchanges, instead of one call made of the functions below. Rejects with GatewayError, `upstream_status`
    * for what the provider refused. Nothing is tried again once it has begun to read the client's body.
@@ -328,6 +335,8 @@ export interface OperationCall {
   readonly settings: ProviderSettings;
   /** Null or absent outside a true request. */
   readonly caller?: Caller | null;
+  /** Throws `model_not_allowed`. There while a batch is made under an integration that restricts its models. */
+  readonly allowModel?: (model: string) => void;
   /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
   readonly strict: boolean;
   /** Names of parameters that could not be carried over: `x-svc-dropped-params`. */

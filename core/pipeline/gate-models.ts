@@ -80,9 +80,14 @@ function inPath(path: string): string[] {
   }
 }
 
-/** The model of a pass-through body that is at hand: JSON, or a form. */
+/** Fields of a pass-through body that make a batch of a file, in the words of one provider or another. */
+const batchFields = ['input_file_id', 'input_files', 'input_blob', 'input_dataset_id', 'inputDataConfig', 'inputConfig'] as const;
+
+/** The models of a pass-through body that is at hand: JSON, or a form. Throws `bad_request` for what hides them. */
 function inBody(ctx: RequestContext): string[] {
   if (ctx.body === null || ctx.body.length === 0) return [];
+  const encoding = ctx.request.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body as it is');
   const text = Buffer.from(ctx.body.buffer, ctx.body.byteOffset, ctx.body.byteLength).toString('utf8');
   let parsed: unknown = null;
   try {
@@ -91,9 +96,23 @@ function inBody(ctx: RequestContext): string[] {
     return [...text.matchAll(/name="?model"?\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)/g)].map((match) => match[1] as string);
   }
   if (!isObject(parsed)) return [];
-  const names = texts((parsed as JsonObject).model);
+  const field = batchFields.find((name) => name in (parsed as JsonObject));
+  if (field !== undefined) throw hidden(field, 'make the batch at POST /v1/batches');
+  const { model, modelId, requests } = parsed as JsonObject;
+  const names = [...texts(model), ...texts(modelId)];
+  // Batches that hold their requests: `params` of Anthropic, `body` of Mistral.
+  for (const request of Array.isArray(requests) ? requests.filter(isObject) : []) {
+    for (const inner of [request.params, request.body]) if (isObject(inner)) names.push(...texts(inner.model));
+  }
   if (names.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
   return names;
+}
+
+function hidden(param: string, remedy: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `${param}: models are restricted here and cannot be checked in this request; ${remedy}`,
+    param,
+  });
 }
 
 function texts(value: unknown): string[] {

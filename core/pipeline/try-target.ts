@@ -7,6 +7,7 @@ import type { Clock } from '../contract/plugin.ts';
 import type { OutgoingCall } from '../contract/provider.ts';
 import type { UpstreamTimeouts, UpstreamTransport } from '../contract/upstream.ts';
 import { type Answer, attempt } from './attempt.ts';
+import { checkBatch } from './check-batch.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { placeOfModel } from './gate-models.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
@@ -41,11 +42,10 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
     if (given.timeMs !== Number.POSITIVE_INFINITY) {
       Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
     }
-    if (outgoing.operation?.steps) {
-      const { transport, services } = dispatcher;
-      const sign = (call: OutgoingCall) => signCall(ctx, call, resolved, dispatcher);
-      return await runSteps(ctx, sink, resolved, outgoing, { transport, clock: services.clock, sign });
+    if (given.resolved.ofModel && ctx.endpoint?.operation === 'createBatch') {
+      await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), given.resolved.ofModel);
     }
+    if (outgoing.operation?.steps) return await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher));
     if (resolved.adapter.sign) {
       const signed = {
         ...outgoing.call,
@@ -94,6 +94,11 @@ export interface StepTransport {
   readonly clock: Clock;
   /** Signs one of the calls in place, where the provider asks for that. */
   sign(call: OutgoingCall): Maybe<void>;
+}
+
+function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
+  const { transport, services } = dispatcher;
+  return { transport, clock: services.clock, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
 }
 
 function signCall(

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { lineTooLong, textLines } from '../../../core/contract/text-lines.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readFileBytes } from '../files/file-bytes.ts';
 import type { Batch, BatchFault } from './entity.ts';
@@ -6,9 +7,7 @@ import { batchLine } from './schema.ts';
 
 /** Most requests in one batch. */
 export const linesMax = 50_000;
-const lineBytesMax = 33_554_432;
-/** Stands for a line that is not read further: no line has a line's end in it. */
-const tooLong = '\n';
+const lineCharactersMax = 33_554_432;
 const faultsMax = 20;
 const groupLines = 200;
 const groupBytes = 512 * 1024;
@@ -32,15 +31,21 @@ export async function readLines(
   const faults: BatchFault[] = [];
   const seen = new Set<string>();
   let group: Line[] = [];
-  let bytes = 0;
+  let held = 0;
   let total = 0;
   let number = 0;
 
-  for await (const text of linesOf(readFileBytes(newManager, { id: batch.inputFileId, organisationId: batch.organisationId }))) {
+  const bytes = readFileBytes(newManager, { id: batch.inputFileId, organisationId: batch.organisationId });
+  for await (const text of textLines(bytes, lineCharactersMax)) {
     signal.throwIfAborted();
     number++;
-    if (text === tooLong) {
-      faults.push({ code: 'line_too_long', line: number, message: `A line has at most ${lineBytesMax} characters`, param: null });
+    if (text === lineTooLong) {
+      faults.push({
+        code: 'line_too_long',
+        line: number,
+        message: `A line has at most ${lineCharactersMax} characters`,
+        param: null,
+      });
       total++;
       break;
     }
@@ -58,11 +63,11 @@ export async function readLines(
     }
     if (faults.length > 0) continue;
     group.push(line);
-    bytes += line.body.length;
-    if (group.length >= groupLines || bytes >= groupBytes) {
+    held += line.body.length;
+    if (group.length >= groupLines || held >= groupBytes) {
       await insert(newManager(), batch, group);
       group = [];
-      bytes = 0;
+      held = 0;
     }
   }
   if (total === 0)
@@ -113,29 +118,4 @@ async function insert(em: EntityManager, batch: Batch, lines: readonly Line[]): 
      on conflict do nothing`,
     [batch.id, batch.organisationId, JSON.stringify(lines)],
   );
-}
-
-/** Lines of UTF-8 text, without their ends. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  // In parts, so that a long line is put together once and not with every chunk.
-  let parts: string[] = [];
-  let length = 0;
-  for await (const chunk of chunks) {
-    const [head, ...lines] = decoder.decode(chunk, { stream: true }).split('\n') as [string, ...string[]];
-    parts.push(head);
-    length += head.length;
-    for (const next of lines) {
-      yield parts.join('');
-      parts = [next];
-      length = next.length;
-    }
-    // A file of one endless line must not fill the memory.
-    if (length > lineBytesMax) {
-      yield tooLong;
-      return;
-    }
-  }
-  const rest = parts.join('') + decoder.decode();
-  if (rest !== '') yield rest;
 }

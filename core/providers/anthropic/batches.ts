@@ -33,6 +33,7 @@ export const createBatch: Operation = {
     return json({ ...batch, input_file_id: file, metadata: call.params.metadata ?? null });
   }),
   takesOwnFiles: true,
+  checksModels: true,
 };
 
 export const retrieveBatch: Operation = {

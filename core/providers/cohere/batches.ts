@@ -25,10 +25,12 @@ export const createBatch: Operation = {
       ...(isObject(more) ? more : {}),
     };
     if (body.model === undefined) throw badParam('model', 'a batch of a dataset needs one, beside it');
+    call.allowModel?.(String(body.model));
     const batch = await ask(services, 'POST', '/v2/batches', body);
     return json({ ...toBatch(batch), endpoint: endpoint ?? null, input_file_id: file, metadata: metadata ?? null });
   }),
   takesOwnFiles: true,
+  checksModels: true,
 };
 
 export const retrieveBatch: Operation = stepsOf(async (call, services) => {

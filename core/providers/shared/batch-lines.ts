@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { lineTooLong, textLines } from '../../contract/text-lines.ts';
 import { badParam } from './bad-param.ts';
 
 /** One request of a batch in OpenAI's form (https://platform.openai.com/docs/api-reference/batch/request-input). */
@@ -34,9 +35,10 @@ export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: 
   }
 }
 
-/** The call as one line of a batch makes it. */
+/** The call as one line of a batch makes it. Throws `model_not_allowed` while a batch is made that must not have its model. */
 export function callOfLine(call: OperationCall, body: JsonObject): OperationCall {
   const model = typeof body.model === 'string' ? body.model.replace(/^@(?!cf\/|hf\/)[^/]+\//, '') : '';
+  call.allowModel?.(model);
   return { ...call, params: { ...body, model }, model, stream: false, form: null };
 }
 
@@ -61,14 +63,8 @@ function parse(text: string): JsonObject | null {
 const lineCharactersMax = 64 * 1024 * 1024;
 
 async function* readLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of source) {
-    const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = pieces.pop() as string;
-    if (rest.length > lineCharactersMax) throw badParam('input_file_id', 'a line of the file is too long');
-    yield* pieces;
+  for await (const line of textLines(source, lineCharactersMax)) {
+    if (line === lineTooLong) throw badParam('input_file_id', 'a line of the file is too long');
+    yield line;
   }
-  rest += decoder.decode();
-  if (rest !== '') yield rest;
 }

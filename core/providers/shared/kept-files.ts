@@ -85,11 +85,22 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
   return {
     path: (call) => withQuery(place(path(takesId ? idOf(call) : ''), call), call),
     ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
+    ...(name === 'createBatch' ? { requestFiles: requestFilesAt(place) } : {}),
     passesBytes: true,
     passesJson: true,
     usage: () => null,
     streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
   };
+}
+
+/** Where the files with the requests of a new batch are read: OpenAI's `input_file_id`, or a list `input_files`. */
+function requestFilesAt(place: Place): NonNullable<Operation['requestFiles']> {
+  return ({ input_file_id: one, input_files: many }, call) =>
+    [one, many].flat().flatMap((id) => {
+      if (id === undefined) return [];
+      if (typeof id !== 'string' || !/^[\w-]{1,255}$/.test(id)) throw badParam('input_file_id', 'the id of a file is expected');
+      return [place(`/files/${id}/content`, call)];
+    });
 }
 
 /** The output file of a batch, then its error file: lines are OpenAI's already. */

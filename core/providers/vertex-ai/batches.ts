@@ -53,6 +53,7 @@ export const createBatch = {
     return jsonReply({ ...toBatch(job), ...note });
   }),
   takesOwnFiles: true as const,
+  checksModels: true as const,
 };
 
 export const retrieveBatch = kept(async (call, services) => {

@@ -9,6 +9,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
 const dayMs = 86_400_000;
+const deadlineMs = 45_000;
 
 describe.each(databases)('the job of a batch, on %s', (database) => {
   let plane: Plane;
@@ -70,13 +71,16 @@ describe.each(databases)('the job of a batch, on %s', (database) => {
   it('ends after 24 hours: what was answered is kept, the rest is said to have expired, and nothing more is sent', async () => {
     answer = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
     const { read, lines } = await begin(['a', 'b', 'c']);
-    await until(() => sent.length === 3, { what: 'a try of each line' });
-    await until(async () => (await read()).request_counts.completed === 1, { what: 'the answered line' });
+    await until(() => sent.length === 3, { what: 'a try of each line', deadlineMs });
+    await until(async () => (await read()).request_counts.completed === 1, { what: 'the answered line', deadlineMs });
     time.advance(dayMs - 60_000);
-    await until(() => sent.length >= 5, { what: 'another try of the lines that failed' });
+    await until(() => sent.length >= 5, { what: 'another try of the lines that failed', deadlineMs });
     expect((await read()).status).toBe('in_progress');
     time.advance(120_000);
-    const batch = await until(async () => ((await read()).status === 'expired' ? read() : null), { what: 'the end of the time' });
+    const batch = await until(async () => ((await read()).status === 'expired' ? read() : null), {
+      what: 'the end of the time',
+      deadlineMs,
+    });
     expect(batch).toMatchObject({ request_counts: { total: 3, completed: 1, failed: 2 }, completed_at: null });
     expect(batch.expired_at).toBeGreaterThanOrEqual(batch.expires_at);
     expect(await lines(batch.output_file_id)).toMatchObject([{ custom_id: 'a', response: { status_code: 200 } }]);
@@ -88,6 +92,7 @@ describe.each(databases)('the job of a batch, on %s', (database) => {
     time.advance(dayMs);
     await until(async () => (await plane.control.services.database.em().execute('select 1 from jobs')).length === 0, {
       what: 'the end of the job',
+      deadlineMs,
     });
     expect(sent.length).toBe(before);
   });
@@ -101,7 +106,7 @@ describe.each(databases)('the job of a batch, on %s', (database) => {
         const found = await read();
         return found.status === 'completed' ? found : null;
       },
-      { what: 'the end of the batch' },
+      { what: 'the end of the batch', deadlineMs },
     );
     expect(sent).toEqual(['a', 'a', 'a', 'a', 'a']);
     expect(await lines(batch.error_file_id)).toMatchObject([{ custom_id: 'a', response: { status_code: 529 } }]);

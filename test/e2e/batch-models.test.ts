@@ -1,0 +1,176 @@
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reply } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+/** Models that an integration restricts, inside batches: at every provider `good` is enabled and nothing else. */
+let gateway: GatewayWithUpstream;
+const clients: Record<string, OpenAI> = {};
+
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream({ env: { BATCH_INTERVAL: '50' } });
+  const { admin, upstream } = gateway;
+  await admin.createUpstream('mis', upstream.openaiHost, { ai_provider_id: 'mistral-ai', key: 'mistral-key' });
+  await admin.createUpstream('coh', upstream.openaiHost, { ai_provider_id: 'cohere', key: 'cohere-key' });
+  for (const slug of ['oai', 'ant', 'mis', 'coh']) {
+    const models = { models: [{ slug: 'good', enabled: true }], allow_all_models: false };
+    const put = await admin.put(`/integrations/int-${slug}/models`, models as never);
+    expect(put.status, JSON.stringify(put.body)).toBe(200);
+    const apiKey = await gateway.keyFor({ provider: `@${slug}` });
+    clients[slug] = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });
+    const body = { model: 'bad', messages: [{ role: 'user' as const, content: 'x' }] };
+    const refused = () =>
+      client(slug)
+        .chat.completions.create(body)
+        .then(
+          () => 200,
+          (error) => error.status,
+        );
+    await until(async () => (await refused()) === 412, { what: `the restriction of ${slug}` });
+  }
+  upstream.reset();
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const client = (slug: string) => clients[slug] as OpenAI;
+const line = (id: string, model: string, more: object = {}) => ({
+  custom_id: id,
+  method: 'POST',
+  url: '/v1/chat/completions',
+  body: { model, messages: [{ role: 'user', content: id }], ...more },
+});
+const jsonl = (...lines: object[]) => lines.map((one) => JSON.stringify(one)).join('\n');
+const notAllowed = { status: 412, message: expect.stringContaining('Model bad is not allowed') };
+const made = { id: 'batch_1', object: 'batch', status: 'validating' };
+const wanted = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+
+describe('a batch that its provider runs, made of a file that lies there', () => {
+  const create = (more: object = {}) => client('oai').batches.create({ input_file_id: 'file-1', ...wanted, ...more } as never);
+  const sent = () => gateway.upstream.requests.map(({ method, path }) => `${method} ${path}`);
+
+  function fileIs(text: string, id = 'file-1'): void {
+    gateway.upstream.on(`/v1/files/${id}/content`, reply(200, text, { 'content-type': 'application/octet-stream' }));
+    gateway.upstream.on('/v1/batches', reply(200, made as never));
+  }
+
+  it('is made when all lines name models that are enabled, however long the file is', async () => {
+    const filler = 'é'.repeat(1_000);
+    fileIs(`${jsonl(...Array.from({ length: 3_000 }, (_, i) => line(`a${i}`, 'good', { user: filler })))}\n\n`);
+    expect(await create()).toMatchObject({ id: 'batch_1' });
+    expect(sent()).toEqual(['GET /v1/files/file-1/content', 'POST /v1/batches']);
+    expect(JSON.parse(gateway.upstream.last.text)).toEqual({ input_file_id: 'file-1', ...wanted });
+  });
+
+  it.each([
+    ['names another model in its last line', jsonl(line('a', 'good'), line('b', 'bad')), notAllowed],
+    ['names it a second time', '{"custom_id":"a","body":{"model":"bad","messages":[],"model":"good"}}', { status: 400 }],
+    ['names it under an escaped key', '{"custom_id":"a","body":{"mod\\u0065l":"bad"}}', notAllowed],
+    ['has a line that is none', `${jsonl(line('a', 'good'))}\n{"custom_id":`, { status: 400, param: 'input_file_id line 2' }],
+    ['has a line without a body', '{"custom_id":"a","model":"bad"}', { status: 400, param: 'input_file_id line 1' }],
+    ['has a model that is no text', '{"custom_id":"a","body":{"model":["bad"]}}', { status: 400 }],
+  ])('is not made when the file %s', async (_, text, error) => {
+    fileIs(text);
+    await expect(create()).rejects.toMatchObject(error);
+    expect(sent()).toEqual(['GET /v1/files/file-1/content']);
+  });
+
+  it('is judged by the file that the provider is told of', async () => {
+    fileIs(jsonl(line('a', 'good')));
+    fileIs(jsonl(line('a', 'bad')), 'file-2');
+    await expect(create({ provider_options: { input_file_id: 'file-2' } })).rejects.toMatchObject(notAllowed);
+    await expect(create({ provider_options: { input_blob: 'https://blob' } })).rejects.toMatchObject({ param: 'input_blob' });
+    await expect(create({ input_file_id: '../files/file-1' })).rejects.toMatchObject({ param: 'input_file_id' });
+    expect(sent()).not.toContain('POST /v1/batches');
+  });
+
+  it('is not made when the file cannot be read', async () => {
+    const { upstream } = gateway;
+    upstream.on('/v1/batches', reply(200, made as never));
+    upstream.on('/v1/files/file-1/content', reply(404, { error: { message: 'No such File object' } } as never));
+    await expect(create()).rejects.toMatchObject({ status: 400, message: expect.stringContaining('No such File object') });
+    expect(sent()).not.toContain('POST /v1/batches');
+  });
+
+  it('is judged by the model beside its lines too, where the provider has one', async () => {
+    gateway.upstream.on('/v1/files/f-1/content', reply(200, jsonl({ custom_id: 'a', body: { messages: [] } })));
+    gateway.upstream.on('/v1/batch/jobs', reply(200, { id: 'job-1', status: 'QUEUED' } as never));
+    const at = (more: object) => client('mis').batches.create({ input_file_id: 'f-1', ...wanted, ...more } as never);
+    expect(await at({ provider_options: { model: 'good' } })).toMatchObject({ id: 'job-1' });
+    await expect(at({ model: 'good', provider_options: { model: 'bad' } })).rejects.toMatchObject(notAllowed);
+    await expect(at({ provider_options: { agent_id: 'ag-1' } })).rejects.toMatchObject({ param: 'agent_id' });
+    await expect(at({ provider_options: { requests: [] } })).rejects.toMatchObject({ param: 'requests' });
+  });
+});
+
+describe('a batch made of a file of the service', () => {
+  const upload = (slug: string, text: string) =>
+    client(slug).files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
+
+  it('is not made at a provider that is sent the lines when one of them names another model', async () => {
+    const { upstream } = gateway;
+    upstream.on('/v1/messages/batches', reply(200, { id: 'msgbatch_1', processing_status: 'in_progress' } as never));
+    const create = async (text: string) =>
+      client('ant').batches.create({ input_file_id: (await upload('ant', text)).id, ...wanted });
+    await expect(create(jsonl(line('a', 'good'), line('b', '@ant/bad')))).rejects.toMatchObject(notAllowed);
+    // What had begun to leave was cut before its end.
+    for (const request of upstream.requests) await expect(request.complete).rejects.toThrow();
+    expect(await create(jsonl(line('a', 'good'), line('b', '@ant/good')))).toMatchObject({ id: 'msgbatch_1' });
+  });
+
+  it('is judged by the model that the provider is told beside a dataset', async () => {
+    const create = (more: object) => client('coh').batches.create({ input_file_id: 'ds-1', ...wanted, ...more } as never);
+    await expect(create({ model: 'good', provider_options: { model: 'bad' } })).rejects.toMatchObject(notAllowed);
+    expect(gateway.upstream.requests).toEqual([]);
+  });
+
+  it('that the service runs itself has the refusal as the answer of the line', async () => {
+    const file = await upload('ant', jsonl(line('a', '@oai/good'), line('b', '@oai/bad')));
+    const { id } = await client('oai').batches.create({
+      ...{ input_file_id: file.id, endpoint: wanted.endpoint },
+      completion_window: 'immediate',
+    } as never);
+    const batch = await until(
+      async () => {
+        const found = await client('oai').batches.retrieve(id);
+        return found.status === 'completed' ? found : null;
+      },
+      { what: 'the end of the batch', deadlineMs: 60_000 },
+    );
+    expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+    const output = (await client('oai').get(`/batches/${id}/output`, { __binaryResponse: true })) as Response;
+    const lines = (await output.text())
+      .trimEnd()
+      .split('\n')
+      .map((text) => JSON.parse(text));
+    expect(lines.map((one) => [one.custom_id, one.response.status_code])).toEqual([
+      ['a', 200],
+      ['b', 412],
+    ]);
+    expect(gateway.upstream.requests.map((request) => JSON.parse(request.text).model)).toEqual(['good']);
+  });
+});
+
+describe('a batch made on a pass-through route', () => {
+  const ask = (provider: string, path: string, body: object | string, headers: object = {}) =>
+    gateway.call(path, {
+      method: 'POST',
+      headers: { 'x-svc-provider': provider, 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+
+  it('is refused where its file would go unseen, and judged where it holds its requests', async () => {
+    const refused = await ask('@oai', '/proxy/batches', { input_file_id: 'file-1', ...wanted });
+    expect(refused.status).toBe(400);
+    expect((await refused.json()).error).toMatchObject({ param: 'input_file_id' });
+    expect((await ask('@mis', '/proxy/batch/jobs', { input_files: ['f-1'], model: 'good' })).status).toBe(400);
+    const native = (model: string) => ({ requests: [{ custom_id: 'a', params: { model, max_tokens: 1, messages: [] } }] });
+    expect((await ask('@ant', '/messages/batches', native('bad'))).status).toBe(412);
+    const hidden = await ask('@oai', '/proxy/chat/completions', 'not to be read', { 'content-encoding': 'gzip' });
+    expect(hidden.status).toBe(400);
+    expect(gateway.upstream.requests).toEqual([]);
+    gateway.upstream.on('/v1/messages/batches', reply(200, { id: 'msgbatch_1' } as never));
+    expect((await ask('@ant', '/messages/batches', native('good'))).status).toBe(200);
+  });
+});
