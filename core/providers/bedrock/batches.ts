@@ -6,9 +6,10 @@ import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batc
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../shared/batch-note.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { notReady } from '../shared/kept-files.ts';
-import { idOfObject, jsonReply, kept, objectOfId, secondsOf, wantsDetails } from '../shared/stored-object.ts';
+import { askForJson, jsonReply, kept, linesReply, listReply, secondsOf, wantsDetails } from '../shared/kept-operation.ts';
+import { idOfObject, objectOfId } from '../shared/stored-object.ts';
 import { batchEndpoints, batchFolder, batchOfKey, inputName, outputLines } from './batch-output.ts';
-import { askForJson, inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
+import { inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { modelSegment } from './model-id.ts';
 import { bucketOf, callStorage, putObject, readIfThere } from './storage.ts';
 
@@ -97,7 +98,7 @@ export const listBatches = kept(async (call, services) => {
   requireAws(call);
   const { jobs, hasMore } = await listJobs(invocationJobs, call, services);
   const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
-  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+  return listReply(data, hasMore);
 });
 
 export const getBatchOutput = kept(async (call, services) => {
@@ -108,7 +109,7 @@ export const getBatchOutput = kept(async (call, services) => {
   }
   const response = await callStorage(call, services, { method: 'GET', ...place });
   const lines = outputLines(place.key, response.body, call);
-  return { status: 200, contentType: 'application/jsonl', body: lines ?? response.body };
+  return linesReply(lines ?? response.body);
 });
 
 function jobOf(call: OperationCall, services: StepServices): Promise<JsonObject> {

@@ -2,18 +2,15 @@ import { findHeader } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { idOf } from '../shared/kept-files.ts';
+import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../shared/kept-operation.ts';
 import { keptText } from '../shared/kept-settings.ts';
 import {
+  askedObjects,
   fileObject,
-  filesFolder,
   idOfObject,
-  jsonReply,
-  kept,
   keyOfUpload,
-  limitOf,
   type ObjectPlace,
   objectOfId,
-  secondsOf,
   strictly,
 } from '../shared/stored-object.ts';
 import { noteOfUpload } from '../shared/upload-note.ts';
@@ -38,12 +35,9 @@ export const uploadFile = kept(async (call, services) => {
 export const listFiles = kept(async (call, services) => {
   requireAws(call);
   const bucket = bucketOf(call);
-  const asked = new URLSearchParams(call.query);
-  const after = asked.get('after');
-  const purpose = asked.get('purpose');
-  const prefix = purpose !== null && /^[\w-]{1,64}$/.test(purpose) ? `${filesFolder}${purpose}/` : filesFolder;
-  const start = after === null ? '' : `&start-after=${strictly(objectOfId('s3', after, 'after', bucket).key)}`;
-  const query = `list-type=2&max-keys=${limitOf(asked, 100)}&prefix=${strictly(prefix)}${start}`;
+  const { prefix, limit, after } = askedObjects('s3', call, bucket);
+  const start = after === null ? '' : `&start-after=${strictly(after)}`;
+  const query = `list-type=2&max-keys=${limit}&prefix=${strictly(prefix)}${start}`;
   const xml = await textOf(await callStorage(call, services, { method: 'GET', bucket, query }));
   const data = tagBlocks(xml).map((block) =>
     fileObject(
@@ -56,7 +50,7 @@ export const listFiles = kept(async (call, services) => {
     ),
   );
   const hasMore = tagsIn(xml, 'IsTruncated')[0] === 'true';
-  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+  return listReply(data, hasMore);
 });
 
 export const retrieveFile = kept(async (call, services) => {
@@ -73,10 +67,7 @@ export const retrieveFileContent = kept(async (call, services) => {
   const place = placeOf(call);
   const response = await callStorage(call, services, { method: 'GET', ...place });
   const lines = outputLines(place.key, response.body, call);
-  const contentType = findHeader(response.headers, 'content-type') ?? 'application/octet-stream';
-  return lines
-    ? { status: 200, contentType: 'application/jsonl', body: lines }
-    : { status: 200, contentType, body: response.body };
+  return lines ? linesReply(lines) : bytesReply(response);
 });
 
 export const deleteFile = kept(async (call, services) => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { callOfLine } from '../shared/batch-lines.ts';
+import { askForJson, jsonReply, kept, secondsOf } from '../shared/kept-operation.ts';
 import { noteOnce } from '../shared/note-once.ts';
-import { jsonReply, kept, secondsOf } from '../shared/stored-object.ts';
 import { supervisedHyperparameters, trainingLines } from '../shared/training.ts';
 import { chatRequest } from './chat-request.ts';
-import { askForJson, inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
+import { inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { makerOf, modelSegment } from './model-id.ts';
 import { bucketOf, putObject } from './storage.ts';
 

@@ -4,7 +4,8 @@ import { isOwnId } from '../../contract/own-store.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { idOf } from '../shared/kept-files.ts';
-import { decoded, limitOf, objectOfId } from '../shared/stored-object.ts';
+import { askForJson, limitOf } from '../shared/kept-operation.ts';
+import { decoded, objectOfId } from '../shared/stored-object.ts';
 import { callStorage } from './storage.ts';
 
 /** The kinds of jobs of Bedrock's control plane, and how each is addressed there. */
@@ -26,17 +27,6 @@ export function requireAws({ settings }: OperationCall): void {
       'custom_host: files, batches and fine-tuning of bedrock are reached at AWS itself; use a provider without custom_host for them',
     param: 'custom_host',
   });
-}
-
-/** One JSON exchange with the control plane. Throws `upstream_status` for what it refuses. */
-export async function askForJson(services: StepServices, method: string, path: string, body?: JsonObject): Promise<JsonObject> {
-  const response = await services.send({
-    method,
-    path,
-    ...(body ? { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) } : {}),
-  });
-  if (response.status >= 300) throw await services.fault(response);
-  return response.json();
 }
 
 /** Path of the job that the client's path names. */

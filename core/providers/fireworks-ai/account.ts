@@ -5,11 +5,11 @@ import type {
   Operation,
   OperationCall,
   ProviderSettings,
-  StepReply,
   StepRequest,
   StepResponse,
   StepServices,
 } from '../../contract/provider.ts';
+import { exchange, jsonReply, kept } from '../shared/kept-operation.ts';
 
 /** Whose datasets and jobs are meant (https://docs.fireworks.ai/api-reference/list-datasets). */
 export const accountSettings = {
@@ -41,28 +41,12 @@ export async function askAccount(
   const host = new URL(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : 'https://api.fireworks.ai/v1');
   const root = host.pathname.replace(/\/+$/, '').replace(/\/inference\/v1$/, '/v1');
   const path = `${root}/${accountPath(call.settings, request.path)}${query && query.size > 0 ? `?${query}` : ''}`;
-  const response = await services.send({ ...rest, origin: host.origin, path });
-  if (response.status >= 300) throw await services.fault(response);
-  return response;
+  return exchange(services, { ...rest, origin: host.origin, path });
 }
 
-/** An operation of such exchanges; nothing about the account is billed by the token. */
+/** An operation of such exchanges. */
 export function accountOperation(steps: (call: OperationCall, services: StepServices) => Promise<JsonObject>): Operation {
-  return {
-    path: () => '',
-    steps: async (call, services): Promise<StepReply> => ({
-      status: 200,
-      contentType: 'application/json',
-      body: await steps(call, services),
-    }),
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
-  };
-}
-
-/** A JSON body with its header. */
-export function jsonBody(body: JsonObject): Pick<StepRequest, 'headers' | 'body'> {
-  return { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) };
+  return kept(async (call, services) => jsonReply(await steps(call, services)));
 }
 
 /** The page of a list that this token asks for, under its name there. */

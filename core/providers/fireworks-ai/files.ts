@@ -2,8 +2,9 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { idOf } from '../shared/kept-files.ts';
-import { listPages, secondsOf } from '../shared/list-pages.ts';
-import { accountOperation, accountPage, askAccount, jsonBody, lastOf } from './account.ts';
+import { jsonBody, secondsOf } from '../shared/kept-operation.ts';
+import { listPages } from '../shared/list-pages.ts';
+import { accountOperation, accountPage, askAccount, lastOf } from './account.ts';
 
 /**
  * Files are datasets of the account, to be trained on: one is made and then filled with the client's form, which names the file as the

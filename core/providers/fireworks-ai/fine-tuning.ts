@@ -2,10 +2,11 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { idOf } from '../shared/kept-files.ts';
-import { listPages, secondsOf } from '../shared/list-pages.ts';
+import { jsonBody, secondsOf } from '../shared/kept-operation.ts';
+import { listPages } from '../shared/list-pages.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { supervisedHyperparameters } from '../shared/training.ts';
-import { accountOperation, accountPage, accountPath, askAccount, jsonBody, lastOf } from './account.ts';
+import { accountOperation, accountPage, accountPath, askAccount, lastOf } from './account.ts';
 
 const jobs = '/supervisedFineTuningJobs';
 

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
 import { allBatches, allFiles, type KeptName, keptOperations } from '../shared/kept-files.ts';
+import { askForJson, jsonReply, kept, wantsDetails } from '../shared/kept-operation.ts';
 import { listPages } from '../shared/list-pages.ts';
-import { jsonReply, kept, wantsDetails } from '../shared/stored-object.ts';
 import { toBatch, toJob } from './batches.ts';
 
 /** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. Lists come in numbered pages. */
@@ -38,9 +38,7 @@ function numberedPages(path: string, limitDefault: number, toItem: (item: JsonOb
     query.set('page_size', `${pageSize}`);
     const list = await listPages(call, limitDefault, async (token) => {
       query.set('page', token ?? '0');
-      const response = await services.send({ method: 'GET', path: `${path}?${query}` });
-      if (response.status >= 300) throw await services.fault(response);
-      const { data } = await response.json();
+      const { data } = await askForJson(services, 'GET', `${path}?${query}`);
       const items = (Array.isArray(data) ? data : []).filter(isObject);
       return { items: items.map(toItem), next: items.length < pageSize ? null : `${Number(token ?? 0) + 1}` };
     });

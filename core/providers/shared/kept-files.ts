@@ -8,6 +8,7 @@ import type {
   StepServices,
 } from '../../contract/provider.ts';
 import { badParam } from './bad-param.ts';
+import { askForJson, exchange, kept, linesReply, uncounted } from './kept-operation.ts';
 
 export type KeptName = Extract<
   OperationName,
@@ -88,8 +89,7 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
     ...(name === 'createBatch' ? { requestFiles: requestFilesAt(place) } : {}),
     passesBytes: true,
     passesJson: true,
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+    ...uncounted,
   };
 }
 
@@ -105,34 +105,24 @@ function requestFilesAt(place: Place): NonNullable<Operation['requestFiles']> {
 
 /** The output file of a batch, then its error file: lines are OpenAI's already. */
 function outputOf(place: Place, toBatch: ToBatch): Operation {
-  return {
-    path: () => '',
-    steps: (call, services) => batchOutput(call, services, place, toBatch),
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
-  };
+  return kept((call, services) => batchOutput(call, services, place, toBatch));
 }
 
 async function batchOutput(call: OperationCall, services: StepServices, place: Place, toBatch: ToBatch): Promise<StepReply> {
-  const response = await services.send({ method: 'GET', path: place(`/batches/${idOf(call)}`, call) });
-  if (response.status >= 300) throw await services.fault(response);
-  const batch = toBatch(await response.json());
+  const batch = toBatch(await askForJson(services, 'GET', place(`/batches/${idOf(call)}`, call)));
   const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
   if (files.length === 0) throw notReady(batch);
-  return {
-    status: 200,
-    contentType: 'application/jsonl',
-    body: contents(
+  return linesReply(
+    contents(
       files.map((id) => place(`/files/${encodeURIComponent(id)}/content`, call)),
       services,
     ),
-  };
+  );
 }
 
 async function* contents(filePaths: readonly string[], services: StepServices): AsyncGenerator<Uint8Array> {
   for (const path of filePaths) {
-    const response = await services.send({ method: 'GET', path });
-    if (response.status >= 300) throw await services.fault(response);
+    const response = await exchange(services, { method: 'GET', path });
     let last = newline;
     for await (const chunk of response.body) {
       if (chunk.length > 0) last = chunk[chunk.length - 1] as number;

@@ -47,8 +47,4 @@ export async function listPages(
   };
 }
 
-/** An RFC 3339 time as Unix seconds; null where it is none. */
-export function secondsOf(time: unknown): number | null {
-  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
-  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
-}
+export { secondsOf } from './kept-operation.ts';

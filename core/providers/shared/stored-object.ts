@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StepReply, StepServices } from '../../contract/provider.ts';
+import type { OperationCall } from '../../contract/provider.ts';
 import { bucketPattern } from '../../contract/provider-settings.ts';
 import { badParam } from './bad-param.ts';
+import { limitOf } from './kept-operation.ts';
 
 /** Where an object lies in a cloud's storage. */
 export interface ObjectPlace {
@@ -76,33 +77,20 @@ export function strictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** An operation of several exchanges; tokens are on the lines of a batch, not on the calls about it. */
-export function kept(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
+/** Which objects a list of files asks for: below a prefix, behind a key. Throws `bad_request` naming `after`. */
+export function askedObjects(
+  scheme: 's3' | 'gs',
+  call: OperationCall,
+  bucket: string,
+): { readonly prefix: string; readonly limit: number; readonly after: string | null } {
+  const asked = new URLSearchParams(call.query);
+  const after = asked.get('after');
+  const purpose = asked.get('purpose');
   return {
-    path: () => '',
-    steps,
-    usage: () => null,
-    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+    prefix: purpose !== null && /^[\w-]{1,64}$/.test(purpose) ? `${filesFolder}${purpose}/` : filesFolder,
+    limit: limitOf(asked, 100),
+    after: after === null ? null : objectOfId(scheme, after, 'after', bucket).key,
   };
 }
 
-export function jsonReply(body: JsonObject): StepReply {
-  return { status: 200, contentType: 'application/json', body };
-}
-
-/** Unix seconds of an ISO time; null for what is none. */
-export function secondsOf(time: unknown): number | null {
-  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
-  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
-}
-
-/** A page size a client asked for, between 1 and 100. */
-export function limitOf(query: URLSearchParams, fallback = 20): number {
-  const limit = Number(query.get('limit') ?? fallback);
-  return Number.isInteger(limit) && limit >= 1 ? Math.min(limit, 100) : fallback;
-}
-
-/** True where the query asks for the provider's own answer beside ours. */
-export function wantsDetails(call: OperationCall): boolean {
-  return new URLSearchParams(call.query).get('include_provider_details') === 'true';
-}
+export { jsonReply, kept, secondsOf, wantsDetails } from './kept-operation.ts';

@@ -6,7 +6,8 @@ import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batc
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../shared/batch-note.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { notReady } from '../shared/kept-files.ts';
-import { idOfObject, jsonReply, kept, type ObjectPlace, objectOfId, secondsOf, wantsDetails } from '../shared/stored-object.ts';
+import { jsonReply, kept, linesReply, listReply, secondsOf, wantsDetails } from '../shared/kept-operation.ts';
+import { idOfObject, type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
 import { batchFolder, inputLine, modelOfOutput, outputFolder, outputLines } from './batch-lines.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
@@ -69,7 +70,7 @@ export const cancelBatch = kept(async (call, services) =>
 export const listBatches = kept(async (call, services) => {
   const { jobs, hasMore } = await listJobs(kind, call, services);
   const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
-  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+  return listReply(data, hasMore);
 });
 
 /** All files of results: their names and number are the model's choice. */
@@ -80,7 +81,7 @@ export const getBatchOutput = kept(async (call, services) => {
   const { objects } = await listObjects(services, folder.bucket, { prefix: `${folder.key}/`, limit: 1000 });
   const keys = objects.map(({ name }) => String(name)).filter((name) => name.endsWith('.jsonl'));
   if (keys.length === 0) throw notReady({ status: toBatch(job).status });
-  return { status: 200, contentType: 'application/jsonl', body: contents(folder.bucket, keys, call, services) };
+  return linesReply(contents(folder.bucket, keys, call, services));
 });
 
 async function* contents(

@@ -1,20 +1,9 @@
-import { findHeader } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { idOf } from '../shared/kept-files.ts';
+import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../shared/kept-operation.ts';
 import { keptText } from '../shared/kept-settings.ts';
-import {
-  fileObject,
-  filesFolder,
-  idOfObject,
-  jsonReply,
-  kept,
-  keyOfUpload,
-  limitOf,
-  type ObjectPlace,
-  objectOfId,
-  secondsOf,
-} from '../shared/stored-object.ts';
+import { askedObjects, fileObject, idOfObject, keyOfUpload, type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
 import { noteOfUpload } from '../shared/upload-note.ts';
 import { withUpload } from '../shared/uploaded-file.ts';
 import { outputLines } from './batch-lines.ts';
@@ -35,16 +24,9 @@ export const uploadFile = kept(async (call, services) => {
 export const listFiles = kept(async (call, services) => {
   requireGoogle(call);
   const bucket = bucketOf(call);
-  const asked = new URLSearchParams(call.query);
-  const after = asked.get('after');
-  const purpose = asked.get('purpose');
-  const { objects, hasMore } = await listObjects(services, bucket, {
-    prefix: purpose !== null && /^[\w-]{1,64}$/.test(purpose) ? `${filesFolder}${purpose}/` : filesFolder,
-    limit: limitOf(asked, 100),
-    after: after === null ? null : objectOfId('gs', after, 'after', bucket).key,
-  });
+  const { objects, hasMore } = await listObjects(services, bucket, askedObjects('gs', call, bucket));
   const data = objects.map((object) => fileOf({ bucket, key: String(object.name) }, object));
-  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+  return listReply(data, hasMore);
 });
 
 export const retrieveFile = kept(async (call, services) => {
@@ -57,10 +39,7 @@ export const retrieveFileContent = kept(async (call, services) => {
   const place = placeOf(call);
   const response = await readObject(services, place);
   const lines = outputLines(place.key, response.body, call);
-  const contentType = findHeader(response.headers, 'content-type') ?? 'application/octet-stream';
-  return lines
-    ? { status: 200, contentType: 'application/jsonl', body: lines }
-    : { status: 200, contentType, body: response.body };
+  return lines ? linesReply(lines) : bytesReply(response);
 });
 
 function placeOf(call: OperationCall): ObjectPlace {

@@ -2,9 +2,10 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { idOf } from '../shared/kept-files.ts';
-import { decoded, limitOf } from '../shared/stored-object.ts';
+import { askForJson, exchange, jsonBody, limitOf } from '../shared/kept-operation.ts';
+import { decoded } from '../shared/stored-object.ts';
 import { locationPath } from './address.ts';
-import { exchange, requireGoogle } from './storage.ts';
+import { requireGoogle } from './storage.ts';
 
 /** Kinds of jobs, as their collections are called. */
 export type JobKind = 'batchPredictionJobs' | 'tuningJobs';
@@ -30,9 +31,7 @@ export async function createJob(
   services: StepServices,
   body: JsonObject,
 ): Promise<JsonObject> {
-  const headers = ['content-type', 'application/json'];
-  const path = locationPath(call.settings, `/${kind}`);
-  return (await exchange(services, { method: 'POST', path, headers, body: Buffer.from(JSON.stringify(body)) })).json();
+  return askForJson(services, 'POST', locationPath(call.settings, `/${kind}`), body);
 }
 
 /** The job that the client's path names. */
@@ -44,8 +43,7 @@ export function readJob(kind: JobKind, call: OperationCall, services: StepServic
 export async function cancelJob(kind: JobKind, call: OperationCall, services: StepServices): Promise<JsonObject> {
   requireGoogle(call);
   const path = `${pathOf(kind, idOf(call), 'id', call)}:cancel`;
-  const headers = ['content-type', 'application/json'];
-  (await exchange(services, { method: 'POST', path, headers, body: Buffer.from('{}') })).cancel();
+  (await exchange(services, { method: 'POST', path, ...jsonBody({}) })).cancel();
   return readJob(kind, call, services);
 }
 
@@ -64,7 +62,7 @@ export async function listJobs(
     if (typeof createTime === 'string') query.set('filter', `create_time<"${createTime}"`);
   }
   const path = locationPath(call.settings, `/${kind}?${query}`);
-  const reply = await (await exchange(services, { method: 'GET', path })).json();
+  const reply = await askForJson(services, 'GET', path);
   const jobs = reply[kind];
   return { jobs: Array.isArray(jobs) ? jobs.filter(isObject) : [], hasMore: typeof reply.nextPageToken === 'string' };
 }
@@ -88,7 +86,7 @@ async function getJob(
   call: OperationCall,
   services: StepServices,
 ): Promise<JsonObject> {
-  return (await exchange(services, { method: 'GET', path: pathOf(kind, id, param, call) })).json();
+  return askForJson(services, 'GET', pathOf(kind, id, param, call));
 }
 
 function pathOf(kind: JobKind, id: string, param: string, call: OperationCall): string {

@@ -1,7 +1,8 @@
 import { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import { isOwnId } from '../../contract/own-store.ts';
-import type { OperationCall, StepRequest, StepResponse, StepServices } from '../../contract/provider.ts';
+import type { OperationCall, StepResponse, StepServices } from '../../contract/provider.ts';
+import { exchange } from '../shared/kept-operation.ts';
 import { type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
 
 /** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
@@ -30,13 +31,6 @@ export function requireGoogle({ settings }: OperationCall): void {
       'custom_host: files, batches and fine-tuning of vertex-ai are reached at Google itself; use a provider without custom_host for them',
     param: 'custom_host',
   });
-}
-
-/** One exchange. Throws `upstream_status` for what is refused. */
-export async function exchange(services: StepServices, request: StepRequest): Promise<StepResponse> {
-  const response = await services.send(request);
-  if (response.status >= 300) throw await services.fault(response);
-  return response;
 }
 
 /** The object's description: `{name, bucket, size, timeCreated, …}`. */
