@@ -24,6 +24,7 @@ module.exports = {
     only('snapshot-edge', '^core/snapshot/', '^(core/(snapshot|contract)/|config/)'),
     only('journal', '^core/journal/', '^(core/(journal|contract)/|config/)'),
     only('realtime', '^core/realtime/', '^core/(realtime|contract)/'),
+    only('jwt', '^core/jwt/', '^core/(jwt|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|contract)/'),
     only('health', '^core/health/', '^(core/(health|contract)/|config/)'),
     only('leases', '^core/leases/', '^(core/(leases|contract)/|config/)'),
@@ -50,6 +51,7 @@ module.exports = {
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),
     library('nats-at-the-bus-only', '@nats-io/.*', '^(core/snapshot|admin/publish)/'),
     library('piscina-in-workers-only', 'piscina', '^workers/'),
+    library('jose-in-jwt-only', 'jose', '^core/jwt/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
   ],
   options: {

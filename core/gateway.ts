@@ -14,6 +14,7 @@ import { checkOutboundUrl, parseTrustedHosts } from './contract/outbound-url.ts'
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { Journal, Services } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
+import { tokenCheckPath } from './contract/tokens.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
@@ -21,6 +22,8 @@ import { startHealth } from './health/start-health.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
+import { createTokenChecks } from './jwt/serve-token-checks.ts';
+import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
 import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
@@ -58,6 +61,9 @@ export interface Gateway {
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
+
+/** How long the keys of tokens may take to arrive; requests wait for the first ones. */
+const keySetTimeoutMs = 5000;
 
 /** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
 const bufferedMessages = 2;
@@ -104,6 +110,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
 
   const leases = startLeases({ fetch, clock, log, newId: () => randomUUID() });
   const workers = createWorkerPool();
+  const tokens = startTokens({
+    documents: snapshot.documents,
+    fetchKeySet: createTokenFetch({ transport, parseUrl: keySetUrlParser(trusted), now: clock.now, timeoutMs: keySetTimeoutMs })
+      .fetch,
+    fetch,
+    clock,
+    log,
+  });
   let slots = 0;
   const services: Services = {
     documents: snapshot.documents,
@@ -123,6 +137,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
     countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
     jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
+    tokens,
     keptOnManyTargets: settings.keptOnManyTargets,
     isProvider: (id) => providers.has(id) || id === ownStoreProvider,
     checkCustomHost(url) {
@@ -198,10 +213,19 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     openSecrets: secretOpener(settings.clusterKey),
   });
 
+  const checkToken = createTokenChecks({ tokens, clusterKey: settings.clusterKey, clusterKeyText: settings.clusterKeyText });
+  const internal = new Map([
+    [connectionTestPath, testConnection],
+    [tokenCheckPath, checkToken],
+  ]);
+
   let draining = false;
   const server: HttpServer = await createHttpServer({
     settings,
-    handle: (request, sink) => (request.path === connectionTestPath ? testConnection(request, sink) : handle(request, sink)),
+    handle: (request, sink) => {
+      const own = request.path.startsWith('/internal/') ? internal.get(request.path) : undefined;
+      return own ? own(request, sink) : handle(request, sink);
+    },
     messageBytesMax: settings.realtimeMessageBytesMax,
     refused: (error, request) => journal.append(refusedRecord(error, request, { prefixes, clock, plans })),
     builtIns: {
@@ -230,6 +254,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       server.close();
       plans.close();
       await leases.close();
+      await tokens.close();
       await spool.close(lastShipmentMs);
       health.close();
       await snapshot.close();

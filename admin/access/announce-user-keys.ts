@@ -1,7 +1,9 @@
 import type { Change } from '../db/write-change.ts';
+import { announceUsers } from '../identity/jwt/announce.ts';
 
 /**
- * What keys of users may do has changed with their role, or with what a setting lets roles do: gateways read those keys again.
+ * What keys of users may do has changed with their role, or with what a setting lets roles do: gateways read those keys again, and
+ * the users, whom tokens are attributed to.
  * Null for any workspace, any user.
  */
 export async function announceUserKeys(
@@ -14,4 +16,5 @@ export async function announceUserKeys(
     [of.organisationId, of.workspaceId, of.workspaceId, of.userId, of.userId],
   );
   for (const { public_id } of keys) change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
+  await announceUsers(change, of);
 }

@@ -47,7 +47,8 @@ export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: 
   return { ...actor, type, workspaceId, scopes: place?.scopes ?? new Set() };
 }
 
-async function membershipsOf(em: EntityManager, user: User): Promise<SignedIn['memberships']> {
+/** The active workspaces a person is a member of, with what their role there lets them do. */
+export async function membershipsOf(em: EntityManager, user: User): Promise<SignedIn['memberships']> {
   const { organisationId } = user;
   const rows = await em.find(workspaceMembers, { organisationId, userId: user.id });
   const organisation = await em.findOneOrFail(organisations, { id: organisationId });

@@ -9,11 +9,17 @@ export function maskSecrets(value: unknown): unknown {
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
-    out[name] = inner !== null && isSecretName(name) ? '***' : maskSecrets(inner);
+    out[name] = inner !== null && (isSecretName(name) || isOfPrivateKey(value, name)) ? '***' : maskSecrets(inner);
   }
   return out;
 }
 
+/** Private and symmetric parameters of a JWK (RFC 7518 §6), should somebody send them; and a key set that is sent as text. */
+function isOfPrivateKey(value: Readonly<Record<string, unknown>>, name: string): boolean {
+  return ('kty' in value && privateParameters.has(name)) || (name === 'jwks' && typeof value[name] === 'string');
+}
+
+const privateParameters = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
 const exact = new Set(['key', 'apikey', 'authorization', 'credentials', 'customheaders', 'headers', 'cookie']);
 const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
 /** Names that only sound like secrets. */

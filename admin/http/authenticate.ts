@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
 import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/api-key.ts';
+import { isToken } from '../../core/contract/tokens.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { authenticateToken } from '../identity/jwt/authenticate-token.ts';
 import { requestOrigin } from '../identity/same-origin.ts';
 import { readSessionCookie } from '../identity/session-cookie.ts';
 import { findSession, sessionPrefix } from '../identity/sessions.ts';
@@ -23,21 +25,25 @@ export type Authentication = { actor: Actor } | { refused: AdminError; known: Ap
 /** What of a request says who is asking. */
 export interface Asking {
   readonly method: string;
+  readonly path: string;
+  readonly requestId: string;
+  readonly clientAddress: string;
   header(name: string): string | undefined;
 }
 
 /**
- * Who is asking: an API key, or a person by the token of their session, as a bearer or in the cookie. A key or token that was sent
- * is the one that counts; the cookie, which browsers send by themselves, changes things only for pages of our own origin.
+ * Who is asking: an API key, a token that an organisation has signed, or a person by the token of their session, as a bearer or in
+ * the cookie. A key or token that was sent is the one that counts; the cookie, which browsers send by themselves, changes things only for pages of our own origin.
  */
 export async function authenticate(
   em: EntityManager,
   asking: Asking,
-  services: Pick<AdminServices, 'settings' | 'apiKeyPepper' | 'clock'>,
+  services: Pick<AdminServices, 'settings' | 'apiKeyPepper' | 'clock' | 'log'>,
 ): Promise<Authentication> {
   const { settings } = services;
   const credential = credentialOf(asking.header, [settings.headerPrefix, ...settings.headerPrefixAliases]);
   if (credential?.startsWith(sessionPrefix)) return authenticateSession(em, credential, services);
+  if (credential !== null && isToken(credential)) return authenticateToken(em, credential, asking, services);
   if (credential !== null) return authenticateKey(em, credential, services.apiKeyPepper);
   const cookie = readSessionCookie(asking.header('cookie'), settings);
   if (cookie === null) return { refused: unauthorised('An API key is required: send it as x-svc-api-key'), known: null };

@@ -63,6 +63,8 @@ export interface Actor {
   readonly workspaceId: string | null;
   readonly userId: string | null;
   readonly scopes: ReadonlySet<string>;
+  /** Whom a token says it is for, for callers who came with one. */
+  readonly tokenSubject?: string | null;
   /** Set for a person who signed in. */
   readonly session?: SignedIn;
   /** An owner of the organisation, or the key its first start made: only they may touch owners. */

@@ -87,7 +87,13 @@ class Visit {
     // Whose it is has to be found among everybody's; from here on the request sees its own organisation only.
     const who = await authenticate(
       database.em(),
-      { method: route.method, header: (name) => request.header(name) },
+      {
+        method: route.method,
+        path: readPath(request.url),
+        requestId: this.id,
+        clientAddress: this.#origin.address,
+        header: (name) => request.header(name),
+      },
       this.#services,
     );
     if ('refused' in who) {

@@ -2,6 +2,7 @@ import { type DocumentKind, type DocumentOf, documentKinds } from '../../core/co
 import type { DocumentReply } from '../../core/contract/internal-api.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { toOrganisationDocument, toUserDocument, toWorkspaceNameDocument } from '../identity/jwt/documents.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { toConfigDocument } from '../resources/configs/to-document.ts';
 import { toModelsDocument } from '../resources/integrations/to-models-document.ts';
@@ -34,6 +35,9 @@ async function documentOf(
 ): Promise<DocumentOf[DocumentKind] | null> {
   if (kind === 'workspace') return isUuid(id) ? toWorkspaceDocument(em, id) : null;
   if (kind === 'workspace-models') return isUuid(id) ? toModelsDocument(em, id) : null;
+  if (kind === 'organisation') return toOrganisationDocument(em, id);
+  if (kind === 'workspace-name') return toWorkspaceNameDocument(em, id);
+  if (kind === 'user') return toUserDocument(em, id);
   const slash = id.indexOf('/');
   const workspaceId = id.slice(0, Math.max(slash, 0));
   if (!isUuid(workspaceId)) return null;

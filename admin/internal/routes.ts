@@ -7,6 +7,7 @@ import { readBytes, readInternalJson } from '../http/read-body.ts';
 import type { AdminServices } from '../http/route.ts';
 import { validate } from '../http/validate.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
+import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
 import { serveLeases, serveRates } from '../leases/serve-leases.ts';
 import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
@@ -26,10 +27,13 @@ const tellEveryMs = 1_000;
 const keysBytesMax = 131_072;
 /** A thousand questions about limits, and room to spare. */
 const leasesBytesMax = 1_048_576;
+/** Two hundred refused tokens with long paths. */
+const refusalsBytesMax = 1_048_576;
 
 /** The API of `core/contract/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
+  const storeRefusals = createRefusalStore(services);
   let toldAtMs = Number.NEGATIVE_INFINITY;
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
@@ -63,6 +67,11 @@ export function internalApp(services: AdminServices): Hono {
   });
 
   app.post('/leases', async (c: Context) => c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax))));
+
+  app.post('/token-refusals', async (c: Context) => {
+    await storeRefusals(await readBytes(c.req, refusalsBytesMax));
+    return c.json({});
+  });
 
   app.get('/rates', async (c) => c.json(await serveRates(services, c.req.query())));
 

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { Secret } from './secret.ts';
 
 /**
  * Key format `svc_<kind>_<id>_<secret><check>`: base62, id 12 characters, secret 40, check = CRC-32 of everything before it
@@ -42,6 +43,11 @@ export function parseApiKey(text: string): ParsedApiKey | null {
 export function holdsApiKey(value: string): boolean {
   const start = value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer ' ? 7 : 0;
   return value.startsWith('svc_', start) && ownKey.test(value.slice(start));
+}
+
+/** The same, and for callers who came with a token: true for every value that holds it. */
+export function holdsCredential(value: string, token: Secret | null): boolean {
+  return holdsApiKey(value) || (token !== null && value.includes(token.reveal()));
 }
 
 /** What the store keeps instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */

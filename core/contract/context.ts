@@ -51,6 +51,8 @@ export interface Identity {
   /** Name of the user whose key it is, where the key's document tells it. */
   readonly userName?: string | null;
   readonly scopes: ReadonlySet<string>;
+  /** Who a token says it is for; absent for keys. */
+  readonly tokenSubject?: string | null;
   /** What the key is limited to; null or absent: nothing. */
   readonly limits?: EntityLimits | null;
   readonly defaults: {
@@ -120,6 +122,8 @@ export class RequestContext {
   /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
   keyHeader: string | null = null;
   configSlug: string | null = null;
+  /** The token the caller was admitted with, null for keys: no copy of it is sent upstream either. */
+  token: Secret | null = null;
   configVersionId: string | null = null;
   requestTarget: RequestTarget | null = null;
   metadata: Readonly<Record<string, string>> = noMetadata;

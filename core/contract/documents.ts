@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { publicJwk } from './key-set.ts';
 
 /**
  * What a gateway knows of the control plane's data: one document per thing, fetched on demand by kind and id, and thrown
@@ -11,8 +12,20 @@ import * as v from 'valibot';
  * | `provider` | `<workspace id>/<slug>` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
+ * | `workspace-name` | `<organisation id>/<slug>`; tokens name workspaces so |
+ * | `organisation` | organisation id; there is one only where the organisation takes tokens |
+ * | `user` | `<organisation id>/<e-mail in lower case>`; there is one for every e-mail, so that nobody is looked up twice |
  */
-export const documentKinds = ['api-key', 'config', 'provider', 'workspace', 'workspace-models'] as const;
+export const documentKinds = [
+  'api-key',
+  'config',
+  'provider',
+  'workspace',
+  'workspace-models',
+  'workspace-name',
+  'organisation',
+  'user',
+] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
 /** A budget: `creditLimit` in US dollars or tokens by `type`, null for none. `id` names its counters. */
@@ -188,12 +201,46 @@ export const workspaceModelsDocument = v.object({
   ),
 });
 
+export const workspaceNameDocument = v.object({ id: v.string(), organisationId: v.string(), workspaceId: v.string() });
+
+/** What an organisation says about tokens it signs itself (semantics §1.4). */
+export const organisationDocument = v.object({
+  id: v.string(),
+  jwt: v.object({
+    /** Where its key sets are; empty where the keys are here. */
+    urls: v.array(v.string()),
+    keys: v.array(publicJwk),
+    /** What `iss` and `aud` must be; null: anything. */
+    issuer: v.nullable(v.string()),
+    audience: v.nullable(v.string()),
+  }),
+});
+
+/** Whom an e-mail belongs to in an organisation, and which models' scopes their role gives them where. */
+export const userDocument = v.object({
+  id: v.string(),
+  organisationId: v.string(),
+  user: v.nullable(
+    v.object({
+      id: v.string(),
+      name: v.string(),
+      /** Of owners and admins, in every workspace; null for others. */
+      everywhere: v.nullable(v.array(v.string())),
+      /** By workspace id. */
+      places: v.record(v.string(), v.array(v.string())),
+    }),
+  ),
+});
+
 export const documentSchemas = {
   'api-key': apiKeyDocument,
   config: configDocument,
   provider: providerDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
+  'workspace-name': workspaceNameDocument,
+  organisation: organisationDocument,
+  user: userDocument,
 } as const;
 
 export type UsageLimitsDocument = v.InferOutput<typeof usageLimitsDocument>;
@@ -203,6 +250,9 @@ export type ConfigDocument = v.InferOutput<typeof configDocument>;
 export type ProviderDocument = v.InferOutput<typeof providerDocument>;
 export type WorkspaceModelsDocument = v.InferOutput<typeof workspaceModelsDocument>;
 export type WorkspaceDocument = v.InferOutput<typeof workspaceDocument>;
+export type WorkspaceNameDocument = v.InferOutput<typeof workspaceNameDocument>;
+export type OrganisationDocument = v.InferOutput<typeof organisationDocument>;
+export type UserDocument = v.InferOutput<typeof userDocument>;
 
 export interface DocumentOf {
   'api-key': ApiKeyDocument;
@@ -210,6 +260,9 @@ export interface DocumentOf {
   provider: ProviderDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
+  'workspace-name': WorkspaceNameDocument;
+  organisation: OrganisationDocument;
+  user: UserDocument;
 }
 
 /** Says that a document changed, never what it now says. Revisions are gapless and in commit order. */

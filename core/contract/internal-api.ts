@@ -13,6 +13,7 @@ import { changeNotice } from './documents.ts';
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
+ * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *
  * Anything but 200 means "could not say", never "does not exist".
  */
@@ -23,6 +24,7 @@ export const internalPaths = {
   records: '/internal/v1/records',
   leases: '/internal/v1/leases',
   rates: '/internal/v1/rates',
+  tokenRefusals: '/internal/v1/token-refusals',
 } as const;
 
 export const documentReply = v.object({

@@ -10,6 +10,7 @@ import type { Leases } from './leases.ts';
 import type { Plan, Target } from './plan.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
+import type { TokenVerifier } from './tokens.ts';
 
 /** The stages of the chain, in the order a request meets them. */
 export const stages = [
@@ -122,6 +123,8 @@ export interface Services {
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
   /** Key of what the control plane's jobs call with; absent: nobody may. */
   readonly jobCredentialKey?: Uint8Array;
+  /** Verifies tokens that organisations sign; absent: they are no credential. */
+  readonly tokens?: TokenVerifier;
   /** Whether a config with several targets may be used for files, batches and fine-tuning jobs. */
   readonly keptOnManyTargets?: boolean;
   /** SHA-256 keyed pepper for key digests. */

@@ -87,6 +87,8 @@ export const requestRecord = v.object({
   workspaceId: v.nullable(v.string()),
   apiKeyId: v.nullable(v.string()),
   userId: v.nullable(v.string()),
+  /** Whom the token of the request was for, as it says; absent for keys. */
+  tokenSubject: v.optional(v.nullable(v.string())),
   method: v.string(),
   path: v.string(),
   /** Function name of data-plane §1 (`chatComplete`), `proxy` for pass-through, null when no route was reached. */

@@ -1,4 +1,4 @@
-import { holdsApiKey } from '../contract/api-key.ts';
+import { holdsCredential } from '../contract/api-key.ts';
 import type { RequestContext } from '../contract/context.ts';
 import type { Caller } from '../contract/provider.ts';
 
@@ -20,10 +20,10 @@ export function callerOf(ctx: RequestContext): Caller | null {
 
 function headersOf(ctx: RequestContext): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of ctx.gatewayHeaders) if (!notKept.has(name) && !holdsApiKey(value)) headers[name] = value;
+  for (const [name, value] of ctx.gatewayHeaders) if (!notKept.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     const value = ctx.request.header(name);
-    if (value === undefined || name === ctx.keyHeader || holdsApiKey(value)) continue;
+    if (value === undefined || name === ctx.keyHeader || holdsCredential(value, ctx.token)) continue;
     headers.authorization = name === 'authorization' ? value : `Bearer ${value}`;
     break;
   }

@@ -1,4 +1,4 @@
-import { holdsApiKey } from '../contract/api-key.ts';
+import { holdsCredential } from '../contract/api-key.ts';
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
@@ -191,7 +191,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
 
 /** True when this header of the client carried a key of the gateway: such a header never leaves. */
 function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
-  return name === ctx.keyHeader || holdsApiKey(value) || (name === 'cookie' && value.includes('svc_session='));
+  return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
 }
 
 function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {

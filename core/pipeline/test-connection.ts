@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
+import { isFromControlPlane } from '../contract/cluster-key.ts';
 import { type ConnectionCheck, type ConnectionDiagnosis, connectionTest, connectionTestMs } from '../contract/connection-test.ts';
 import type { ProviderDocument } from '../contract/documents.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
@@ -32,8 +32,7 @@ export function createConnectionTests(options: ConnectionTestOptions): (request:
   return (request, sink) => {
     const answer = (status: number, body: object) =>
       sink.send(status, ['content-type', 'application/json', 'cache-control', 'no-store'], JSON.stringify(body));
-    const bearer = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? '';
-    if (request.method !== 'POST' || !isSame(bearer, options.clusterKey)) return answer(404, { error: 'not found' });
+    if (!isFromControlPlane(request, options.clusterKey)) return answer(404, { error: 'not found' });
     if (running >= atOnceMax) return answer(503, { error: 'busy' });
     running += 1;
     read(request)
@@ -166,9 +165,4 @@ function parse(bytes: Uint8Array) {
   } catch {
     return null;
   }
-}
-
-function isSame(given: string, key: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(key));
 }

@@ -10,15 +10,18 @@ export interface TokenFetchOptions {
   readonly now: () => number;
   /** Whether the machine's metadata service may be asked, and its identity be used; default no. */
   readonly machineIdentity?: boolean;
+  /** Milliseconds the whole exchange may take; default 10,000. */
+  readonly timeoutMs?: number;
 }
 
 /** Pool of token endpoints: they are the identity provider's, not a tenant's. */
 const tenant = 'svc-tokens';
 const replyBytesMax = 1024 * 1024;
-const timeoutMs = 10_000;
+const timeoutMsDefault = 10_000;
 
 /** How provider adapters ask for tokens: over the one connector, with deadlines and a size limit, following nothing. */
 export function createTokenFetch(options: TokenFetchOptions): SignServices {
+  const { timeoutMs = timeoutMsDefault } = options;
   return {
     now: options.now,
     machineIdentity: options.machineIdentity ?? false,

@@ -49,7 +49,7 @@ export interface Shelf {
   readonly absences: LRUCache<string, Absence>;
   readonly flights: Map<string, Flight>;
   readonly views: ((document: object) => unknown)[];
-  /** True where an old document must not be served between the notice of its change and the next read: keys. */
+  /** True where an old document must not be served between the notice of its change and the next read: what gives rights. */
   readonly waitsForFresh: boolean;
 }
 
@@ -63,7 +63,7 @@ export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
     absences: new LRUCache({ max: Math.min(absencesMax, entriesMax) }),
     flights: new Map(),
     views: [],
-    waitsForFresh: kind === 'api-key',
+    waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user',
   };
 }
 

@@ -75,10 +75,13 @@ export class DocumentStore implements DocumentReader {
     const shelf = (kind: DocumentKind, share: number) => createShelf(kind, Math.max(1, Math.floor(options.entriesMax * share)));
     this.#shelves = {
       'api-key': shelf('api-key', 0.5),
-      config: shelf('config', 0.2),
-      provider: shelf('provider', 0.2),
+      config: shelf('config', 0.17),
+      provider: shelf('provider', 0.17),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
+      'workspace-name': shelf('workspace-name', 0.015),
+      organisation: shelf('organisation', 0.015),
+      user: shelf('user', 0.03),
     };
   }
 

@@ -1,6 +1,9 @@
 import * as v from 'valibot';
-import { documentSchemas } from '../contract/documents.ts';
+import { type DocumentKind, documentSchemas } from '../contract/documents.ts';
 import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
+
+/** Kinds that decide who somebody is. */
+const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user']);
 
 /**
  * An entry for a document as it was read, or the reason why there can be none: it does not pass its schema, it is another key's,
@@ -9,8 +12,8 @@ import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: number, old: Entry | undefined): Entry | string {
   const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, input);
   if (!checked.success) return faultsOf(checked.issues);
-  // The one mix-up that would let a stranger in.
-  if (shelf.kind === 'api-key' && checked.output.id !== id) return 'it is the document of another key';
+  // The mix-ups that would let a stranger in.
+  if (letsIn.has(shelf.kind) && checked.output.id !== id) return `it is the document of another ${shelf.kind}`;
   const entry = new Entry(id, checked.output, revision, true);
   if (!old) return entry;
   entry.used = old.used;

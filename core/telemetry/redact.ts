@@ -37,11 +37,12 @@ export function redactPaths(headerPrefixes: readonly string[]): string[] {
   });
 }
 
-/** Our own keys keep their public part; what comes after `Bearer` or looks like a provider's key goes. */
+/** Our own keys keep their public part; what comes after `Bearer` or looks like a provider's key or a token goes. */
 const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/svc_(admin|ws|user)_([0-9A-Za-z]{12})_[0-9A-Za-z]{16,}/g, 'svc_$1_$2_***'],
   [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
   [/\b((?:sk|pk|rk|gsk|xai|pplx|r8|ghp|hf)[-_]|AIza|AKIA|ASIA)[A-Za-z0-9_-]{16,}/g, '$1***'],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*)?/g, 'eyJ***'],
   // User information in a URL: postgres://user:password@host
   [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s/@"]+@/gi, '$1:***@'],
 ];

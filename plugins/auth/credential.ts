@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../core/contract/context.ts';
+import { isToken } from '../../core/contract/tokens.ts';
 
 /**
- * The service key of a request: `x-svc-api-key`, else `Authorization: Bearer` (so that OpenAI clients need only another base
+ * The service key of a request, or the token that stands for one: `x-svc-api-key`, else `Authorization: Bearer` (so that OpenAI clients need only another base
  * URL), else `x-api-key` (Anthropic clients). Notes which header carried it, so that it never goes upstream.
  */
 export function findCredential(ctx: RequestContext): string | null {
@@ -13,7 +14,7 @@ export function findCredential(ctx: RequestContext): string | null {
     return own;
   }
   const anthropic = ctx.request.header('x-api-key');
-  if (bearer !== null && !(anthropic?.startsWith('svc_') && !bearer.startsWith('svc_'))) {
+  if (bearer !== null && (anthropic === undefined || ownness(bearer) >= ownness(anthropic))) {
     ctx.keyHeader = 'authorization';
     return bearer;
   }
@@ -22,6 +23,12 @@ export function findCredential(ctx: RequestContext): string | null {
     return anthropic;
   }
   return null;
+}
+
+/** Of two credentials the one that looks more like ours is: providers know tokens too, but none of our keys. */
+function ownness(credential: string): number {
+  if (credential.startsWith('svc_')) return 2;
+  return isToken(credential) ? 1 : 0;
 }
 
 /** The token of `Bearer <token>`, else null. */

@@ -8,8 +8,11 @@ import { GatewayError } from '../../core/contract/errors.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/job-credential.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { isToken } from '../../core/contract/tokens.ts';
+import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
 import { FailureLimit } from './failure-limit.ts';
+import { createTokenGate } from './token-gate.ts';
 
 /** Who is calling: finds the service key, checks it against its document, and refuses keys that may not use the route. */
 export const auth = definePlugin({
@@ -33,6 +36,7 @@ function createHooks(services: Services): Hooks {
   /** By the SHA-256 of the whole credential. */
   const verified = new LRUCache<string, Verified>({ max: verifiedMax });
   const failures = new FailureLimit(services.clock);
+  const admitToken = createTokenGate(services, failures);
 
   return {
     onRequest(ctx) {
@@ -41,6 +45,7 @@ function createHooks(services: Services): Hooks {
         throw new GatewayError('invalid_api_key', {
           message: 'Invalid API Key: send it as x-svc-api-key or as Authorization: Bearer',
         });
+      if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
       const sha256 = hash('sha256', credential, 'base64');
       const known = verified.get(sha256);
@@ -109,11 +114,7 @@ function checkAccess(ctx: RequestContext, document: ApiKeyDocument): void {
       message: 'Forbidden! An organisation (admin) key cannot call models; use a workspace key',
     });
   }
-  const needed = ctx.endpoint?.scopes ?? [];
-  if (needed.length === 0) return;
-  const scopes = ctx.identity?.scopes;
-  for (const scope of needed) if (scopes?.has(scope)) return;
-  throw new GatewayError('forbidden', { message: `Forbidden! The key needs the scope ${needed.join(' or ')}` });
+  requireScope(ctx);
 }
 
 function secretMatches(document: ApiKeyDocument, digest: string, nowMs: number): boolean {

@@ -58,6 +58,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     workspaceId: ctx.identity ? ctx.identity.workspaceId || null : null,
     apiKeyId: ctx.identity?.keyId ?? null,
     userId: ctx.identity?.userId ?? null,
+    tokenSubject: ctx.identity?.tokenSubject ?? undefined,
     method: ctx.request.method,
     path: ctx.request.path,
     endpoint: ctx.endpoint?.name ?? null,

@@ -5,10 +5,11 @@ import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } f
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { Leases } from '../../core/contract/leases.ts';
-import type { Plugin, Reply, Services } from '../../core/contract/plugin.ts';
+import type { DocumentReader, Plugin, Reply, Services } from '../../core/contract/plugin.ts';
 import type { Credentials } from '../../core/contract/provider.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import { Secret } from '../../core/contract/secret.ts';
+import type { TokenVerifier } from '../../core/contract/tokens.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
 import { matchEndpoint } from '../../core/endpoints/index.ts';
 import { startHealth } from '../../core/health/start-health.ts';
@@ -63,6 +64,8 @@ export function createHarness(
     formBytesMax?: number;
     memory?: BodyMemory;
     leases?: Leases;
+    /** Verifies tokens over these documents; without it tokens are no credential. */
+    tokens?: (documents: DocumentReader) => TokenVerifier;
   } = {},
 ): Harness {
   const documents = new Map<string, unknown>();
@@ -111,8 +114,11 @@ export function createHarness(
     channels: [],
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
   });
+  const reader: DocumentReader = {
+    get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
+  };
   const services: Services = {
-    documents: { get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never },
+    documents: reader,
     journal: {
       append: (record) => void records.push(structuredClone(record)),
       whenSafe: (callback) => callback(),
@@ -120,6 +126,7 @@ export function createHarness(
     },
     health,
     ...(options.leases ? { leases: options.leases } : {}),
+    ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock,
     newId: randomUUID,

@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { JwtSettings } from '../../identity/jwt/schema.ts';
 import type { SecuritySettings } from './setting-sections.ts';
 
 /** Settings that both an organisation and a workspace can have. Missing: nobody has said anything. */
@@ -39,6 +40,8 @@ export interface AuthSettings {
   };
   allowed_email_domains?: { domain: string; allow_subdomains: boolean }[];
   disable_auto_provision_user?: boolean;
+  /** Tokens that the organisation signs itself. */
+  jwt?: JwtSettings | null;
 }
 
 export interface GuardrailReference {

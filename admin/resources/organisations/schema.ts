@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
   cacheTtl,
@@ -59,6 +60,7 @@ export const authSettingsBody = v.strictObject({
     ),
   ),
   disable_auto_provision_user: v.optional(v.boolean()),
+  jwt: v.optional(jwtBody),
 });
 
 export const defaultsBody = v.strictObject({
@@ -97,6 +99,7 @@ export const authSettingsReply = v.strictObject({
     session_settings: v.strictObject({ max_session_ttl: v.nullable(v.number()) }),
     allowed_email_domains: v.array(v.strictObject({ domain: v.string(), allow_subdomains: v.boolean() })),
     disable_auto_provision_user: v.boolean(),
+    jwt: jwtReply,
   }),
 });
 

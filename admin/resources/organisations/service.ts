@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
+import type { Settings } from '../../../config/settings.ts';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
 import type { Change } from '../../db/write-change.ts';
+import { announceTokens } from '../../identity/jwt/announce.ts';
+import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
@@ -46,10 +49,18 @@ export async function updateOrganisation(
   }
 }
 
-/** Changes who may sign in, and for how long. */
-export function updateAuthSettings(change: Change, row: Organisation, body: v.InferOutput<typeof authSettingsBody>): void {
-  row.authSettings = merged(row.authSettings, body);
+/** Changes who may sign in, and for how long, and by whose keys tokens are verified. Throws AB01 for keys and URLs of no use. */
+export async function updateAuthSettings(
+  change: Change,
+  row: Organisation,
+  body: v.InferOutput<typeof authSettingsBody>,
+  settings: Pick<Settings, 'trustedCustomHosts'>,
+): Promise<void> {
+  const takesTokens = Boolean(row.authSettings?.jwt);
+  const sent = body.jwt ? { ...body, jwt: checkJwtSettings(body.jwt, settings) } : body;
+  row.authSettings = merged(row.authSettings, sent);
   touch(change, row);
+  if (body.jwt !== undefined) await announceTokens(change, row.id, takesTokens);
 }
 
 /** Replaces the lists that are named; the others stay. */

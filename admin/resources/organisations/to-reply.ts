@@ -27,10 +27,16 @@ export function toOrganisation(row: Organisation) {
 
 /** Who may sign in, as it is read back. */
 export function toAuthSettings(row: Organisation) {
-  const { session_settings, allowed_email_domains = [], disable_auto_provision_user = false } = row.authSettings ?? {};
+  const {
+    session_settings,
+    allowed_email_domains = [],
+    disable_auto_provision_user = false,
+    jwt = null,
+  } = row.authSettings ?? {};
   return {
     session_settings: { max_session_ttl: session_settings?.max_session_ttl ?? null },
     allowed_email_domains,
     disable_auto_provision_user,
+    jwt,
   };
 }

@@ -7,6 +7,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';
+import { announceUser, announceUsers } from '../../identity/jwt/announce.ts';
 import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { findPlaces, setPlaces } from '../workspace-users/places.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
@@ -66,6 +67,7 @@ export async function insertUser(
     lastUpdatedAt: new Date(now),
   });
   await change.tx.flush();
+  await announceUsers(change, { organisationId, workspaceId: null, userId: user.id });
   return user;
 }
 
@@ -110,6 +112,8 @@ export async function deleteUser(change: Change, actor: Actor, user: User): Prom
   await deleteKeysOfUser(change, { organisationId, userId: id, workspaceId: null });
   await change.tx.flush();
   await leaveGrants(change.tx, user);
+  // Always: whoever is gone is not among those that are told of when the organisation takes tokens again.
+  announceUser(change, organisationId, user.email);
   // Sessions, links and places go by their foreign keys.
   change.tx.remove(user);
   change.about(id);

@@ -4,6 +4,7 @@ import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
+import { announceUsers } from '../../identity/jwt/announce.ts';
 import { provisionUserKey } from '../api-keys/user-keys.ts';
 import type { User } from '../users/entity.ts';
 import type { Making } from '../users/service.ts';
@@ -58,6 +59,7 @@ export async function addMember(
 ): Promise<WorkspaceMember> {
   const place = { organisationId: user.organisationId, workspaceId, userId: user.id };
   const row = await insertMember(change, place, role, now);
+  await announceUsers(change, place);
   await provisionUserKey(change, apiKeyPepper, place);
   return row;
 }

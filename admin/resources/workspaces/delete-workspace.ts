@@ -36,4 +36,5 @@ export async function deleteWorkspace(
   row.userApiKeyConfigId = null;
   change.about(row.id);
   change.emit({ kind: 'workspace', id: row.id, op: 'delete' });
+  change.emit({ kind: 'workspace-name', id: `${row.organisationId}/${row.slug}`, op: 'delete' });
 }

@@ -22,6 +22,9 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       provider: `${plane.workspaceId}/mock`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
+      'workspace-name': `${plane.organisationId}/ws-default`,
+      organisation: plane.organisationId,
+      user: `${plane.organisationId}/nobody@example.com`,
     };
     const newest = (await plane.events()).at(-1)?.revision;
     for (const [kind, id] of Object.entries(ids)) {

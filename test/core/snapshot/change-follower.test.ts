@@ -71,7 +71,7 @@ describe('notices', () => {
       Buffer.from('{'),
       Buffer.from([0xff, 0xfe]),
       bytes({ revision: -1, kind: 'config', id: 'a', op: 'upsert' }),
-      bytes({ revision: 1, kind: 'user', id: 'a', op: 'upsert' }),
+      bytes({ revision: 1, kind: 'secret', id: 'a', op: 'upsert' }),
       bytes({ revision: 1, kind: 'config', id: 'a'.repeat(5000), op: 'upsert' }),
       null,
       'text',

@@ -101,6 +101,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
           { domain: 'example.com', allow_subdomains: true },
           { domain: 'b.org', allow_subdomains: false },
         ],
+        jwt: null,
       },
     });
     await plane.ask('PUT', path, { body: { session_settings: { max_session_ttl: null } } });

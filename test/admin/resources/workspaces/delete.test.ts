@@ -22,7 +22,7 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     await expectChange(plane, () => remove({ name: `🧪 Lab ${round}` }), {
       resource: 'workspaces',
       action: 'delete',
-      events: [`workspace ${id} delete`],
+      events: [`workspace ${id} delete`, `workspace-name ${plane.organisationId}/lab-${round} delete`],
     });
     expect((await plane.internal('GET', `/documents/workspace/${id}`)).body.document).toBeNull();
   });
@@ -79,7 +79,13 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     await expectChange(plane, () => remove({ name: `Lab ${round}`, force_delete: true }), {
       resource: 'workspaces',
       action: 'delete',
-      events: [`api-key ${publicId} delete`, `provider ${id}/p delete`, `config ${id}/pc-c delete`, `workspace ${id} delete`],
+      events: [
+        `api-key ${publicId} delete`,
+        `provider ${id}/p delete`,
+        `config ${id}/pc-c delete`,
+        `workspace ${id} delete`,
+        `workspace-name ${plane.organisationId}/lab-${round} delete`,
+      ],
     });
     expect((await plane.ask('GET', `/workspaces/${id}`, { key })).status).toBe(401);
     for (const document of [`api-key/${publicId}`, `provider/${id}%2Fp`, `config/${id}%2Fpc-c`]) {

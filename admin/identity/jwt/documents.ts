@@ -1,0 +1,56 @@
+import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/documents.ts';
+import { implicitAdminScopes } from '../../access/roles.ts';
+import { dataPlaneScopes } from '../../access/scopes.ts';
+import { membershipsOf } from '../../access/session-actor.ts';
+import { isUuid } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { organisations } from '../../resources/organisations/entity.ts';
+import { type SecuritySettings, securityDefaults } from '../../resources/organisations/setting-sections.ts';
+import { type User, users } from '../../resources/users/entity.ts';
+import { workspaces } from '../../resources/workspaces/entity.ts';
+import { urlsOf } from './check-settings.ts';
+
+/** What gateways see of an organisation that takes tokens; null for every other one. */
+export async function toOrganisationDocument(em: EntityManager, id: string): Promise<OrganisationDocument | null> {
+  const row = isUuid(id) ? await em.findOne(organisations, { id }) : null;
+  const jwt = row?.authSettings?.jwt;
+  if (!jwt) return null;
+  const { jwks_url, jwks, issuer, audience } = jwt;
+  return { id, jwt: { urls: jwks_url === null ? [] : urlsOf(jwks_url), keys: jwks?.keys ?? [], issuer, audience } };
+}
+
+/** The workspace that `<organisation id>/<slug>` names; null when there is none, or it is archived. */
+export async function toWorkspaceNameDocument(em: EntityManager, id: string): Promise<WorkspaceNameDocument | null> {
+  const [organisationId, slug] = split(id);
+  const row = isUuid(organisationId) ? await em.findOne(workspaces, { organisationId, slug, status: 'active' }) : null;
+  return row && { id, organisationId, workspaceId: row.id };
+}
+
+/** Whom `<organisation id>/<e-mail>` names, or that it is nobody; null only when there is no such organisation. */
+export async function toUserDocument(em: EntityManager, id: string): Promise<UserDocument | null> {
+  const [organisationId, email] = split(id);
+  if (!isUuid(organisationId) || (await em.count(organisations, { id: organisationId })) === 0) return null;
+  const user = await em.findOne(users, { organisationId, email });
+  return { id, organisationId, user: user && (await personOf(em, user)) };
+}
+
+async function personOf(em: EntityManager, user: User): Promise<NonNullable<UserDocument['user']>> {
+  const { id, role, email, firstName, lastName } = user;
+  const name = [firstName, lastName].filter(Boolean).join(' ') || email;
+  if (role !== 'member') return { id, name, everywhere: ofModels(implicitAdminScopes(role, nothingAllowed)), places: {} };
+  const places = [...(await membershipsOf(em, user))].map(([place, { scopes }]) => [place, ofModels(scopes)]);
+  return { id, name, everywhere: null, places: Object.fromEntries(places) };
+}
+
+/** Workspaces may differ in what they let admins do: what holds in all of them is what no setting could take away. */
+const nothingAllowed = Object.fromEntries(Object.keys(securityDefaults).map((name) => [name, false])) as SecuritySettings;
+
+/** The scopes that gateways ask for. */
+function ofModels(scopes: ReadonlySet<string>): string[] {
+  return dataPlaneScopes.filter((scope) => scopes.has(scope));
+}
+
+function split(id: string): [string, string] {
+  const slash = id.indexOf('/');
+  return [id.slice(0, Math.max(slash, 0)), id.slice(slash + 1)];
+}

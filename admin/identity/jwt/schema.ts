@@ -1,0 +1,45 @@
+import * as v from 'valibot';
+import { keySetBytesMax, keysMax, publicJwk } from '../../../core/contract/key-set.ts';
+
+const claim = v.optional(v.nullable(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(512))), null);
+
+/** What an organisation sends about tokens it signs itself: where its public keys are, or the keys. Null takes no tokens. */
+export const jwtBody = v.nullable(
+  v.pipe(
+    v.strictObject({
+      /** One URL, or several with commas between them. */
+      jwks_url: v.optional(v.nullable(v.pipe(v.string(), v.trim(), v.maxLength(8_192, 'at most 8192 characters'))), null),
+      jwks: v.optional(
+        v.nullable(
+          v.pipe(
+            v.object({
+              keys: v.pipe(
+                v.array(v.unknown()),
+                v.minLength(1, 'must not be empty'),
+                v.maxLength(keysMax, `at most ${keysMax} keys`),
+              ),
+            }),
+            v.check((set) => JSON.stringify(set).length <= keySetBytesMax, `at most ${keySetBytesMax} bytes`),
+          ),
+        ),
+        null,
+      ),
+      /** What `iss` and `aud` of a token must be, where they are said. */
+      issuer: claim,
+      audience: claim,
+    }),
+    v.check((sent) => (sent.jwks_url === null) !== (sent.jwks === null), 'either jwks_url or jwks is expected'),
+  ),
+);
+
+export const jwtReply = v.nullable(
+  v.strictObject({
+    jwks_url: v.nullable(v.string()),
+    jwks: v.nullable(v.strictObject({ keys: v.array(v.strictObject(publicJwk.entries)) })),
+    issuer: v.nullable(v.string()),
+    audience: v.nullable(v.string()),
+  }),
+);
+
+/** As it is stored and read back. */
+export type JwtSettings = NonNullable<v.InferOutput<typeof jwtReply>>;

@@ -1,0 +1,64 @@
+import * as v from 'valibot';
+import { type TokenRefusal, tokenRefusals } from '../../../core/contract/tokens.ts';
+import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
+import { invalid } from '../../http/errors.ts';
+import { createRateLimit } from '../../http/rate-limit.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { organisations } from '../../resources/organisations/entity.ts';
+
+/** Entries one organisation gets in a minute at most, whoever asks for them. */
+const entriesPerMinute = 60;
+
+/**
+ * Writes what gateways tell of refused tokens into the audit trails of the organisations they name. Whoever makes up tokens can fill no
+ * trail with them: beyond some in a minute they are left out, and organisations that take no tokens get none.
+ */
+export function createRefusalStore(services: AdminServices): (bytes: Uint8Array) => Promise<void> {
+  const limit = createRateLimit(entriesPerMinute, () => services.clock.elapsed());
+  return async (bytes) => {
+    for (const refusal of parse(bytes)) {
+      const { organisationId } = refusal;
+      const em = services.database.emOf(organisationId);
+      const row = await em.findOne(organisations, { id: organisationId });
+      if (!row?.authSettings?.jwt || !isAllowed(organisationId)) continue;
+      const outcome = { status: refusal.status, errorCode: refusal.code, resourceId: null };
+      await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
+    }
+  };
+
+  function isAllowed(organisationId: string): boolean {
+    try {
+      limit.take(organisationId);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function toDraft(refusal: TokenRefusal): AuditDraft {
+  const { organisationId, path, requestId, clientAddress, method, reason, subject, kid, count } = refusal;
+  return {
+    organisationId,
+    workspaceId: null,
+    method: 'POST',
+    uri: path,
+    requestId,
+    // What the token says of itself is what nobody has verified.
+    requestBody: { method, reason, claimed_subject: subject, kid, count },
+    queryParams: {},
+    userId: null,
+    userType: 'system',
+    resourceType: 'jwt',
+    action: 'authenticate',
+    clientIp: clientAddress,
+  };
+}
+
+function parse(bytes: Uint8Array): readonly TokenRefusal[] {
+  try {
+    return v.parse(tokenRefusals, JSON.parse(Buffer.from(bytes).toString('utf8'))).refusals;
+  } catch {
+    throw invalid('body: refusals of tokens are expected');
+  }
+}

@@ -1,0 +1,136 @@
+import * as v from 'valibot';
+import type { EntityLimits } from '../contract/context.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { invalid, skewSeconds, subjectOf } from './read-token.ts';
+
+/** The claims of a token whose signature is good, in our words. */
+export interface Claims {
+  /** Seconds since the epoch. */
+  readonly exp: number;
+  readonly subject: string | null;
+  /** The subject in lower case where it is an e-mail. */
+  readonly email: string | null;
+  /** Slug or id. */
+  readonly workspace: string;
+  readonly scopes: readonly string[];
+  readonly configSlug: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly limits: EntityLimits | null;
+}
+
+const text = (lengthMax: number) => v.pipe(v.string(), v.minLength(1), v.maxLength(lengthMax));
+const scopeNames = v.pipe(v.array(text(128)), v.maxLength(500));
+const amount = v.pipe(v.number(), v.minValue(0), v.maxValue(1e9));
+
+const claims = v.object({
+  exp: v.number(),
+  iat: v.optional(v.number()),
+  svc_workspace: v.optional(text(255)),
+  workspace_slug: v.optional(text(255)),
+  scope: v.optional(v.pipe(v.string(), v.maxLength(8_192))),
+  scopes: v.optional(scopeNames),
+  defaults: v.optional(
+    v.object({
+      config_id: v.optional(v.nullable(v.string())),
+      metadata: v.optional(
+        v.pipe(
+          v.record(text(128), v.pipe(v.string(), v.maxLength(128))),
+          v.check((all) => Object.keys(all).length <= 50, 'at most 50 keys'),
+        ),
+      ),
+    }),
+  ),
+  usage_limits: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          type: v.picklist(['cost', 'tokens']),
+          credit_limit: v.nullable(amount),
+          status: v.optional(v.picklist(['active', 'exhausted'])),
+        }),
+      ),
+      v.maxLength(10),
+    ),
+  ),
+  rate_limits: v.optional(
+    v.pipe(
+      v.array(
+        v.object({
+          type: v.picklist(['requests', 'tokens']),
+          unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
+          value: v.pipe(amount, v.integer()),
+        }),
+      ),
+      v.maxLength(10),
+      v.check((all) => new Set(all.map((one) => `${one.type} ${one.unit}`)).size === all.length, 'the same limit twice'),
+    ),
+  ),
+});
+type Sent = v.InferOutput<typeof claims>;
+
+/**
+ * Reads the claims of semantics §1.4. Throws GatewayError `invalid_api_key` naming the claim: a limit or a workspace that cannot be
+ * understood must not be ignored. `keyId` names the counters of its limits.
+ */
+export function readClaims(payload: JsonObject, keyId: string, nowMs: number): Claims {
+  const parsed = v.safeParse(claims, payload);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    // Never the value: it goes into replies and the audit trail.
+    throw invalid(`the claim ${v.getDotPath(issue) ?? ''} is not as expected: ${issue.expected ?? issue.message}`);
+  }
+  const sent = parsed.output;
+  const workspace = sent.svc_workspace ?? sent.workspace_slug;
+  if (workspace === undefined) throw invalid('the claim svc_workspace or workspace_slug is missing');
+  if (sent.iat !== undefined && (sent.iat - skewSeconds) * 1000 > nowMs) throw invalid('the claim iat is in the future');
+  const subject = subjectOf(payload);
+  return {
+    exp: sent.exp,
+    subject: subject?.slice(0, 255) ?? null,
+    email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
+    workspace,
+    scopes: scopesOf(sent),
+    configSlug: sent.defaults?.config_id ?? null,
+    metadata: sent.defaults?.metadata ?? {},
+    limits: limitsOf(sent, keyId),
+  };
+}
+
+/** Names may bear the prefix of the service (control-plane reference §2). */
+function scopesOf(sent: Sent): string[] {
+  const names = sent.scope === undefined ? sent.scopes : sent.scope.split(' ').filter((name) => name !== '');
+  if (names === undefined) throw invalid('the claim scope or scopes is missing');
+  if (names.length > 500) throw invalid('the claim scope names more than 500 scopes');
+  return [...new Set(names.map((name) => (name.startsWith('svc.') ? name.slice(4) : name)))];
+}
+
+/** Budgets end with the token, so that the ledger can forget them; a little later, for a token is good for the skew beyond its end. */
+const budgetSlackSeconds = 60;
+
+/**
+ * The limits of this one token. Counters are named by the token alone: an id that is claimed is nobody's to trust, for it could be that
+ * of another tenant's budget.
+ */
+function limitsOf(sent: Sent, keyId: string): EntityLimits | null {
+  const { usage_limits: budgets = [], rate_limits: rateLimits = [] } = sent;
+  if (budgets.length === 0 && rateLimits.length === 0) return null;
+  const endsAt = new Date(Math.min(sent.exp + budgetSlackSeconds, 8.64e12) * 1000).toISOString();
+  return {
+    usageLimits: budgets.map((budget, index) => ({
+      id: `token:${keyId}:${index}`,
+      type: budget.type,
+      creditLimit: budget.status === 'exhausted' ? 0 : budget.credit_limit,
+      alertThreshold: null,
+      periodicReset: null,
+      periodicResetDays: null,
+      nextUsageResetAt: endsAt,
+    })),
+    usageResetAt: null,
+    rateLimits,
+  };
+}
+
+/** Printable ASCII without spaces, as ids of documents are. */
+function isEmail(text: string): boolean {
+  return text.length <= 254 && /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(text);
+}

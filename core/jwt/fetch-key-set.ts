@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import { GatewayError } from '../contract/errors.ts';
+import { keySetBytesMax, keysMax } from '../contract/key-set.ts';
+import type { SignServices } from '../contract/provider.ts';
+import { type FetchKeySet, goodKeys } from './key-sets.ts';
+
+const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(keysMax)) });
+
+/**
+ * Reads a key set over the one connector of the gateway. Nothing is followed, nothing of the caller is sent. Rejects with GatewayError
+ * for everything but a 200 with a JWKS of some usable key.
+ */
+export function createKeySetFetch(fetch: SignServices['fetch']): FetchKeySet {
+  return async (url) => {
+    const reply = await fetch({
+      method: 'GET',
+      url,
+      headers: ['accept', 'application/jwk-set+json, application/json'],
+      body: null,
+    });
+    if (reply.status !== 200) throw unreadable(`it answered ${reply.status}`);
+    if (reply.body.length > keySetBytesMax) throw unreadable(`it is longer than ${keySetBytesMax} bytes`);
+    const { keys } = goodKeys(parse(reply.body));
+    // A set without any key of use is a mistake of who publishes it: the last good one stays.
+    if (keys.size === 0) throw unreadable('it holds no public RSA key of 2048 bits or more with a kid');
+    return keys;
+  };
+}
+
+function parse(bytes: Uint8Array): readonly unknown[] {
+  try {
+    return v.parse(keySet, JSON.parse(Buffer.from(bytes).toString('utf8'))).keys;
+  } catch {
+    throw unreadable('it is no key set of at most 100 keys');
+  }
+}
+
+function unreadable(reason: string): GatewayError {
+  return new GatewayError('upstream_invalid', { message: `A key set cannot be used: ${reason}` });
+}

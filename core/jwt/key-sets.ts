@@ -1,0 +1,165 @@
+import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { OrganisationDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import type { Maybe } from '../contract/json.ts';
+import { checkJwk } from '../contract/key-set.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+
+/** The keys at a URL by `kid`. Rejects when they cannot be had. */
+export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;
+
+/** A key set of an organisation at one URL. Times are monotonic milliseconds. */
+interface Published {
+  keys: ReadonlyMap<string, KeyObject>;
+  /** Of the last answer; null: there was none yet. */
+  knownAtMs: number | null;
+  triedAtMs: number;
+  /** Whether the last try failed. */
+  failed: boolean;
+  flight: Promise<void> | null;
+}
+
+/** A `kid` that is not known has the sets read again, not more often than this. */
+const refreshMs = 30_000;
+/** The same while nothing at all is known of a set. */
+const firstRetryMs = 5_000;
+/** Sets in use are read again after this long, beside the request: a key that was taken out must not be good for ever. */
+const agedMs = 600_000;
+/** How long a set is good while its host is away. */
+const staleMs = 86_400_000;
+const setsMax = 2_000;
+/** Fetches under way at a time, of all organisations together. */
+const flightsMax = 64;
+
+/**
+ * The keys organisations sign tokens with: those in their setting, or those at their URLs, merged in the order of the URLs. What is
+ * published is kept per organisation and URL, read once for all who wait, and the last good answer stays while the host is away.
+ */
+export class KeySets {
+  readonly #fetch: FetchKeySet;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #published = new LRUCache<string, Published>({ max: setsMax });
+  readonly #inline = new WeakMap<OrganisationDocument, ReadonlyMap<string, KeyObject>>();
+  #flights = 0;
+
+  constructor(options: { readonly fetch: FetchKeySet; readonly clock: Clock; readonly log: Log }) {
+    this.#fetch = options.fetch;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /**
+   * The key of this name; null when the organisation has positively none of it. Throws (or rejects with) GatewayError `unavailable`
+   * when that cannot be told, because a host with keys is away.
+   */
+  find(organisation: OrganisationDocument, kid: string): Maybe<KeyObject | null> {
+    const { urls } = organisation.jwt;
+    if (urls.length === 0) return this.#inlineOf(organisation).get(kid) ?? null;
+    const sets = urls.map((url) => this.#setOf(organisation.id, url));
+    const known = this.#pick(sets, kid);
+    if (known !== null) {
+      for (const [index, set] of sets.entries()) {
+        const isAged = set.flight === null && this.#since(set.triedAtMs) > agedMs;
+        if (isAged && this.#flights < flightsMax) void this.#refresh(set, urls[index] as string);
+      }
+      return known;
+    }
+    const flights = sets.flatMap((set, index) => this.#again(set, urls[index] as string) ?? []);
+    if (flights.length === 0) return this.#settle(sets, kid);
+    return Promise.all(flights).then(() => this.#settle(sets, kid));
+  }
+
+  /** What there is to say once nothing more can be read. */
+  #settle(sets: readonly Published[], kid: string): KeyObject | null {
+    const found = this.#pick(sets, kid);
+    if (found !== null) return found;
+    if (sets.every((set) => !set.failed && set.knownAtMs !== null)) return null;
+    throw new GatewayError('unavailable', {
+      message:
+        'The keys that this token may be signed with cannot be read from where the organisation publishes them; try again shortly',
+      retryAfterMs: firstRetryMs,
+    });
+  }
+
+  #pick(sets: readonly Published[], kid: string): KeyObject | null {
+    for (const set of sets) {
+      if (set.knownAtMs === null || this.#since(set.knownAtMs) > staleMs) continue;
+      const key = set.keys.get(kid);
+      if (key) return key;
+    }
+    return null;
+  }
+
+  /** A fetch to wait for, or null where it is not time for one. */
+  #again(set: Published, url: string): Promise<void> | null {
+    if (set.flight) return set.flight;
+    const pauseMs = set.knownAtMs === null ? firstRetryMs : refreshMs;
+    if (this.#since(set.triedAtMs) < pauseMs) return null;
+    if (this.#flights >= flightsMax) throw new GatewayError('overloaded', { retryAfterMs: 1_000 });
+    return this.#refresh(set, url);
+  }
+
+  #refresh(set: Published, url: string): Promise<void> {
+    this.#flights += 1;
+    set.triedAtMs = this.#clock.elapsed();
+    set.flight = this.#fetch(url)
+      .then(
+        (keys) => {
+          set.keys = keys;
+          set.knownAtMs = this.#clock.elapsed();
+          set.failed = false;
+        },
+        (error: unknown) => {
+          // The host alone: what else is in the address may be a secret.
+          const host = URL.parse(url)?.host ?? null;
+          if (!set.failed) this.#log.warn({ host, reason: reasonOf(error) }, 'the keys of an organisation cannot be read');
+          set.failed = true;
+        },
+      )
+      .finally(() => {
+        set.flight = null;
+        this.#flights -= 1;
+      });
+    return set.flight;
+  }
+
+  #setOf(organisationId: string, url: string): Published {
+    const name = `${organisationId} ${url}`;
+    const known = this.#published.get(name);
+    if (known) return known;
+    const set = { keys: new Map(), knownAtMs: null, triedAtMs: Number.NEGATIVE_INFINITY, failed: false, flight: null };
+    this.#published.set(name, set);
+    return set;
+  }
+
+  #inlineOf(organisation: OrganisationDocument): ReadonlyMap<string, KeyObject> {
+    let keys = this.#inline.get(organisation);
+    if (!keys) {
+      keys = goodKeys(organisation.jwt.keys).keys;
+      this.#inline.set(organisation, keys);
+    }
+    return keys;
+  }
+
+  #since(timeMs: number): number {
+    return this.#clock.elapsed() - timeMs;
+  }
+}
+
+/** The keys of a set that can be used, the first of each `kid`, and how many cannot: sets hold keys for other purposes too. */
+export function goodKeys(jwks: readonly unknown[]): { readonly keys: Map<string, KeyObject>; readonly passedOver: number } {
+  const keys = new Map<string, KeyObject>();
+  let passedOver = 0;
+  for (const one of jwks) {
+    const check = checkJwk(one);
+    if (check.ok && !keys.has(check.jwk.kid)) keys.set(check.jwk.kid, check.key);
+    else passedOver += 1;
+  }
+  return { keys, passedOver };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

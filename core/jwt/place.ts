@@ -1,0 +1,97 @@
+import type { Identity } from '../contract/context.ts';
+import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { isPromise } from '../contract/json.ts';
+import type { DocumentReader } from '../contract/plugin.ts';
+import type { Claims } from './claims.ts';
+
+/** A document something was made from; another object in its place means that it must be made anew. */
+interface Basis {
+  readonly kind: DocumentKind;
+  readonly id: string;
+  readonly document: object | null;
+}
+
+/** Where and as whom a token acts. */
+export interface Place {
+  readonly identity: Identity;
+  readonly basis: readonly Basis[];
+}
+
+/** A token as far as it does not depend on where it acts. */
+export interface CheckedToken {
+  readonly organisation: OrganisationDocument;
+  readonly claims: Claims;
+  readonly keyId: string;
+}
+
+/** True while every document a place was made from is still the one in memory. */
+export function isCurrent(place: Place, documents: DocumentReader): boolean {
+  for (const { kind, id, document } of place.basis) {
+    const now = documents.get(kind, id);
+    if (now === document) continue;
+    // Whoever looks for a new place asks again, and shares this look-up.
+    if (isPromise(now)) now.catch(() => undefined);
+    return false;
+  }
+  return true;
+}
+
+/**
+ * Finds the workspace, the user and the default config a token names. `selected` is what `x-svc-workspace` says: users choose with it
+ * among their workspaces. Rejects with GatewayError `forbidden` where the token may not act, `unavailable` where it cannot be told.
+ */
+export async function findPlace(token: CheckedToken, selected: string | null, documents: DocumentReader): Promise<Place> {
+  const { organisation, claims, keyId } = token;
+  const basis: Basis[] = [{ kind: 'organisation', id: organisation.id, document: organisation }];
+  const get = async <Kind extends DocumentKind>(kind: Kind, id: string): Promise<DocumentOf[Kind] | null> => {
+    const document = await documents.get(kind, id);
+    basis.push({ kind, id, document });
+    return document;
+  };
+  const find = async (name: string): Promise<string> => {
+    const id = uuid.test(name) ? name.toLowerCase() : (await get('workspace-name', `${organisation.id}/${name}`))?.workspaceId;
+    const workspace = id === undefined ? null : await get('workspace', id);
+    if (workspace?.organisationId === organisation.id) return workspace.id;
+    throw forbidden('the workspace is not one of the organisation of this token');
+  };
+
+  const user = claims.email === null ? null : ((await get('user', `${organisation.id}/${claims.email}`))?.user ?? null);
+  const workspaceId = await find(user && selected !== null ? selected : claims.workspace);
+  if (!user && selected !== null && (await find(selected)) !== workspaceId) {
+    throw forbidden('x-svc-workspace names another workspace than the token, which is attributed to no user');
+  }
+  const slug = claims.configSlug;
+  // One that is not there is passed over (semantics §1.4).
+  const config = slug === null || !documentName.test(slug) ? null : await get('config', `${workspaceId}/${slug}`);
+  const identity: Identity = {
+    keyId,
+    organisationId: organisation.id,
+    workspaceId,
+    userId: user?.id ?? null,
+    userName: user?.name ?? null,
+    tokenSubject: claims.subject,
+    scopes: user ? scopesOfUser(claims.scopes, user, workspaceId) : new Set(claims.scopes),
+    limits: claims.limits,
+    defaults: { configSlug: config?.slug ?? null, metadata: claims.metadata, allowConfigOverride: true },
+  };
+  return { identity, basis };
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const documentName = /^[A-Za-z0-9_-]{1,255}$/;
+
+/** What both the token and the user's role in the workspace allow. */
+function scopesOfUser(
+  scopes: readonly string[],
+  user: NonNullable<UserDocument['user']>,
+  workspaceId: string,
+): ReadonlySet<string> {
+  const allowed = user.everywhere ?? user.places[workspaceId];
+  if (!allowed) throw forbidden('the user of this token is not a member of the workspace');
+  return new Set(scopes.filter((scope) => allowed.includes(scope)));
+}
+
+function forbidden(reason: string): GatewayError {
+  return new GatewayError('forbidden', { message: `Forbidden! ${reason}` });
+}

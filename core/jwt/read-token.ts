@@ -1,0 +1,85 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { GatewayError } from '../contract/errors.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
+import { tokenLengthMax } from '../contract/tokens.ts';
+
+/** Seconds by which clocks of issuers may differ from ours. */
+export const skewSeconds = 5;
+
+/** What a token says before anybody has checked that it may say so: enough to find the keys it must be signed with. */
+export interface ReadToken {
+  readonly kid: string;
+  readonly organisationId: string;
+}
+
+/** Header parameters by which a token would bring its own key along, or say where one is (RFC 7515 §4.1). */
+const ownKey = ['jku', 'jwk', 'x5u', 'x5c'] as const;
+const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` for one that says so of
+ * itself: nothing is looked up for those.
+ */
+export function readToken(token: string, nowMs: number): ReadToken {
+  if (token.length > tokenLengthMax) throw invalid(`it is longer than ${tokenLengthMax} characters`);
+  const [header, payload] = decode(token);
+  if (header.alg !== 'RS256') throw invalid('its alg must be RS256');
+  if (typeof header.kid !== 'string' || header.kid === '') throw invalid('its header must have a kid');
+  if (header.typ !== undefined && !types.has(String(header.typ).toLowerCase())) throw invalid('its typ must be JWT');
+  const own = ownKey.find((name) => name in header);
+  if (own !== undefined) throw invalid(`its header must not have ${own}`);
+  const named = payload.svc_oid ?? payload.organisation_id;
+  if (named === undefined) throw invalid('the claim svc_oid or organisation_id is missing');
+  const organisationId = String(named).toLowerCase();
+  if (!uuid.test(organisationId)) throw invalid('the claim svc_oid or organisation_id must be the id of an organisation');
+  if (typeof payload.exp !== 'number') throw invalid('the claim exp is missing');
+  if ((payload.exp + skewSeconds) * 1000 <= nowMs) throw expired();
+  return { kid: header.kid, organisationId };
+}
+
+/** What a refused token says of itself, for the audit trail; nulls where it cannot be read. */
+export function describeToken(token: string): { organisationId: string | null; kid: string | null; subject: string | null } {
+  try {
+    if (token.length > tokenLengthMax) throw invalid('too long');
+    const [header, payload] = decode(token);
+    const organisationId = String(payload.svc_oid ?? payload.organisation_id).toLowerCase();
+    return {
+      organisationId: uuid.test(organisationId) ? organisationId : null,
+      kid: typeof header.kid === 'string' ? header.kid.slice(0, 255) : null,
+      subject: subjectOf(payload)?.slice(0, 255) ?? null,
+    };
+  } catch {
+    return { organisationId: null, kid: null, subject: null };
+  }
+}
+
+/** Whom a token is for: the first of these claims that it has (semantics §1.4). */
+export function subjectOf(payload: Readonly<JsonObject>): string | null {
+  for (const name of ['email_id', 'sub', 'uid']) {
+    const value = payload[name];
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return null;
+}
+
+/** 401: this token can never be good. */
+export function invalid(reason: string): GatewayError {
+  return new GatewayError('invalid_api_key', { message: `Invalid token: ${reason}` });
+}
+
+/** 401 with the code of its own. */
+export function expired(): GatewayError {
+  return new GatewayError('api_key_expired', { message: 'The token has expired' });
+}
+
+function decode(token: string): [JsonObject, JsonObject] {
+  try {
+    const header: unknown = decodeProtectedHeader(token);
+    const payload: unknown = decodeJwt(token);
+    if (token.split('.').length === 3 && isObject(header) && isObject(payload)) return [header, payload];
+  } catch {
+    // Said below, for all that is no token.
+  }
+  throw invalid('it is not a signed JWT');
+}

@@ -1,0 +1,118 @@
+import { LRUCache } from 'lru-cache';
+import type { OrganisationDocument } from '../contract/documents.ts';
+import type { GatewayError } from '../contract/errors.ts';
+import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
+import { isPromise } from '../contract/json.ts';
+import type { Clock, DocumentReader, Log } from '../contract/plugin.ts';
+import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/tokens.ts';
+import { describeToken } from './read-token.ts';
+
+export interface RefusalsOptions {
+  readonly documents: DocumentReader;
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Milliseconds between two looks for what there is to tell, and for which the same refusal is told once. */
+const tellEveryMs = 2_000;
+const onceEveryMs = 60_000;
+/** Different refusals that wait at a time; what comes beyond is left out. */
+const waitingMax = 500;
+const perCallMax = 200;
+const timeoutMs = 3_000;
+
+interface Waiting {
+  readonly refusal: Omit<TokenRefusal, 'count'>;
+  count: number;
+  readonly dueAtMs: number;
+}
+
+/**
+ * Tells the control plane of refused tokens, for the audit trail of the organisation they name. A flood makes no flood of entries: the
+ * same reason from the same address is one entry a minute, with how often it was. Nothing is told of organisations that take no tokens,
+ * nor of any that had to be looked up for it.
+ */
+export class Refusals {
+  readonly #options: RefusalsOptions;
+  readonly #waiting = new Map<string, Waiting>();
+  /** When each was told last. */
+  readonly #told = new LRUCache<string, number>({ max: 5_000 });
+  readonly #timer: NodeJS.Timeout;
+  #telling: Promise<void> | null = null;
+
+  constructor(options: RefusalsOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.tell(), tellEveryMs).unref();
+  }
+
+  note(ask: TokenAsk, error: GatewayError, use: TokenUse): void {
+    if (error.status !== 401 && error.status !== 403) return;
+    const { organisationId, kid, subject } = describeToken(ask.token);
+    if (organisationId === null || !this.#takesTokens(organisationId)) return;
+    const name = `${organisationId} ${error.code} ${error.message} ${ask.clientAddress}`;
+    const waiting = this.#waiting.get(name);
+    if (waiting) {
+      waiting.count += 1;
+      return;
+    }
+    if (this.#waiting.size >= waitingMax) return;
+    const told = this.#told.get(name) ?? Number.NEGATIVE_INFINITY;
+    const refusal = {
+      organisationId,
+      status: error.status as 401 | 403,
+      code: error.code,
+      reason: error.message.slice(0, 500),
+      subject,
+      kid,
+      method: use.method.slice(0, 20),
+      path: use.path.slice(0, 2_048),
+      requestId: use.requestId.slice(0, 100),
+      clientAddress: ask.clientAddress.slice(0, 100),
+    };
+    this.#waiting.set(name, { refusal, count: 1, dueAtMs: told + onceEveryMs });
+  }
+
+  /** Tells what is due; `all`: also what is not. Never rejects: what could not be told is told later. */
+  tell(all = false): Promise<void> {
+    this.#telling ??= this.#send(all).finally(() => {
+      this.#telling = null;
+    });
+    return this.#telling;
+  }
+
+  /** Tells all that waits a last time. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#telling;
+    await this.tell(true);
+  }
+
+  #takesTokens(organisationId: string): boolean {
+    const document = this.#options.documents.get('organisation', organisationId);
+    if (!isPromise<OrganisationDocument | null>(document)) return document !== null;
+    document.catch(() => undefined);
+    return false;
+  }
+
+  async #send(all: boolean): Promise<void> {
+    const { fetch, clock, log } = this.#options;
+    const nowMs = clock.elapsed();
+    const due = [...this.#waiting].filter(([, one]) => all || one.dueAtMs <= nowMs).slice(0, perCallMax);
+    if (due.length === 0) return;
+    for (const [name] of due) this.#waiting.delete(name);
+    const refusals: TokenRefusal[] = due.map(([, { refusal, count }]) => ({ ...refusal, count }));
+    try {
+      const { status } = await fetch('POST', internalPaths.tokenRefusals, Buffer.from(JSON.stringify({ refusals })), timeoutMs);
+      if (status !== 200) throw new Error(`status ${status}`);
+      for (const [name] of due) this.#told.set(name, nowMs);
+    } catch (error) {
+      log.debug({ reason: String(error) }, 'refused tokens could not be told yet');
+      for (const [name, one] of due) {
+        const since = this.#waiting.get(name);
+        if (since) since.count += one.count;
+        else if (this.#waiting.size < waitingMax) this.#waiting.set(name, one);
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import * as v from 'valibot';
+import { isFromControlPlane } from '../contract/cluster-key.ts';
+import { keyPurposes } from '../contract/documents.ts';
+import { toGatewayError } from '../contract/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/http.ts';
+import { deriveKey, seal } from '../contract/secret.ts';
+import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictPlace } from '../contract/tokens.ts';
+
+const requestBytesMax = 64 * 1024;
+
+/** Serves `tokenCheckPath`: says to the control plane whose a token is, sealed so that it can only have come from a gateway. */
+export function createTokenChecks(options: {
+  readonly tokens: TokenVerifier;
+  readonly clusterKey: Uint8Array;
+  readonly clusterKeyText: string;
+}): (request: InboundRequest, sink: ReplySink) => void {
+  const transportKey = deriveKey(options.clusterKey, keyPurposes.transport);
+  return (request, sink) => {
+    const answer = (status: number, body: object) =>
+      sink.send(status, ['content-type', 'application/json', 'cache-control', 'no-store'], JSON.stringify(body));
+    if (!isFromControlPlane(request, options.clusterKeyText)) return answer(404, { error: 'not found' });
+    read(request)
+      .then(async (check) => {
+        if (check === null) return answer(400, { error: 'malformed' });
+        const place = tokenVerdictPlace(hash('sha256', check.token, 'hex'), check.requestId);
+        answer(200, { sealed: seal(transportKey, JSON.stringify(await verdictOf(check)), place) });
+      })
+      .catch(() => answer(500, { error: 'internal' }));
+  };
+
+  async function verdictOf({ method, path, requestId, ...ask }: v.InferOutput<typeof tokenCheck>): Promise<TokenVerdict> {
+    try {
+      const { identity, scopes } = await options.tokens.verify(ask);
+      const { keyId, organisationId, workspaceId, userId, tokenSubject: subject = null } = identity;
+      return { keyId, organisationId, workspaceId, userId, subject, scopes: [...scopes] };
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      options.tokens.noteRefusal(ask, error, { method, path, requestId });
+      return { refused: { status: error.status, message: error.message, retryAfterMs: error.retryAfterMs } };
+    }
+  }
+}
+
+async function read(request: InboundRequest): Promise<v.InferOutput<typeof tokenCheck> | null> {
+  try {
+    const bytes = await request.body.bytes(requestBytesMax);
+    return v.parse(tokenCheck, JSON.parse(Buffer.from(bytes).toString('utf8')));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,45 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { InternalFetch } from '../contract/internal-api.ts';
+import { checkKeySetUrl } from '../contract/key-set.ts';
+import type { TrustedHosts } from '../contract/outbound-url.ts';
+import type { Clock, DocumentReader, Log } from '../contract/plugin.ts';
+import type { SignServices } from '../contract/provider.ts';
+import type { TokenVerifier } from '../contract/tokens.ts';
+import { createKeySetFetch } from './fetch-key-set.ts';
+import { KeySets } from './key-sets.ts';
+import { Refusals } from './refusals.ts';
+import { createTokenVerifier } from './token-verifier.ts';
+
+export interface Tokens extends TokenVerifier {
+  /** Tells of the last refused tokens. */
+  close(): Promise<void>;
+}
+
+/** Everything about tokens in a gateway process. `fetchKeySet` is the guarded connector; `fetch` reaches the control plane. */
+export function startTokens(options: {
+  readonly documents: DocumentReader;
+  readonly fetchKeySet: SignServices['fetch'];
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Tokens {
+  const { documents, fetch, clock, log } = options;
+  const keySets = new KeySets({ fetch: createKeySetFetch(options.fetchKeySet), clock, log });
+  const refusals = new Refusals({ documents, fetch, clock, log });
+  const verifier = createTokenVerifier({
+    documents,
+    keySets,
+    clock,
+    noteRefusal: (ask, error, use) => refusals.note(ask, error, use),
+  });
+  return { ...verifier, close: () => refusals.close() };
+}
+
+/** Where a key set is, for the connector. Throws GatewayError `invalid_custom_host` for URLs that no gateway calls. */
+export function keySetUrlParser(trusted: TrustedHosts): (url: string) => { origin: string; path: string } {
+  return (url) => {
+    const check = checkKeySetUrl(url, trusted);
+    if (check.ok) return check;
+    throw new GatewayError('invalid_custom_host', { message: `The URL of a key set ${check.reason}` });
+  };
+}

@@ -1,0 +1,119 @@
+import { hash, type KeyObject } from 'node:crypto';
+import { errors, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { OrganisationDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
+import type { Clock, DocumentReader } from '../contract/plugin.ts';
+import type { TokenAsk, TokenVerifier, VerifiedToken } from '../contract/tokens.ts';
+import { readClaims } from './claims.ts';
+import type { KeySets } from './key-sets.ts';
+import { type CheckedToken, findPlace, isCurrent, type Place } from './place.ts';
+import { expired, invalid, readToken, skewSeconds } from './read-token.ts';
+
+export interface TokenVerifierOptions {
+  readonly documents: DocumentReader;
+  readonly keySets: KeySets;
+  readonly clock: Clock;
+  readonly noteRefusal: TokenVerifier['noteRefusal'];
+}
+
+/** A token that was checked once: good until its end, for as long as its organisation says the same about tokens. */
+interface Checked extends CheckedToken {
+  readonly expiresAtMs: number;
+  readonly places: Map<string, { readonly place: Place; readonly verified: VerifiedToken }>;
+}
+
+/** Tokens remembered, and characters of them all together: what is kept of a token is not longer than the token. */
+const tokensMax = 10_000;
+const charactersMax = 32 * 1024 * 1024;
+/** Workspaces one token is used for, remembered at a time. */
+const placesMax = 16;
+
+/** The verifier of a gateway process. Tokens are remembered by the SHA-256 of their text, never by themselves. */
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { documents, keySets, clock } = options;
+  const checked = new LRUCache<string, Checked>({ max: tokensMax, maxSize: charactersMax });
+
+  return { verify, noteRefusal: options.noteRefusal };
+
+  function verify(ask: TokenAsk): Maybe<VerifiedToken> {
+    const sha256 = hash('sha256', ask.token, 'hex');
+    const known = checked.get(sha256);
+    if (!known) return verifyAnew(ask, sha256, undefined);
+    if (known.expiresAtMs <= clock.now()) {
+      checked.delete(sha256);
+      throw expired();
+    }
+    const found = known.places.get(ask.workspace ?? '');
+    return found && isCurrent(found.place, documents) ? found.verified : verifyAnew(ask, sha256, known);
+  }
+
+  async function verifyAnew(ask: TokenAsk, sha256: string, known: Checked | undefined): Promise<VerifiedToken> {
+    const entry = await check(ask, sha256, known);
+    const name = ask.workspace ?? '';
+    // One that may not act there any more must not be found here either.
+    entry.places.delete(name);
+    const place = await findPlace(entry, ask.workspace, documents);
+    const verified = { identity: place.identity, scopes: entry.claims.scopes };
+    if (entry.places.size >= placesMax) entry.places.clear();
+    entry.places.set(name, { place, verified });
+    return verified;
+  }
+
+  async function check(ask: TokenAsk, sha256: string, known: Checked | undefined): Promise<Checked> {
+    const { kid, organisationId } = readToken(ask.token, clock.now());
+    const lookUp = documents.get('organisation', organisationId);
+    if (isPromise(lookUp) && ask.isHeldBack) {
+      lookUp.catch(() => undefined);
+      throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
+    }
+    const organisation = await lookUp;
+    // Who has no keys and who is not there are told the same.
+    if (!organisation)
+      throw new GatewayError('forbidden', { message: 'Forbidden! The organisation of this token takes no tokens' });
+    // Keys that rotate away do not end tokens; another setting does, unless they pass by it too.
+    if (known?.organisation === organisation) return known;
+    const key = await keySets.find(organisation, kid);
+    if (!key) throw invalid('no key of its organisation has the kid of its header');
+    const payload = await checkSignature(ask.token, key, organisation, clock.now());
+    const keyId = uuidOf(sha256);
+    const claims = readClaims(payload, keyId, clock.now());
+    const expiresAtMs = (claims.exp + skewSeconds) * 1000;
+    const entry: Checked = { organisation, claims, keyId, expiresAtMs, places: new Map() };
+    checked.set(sha256, entry, { size: ask.token.length });
+    return entry;
+  }
+}
+
+/** The payload, once signature and registered claims are good. Throws GatewayError. */
+async function checkSignature(token: string, key: KeyObject, { jwt }: OrganisationDocument, nowMs: number): Promise<JsonObject> {
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: ['RS256'],
+      clockTolerance: skewSeconds,
+      currentDate: new Date(nowMs),
+      requiredClaims: ['exp'],
+      ...(jwt.issuer === null ? {} : { issuer: jwt.issuer }),
+      ...(jwt.audience === null ? {} : { audience: jwt.audience }),
+    });
+    return payload as JsonObject;
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) throw expired();
+    if (error instanceof errors.JWTClaimValidationFailed) throw invalid(`the claim ${error.claim} is not as it must be`);
+    if (error instanceof errors.JOSEError) throw invalid('its signature cannot be verified');
+    throw error;
+  }
+}
+
+/** A UUID (version 8, RFC 9562 §5.8) that names a token in records and ledgers, and says nothing of it. */
+function uuidOf(sha256: string): string {
+  const variant = ((Number.parseInt(sha256.charAt(16), 16) & 3) | 8).toString(16);
+  return [
+    sha256.slice(0, 8),
+    sha256.slice(8, 12),
+    `8${sha256.slice(13, 16)}`,
+    variant + sha256.slice(17, 20),
+    sha256.slice(20, 32),
+  ].join('-');
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newSigningKey } from '../../../support/tokens.ts';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { newPerson } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const key = newSigningKey('k1');
+const path = '/organisations/self/auth-settings';
+
+describe.each(databases)('the setting about tokens, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1', GATEWAY_URL: 'http://127.0.0.1:9' });
+  });
+  afterAll(() => plane?.close());
+
+  const put = (jwt: unknown) => plane.ask('PUT', path, { body: { jwt } });
+  const stored = async () => (await plane.ask('GET', path)).body.data.jwt;
+  const document = async (kind: string, id: string) =>
+    (await plane.internal('GET', `/documents/${kind}/${encodeURIComponent(id)}`)).body.document;
+  const changed = (events: string[]) => ({ resource: 'organisations', action: 'update', events });
+
+  it('is URLs or keys, announced to gateways, read back, and cleared with null', async () => {
+    const organisation = `organisation ${plane.organisationId} upsert`;
+    const keys = { jwks: { keys: [{ ...key.jwk, use: 'sig', alg: 'RS256', x5c: ['…'] }] }, issuer: 'https://id.example.com' };
+    await expectChange(plane, () => put(keys), changed([organisation]));
+    expect(await stored()).toEqual({
+      jwks_url: null,
+      jwks: { keys: [key.jwk] },
+      issuer: 'https://id.example.com',
+      audience: null,
+    });
+    expect(await document('organisation', plane.organisationId)).toEqual({
+      id: plane.organisationId,
+      jwt: { urls: [], keys: [key.jwk], issuer: 'https://id.example.com', audience: null },
+    });
+
+    const urls = { jwks_url: ' https://id.example.com/jwks, http://127.0.0.1:9000/a/?b=c ', audience: 'gateway' };
+    await expectChange(plane, () => put(urls), changed([organisation]));
+    const jwks_url = 'https://id.example.com/jwks,http://127.0.0.1:9000/a/?b=c';
+    expect(await stored()).toEqual({ jwks_url, jwks: null, issuer: null, audience: 'gateway' });
+    expect((await document('organisation', plane.organisationId)).jwt.urls).toEqual(jwks_url.split(','));
+
+    await expectChange(plane, () => plane.ask('PUT', path, { body: { disable_auto_provision_user: true } }), changed([]));
+    expect((await stored()).jwks_url).toBe(jwks_url);
+    await expectChange(plane, () => put(null), changed([organisation]));
+    expect(await stored()).toBeNull();
+    expect(await document('organisation', plane.organisationId)).toBeNull();
+  });
+
+  it.each([
+    ['nothing', {}, 'either jwks_url or jwks'],
+    ['both', { jwks_url: 'https://a.example.com', jwks: { keys: [key.jwk] } }, 'either jwks_url or jwks'],
+    ['no keys', { jwks: { keys: [] } }, 'jwt.jwks.keys'],
+    ['too many keys', { jwks: { keys: Array(101).fill(key.jwk) } }, 'jwt.jwks.keys'],
+    ['the same kid twice', { jwks: { keys: [key.jwk, key.jwk] } }, 'jwt.jwks.keys[1].kid'],
+    ['a short key', { jwks: { keys: [key.jwk, newSigningKey('s', 1024).jwk] } }, 'jwt.jwks.keys[1].n'],
+    ['a key of another kind', { jwks: { keys: [{ kty: 'EC', kid: 'a' }] } }, 'jwt.jwks.keys[0].kty'],
+    ['http', { jwks_url: 'http://id.example.com/jwks' }, 'jwt.jwks_url: URL 1'],
+    ['a private address', { jwks_url: 'https://id.example.com,https://10.0.0.1/jwks' }, 'jwt.jwks_url: URL 2'],
+    ['an empty URL', { jwks_url: 'https://id.example.com,' }, 'jwt.jwks_url: URL 2'],
+    ['the same URL twice', { jwks_url: 'https://a.example.com,https://a.example.com' }, 'jwt.jwks_url'],
+    ['many URLs', { jwks_url: Array.from({ length: 11 }, (_, i) => `https://a${i}.example.com`).join() }, 'jwt.jwks_url'],
+    ['an empty issuer', { jwks_url: 'https://a.example.com', issuer: '' }, 'jwt.issuer'],
+    ['an unknown field', { jwks_url: 'https://a.example.com', algorithms: ['HS256'] }, 'jwt.algorithms'],
+  ])('is refused with %s, naming the field', async (_what, jwt, field) => {
+    const reply = await expectRefusal(plane, () => put(jwt), 400, 'AB01', true);
+    expect(JSON.stringify(reply.body)).toContain(field);
+  });
+
+  it('takes no private key, and leaves none in the audit trail', async () => {
+    const secrets = { d: 'PRIVATE-D', p: 'PRIVATE-P', qi: 'PRIVATE-QI' };
+    const reply = await expectRefusal(plane, () => put({ jwks: { keys: [{ ...key.jwk, ...secrets }] } }), 400, 'AB01', true);
+    expect(reply.body.data.message).toBe(
+      'jwt.jwks.keys[0].d: is a private parameter: send public keys only, and replace this key',
+    );
+    await put({ jwks: JSON.stringify({ keys: [{ ...key.jwk, ...secrets }] }) });
+    const from = new Date(Date.now() - 60_000).toISOString();
+    const to = new Date(Date.now() + 60_000).toISOString();
+    const trail = await plane.ask('GET', `/audit-logs?start_time=${from}&end_time=${to}`);
+    expect(trail.body.total).toBeGreaterThan(1);
+    expect(JSON.stringify(trail.body) + JSON.stringify(reply.body)).not.toContain('PRIVATE');
+  });
+
+  it('says of every e-mail whose it is, and what they may do where', async () => {
+    const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const id = `${plane.organisationId}/${person.email}`;
+    const known = await document('user', id);
+    expect(known).toMatchObject({ organisationId: plane.organisationId, user: { id: person.id, everywhere: null } });
+    expect(Object.keys(known.user.places)).toEqual([plane.workspaceId]);
+    expect(known.user.places[plane.workspaceId]).toContain('completions.write');
+    await plane.ask('PUT', `/workspaces/${plane.workspaceId}/users/${person.id}`, { body: { role: 'viewer' } });
+    expect((await document('user', id)).user.places[plane.workspaceId]).not.toContain('completions.write');
+    await plane.ask('PUT', `/admin/users/${person.id}`, { body: { role: 'admin' } });
+    expect((await document('user', id)).user).toMatchObject({ everywhere: expect.arrayContaining(['completions.write']) });
+    const other = await plane.newTenant();
+    expect((await document('user', `${other.organisationId}/${person.email}`)).user).toBeNull();
+    expect(await document('user', `x/${person.email}`)).toBeNull();
+    expect(await document('workspace-name', `${other.organisationId}/ws-default`)).toMatchObject({
+      workspaceId: other.workspaceId,
+    });
+    expect(await document('workspace-name', `${plane.organisationId}/ws-nowhere`)).toBeNull();
+  });
+
+  it('has changes of users told to gateways, from when it is there', async () => {
+    const before = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const told = async (work: () => Promise<unknown>) => {
+      const since = (await plane.events()).length;
+      await work();
+      return (await plane.events())
+        .slice(since)
+        .flatMap(({ kind, documentId, op }) => (kind === 'user' ? [`${documentId} ${op}`] : []));
+    };
+    const notice = (email: string) => `${plane.organisationId}/${email} upsert`;
+    const place = `/workspaces/${plane.workspaceId}/users/${before.id}`;
+    await put(null);
+    expect(await told(() => plane.ask('PUT', place, { body: { role: 'viewer' } }))).toEqual([]);
+    // Whoever changed meanwhile is told of now.
+    expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toContain(notice(before.email));
+    expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toEqual([]);
+    expect(await told(() => plane.ask('PUT', place, { body: { role: 'member' } }))).toEqual([notice(before.email)]);
+    expect(await told(() => plane.ask('DELETE', place))).toEqual([notice(before.email)]);
+    expect(await told(() => plane.ask('POST', '/users', { body: { email: 'fresh@example.com', role: 'member' } }))).toEqual([
+      notice('fresh@example.com'),
+    ]);
+    const inWorkspace = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+    const members = { security_settings: { membersViewLogs: false } };
+    const all = await told(() => plane.ask('PUT', '/organisations/self', { body: members }));
+    expect(all).toEqual(expect.arrayContaining([notice('fresh@example.com'), notice(inWorkspace.email)]));
+    expect(await told(() => plane.ask('DELETE', `/admin/users/${before.id}`))).toEqual([notice(before.email)]);
+  });
+
+  it('is no way in while no gateway can say whose a token is: 503', async () => {
+    const reply = await plane.ask('GET', '/configs', { key: 'eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AAAA' });
+    expect([reply.status, reply.body.data?.errorCode]).toEqual([503, 'AB10']);
+  });
+});
+
+describe.each(databases)('refused tokens, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const refusal = (organisationId: string, more: object = {}) => ({
+    organisationId,
+    count: 3,
+    status: 401,
+    code: 'invalid_api_key',
+    reason: 'Invalid token: its signature cannot be verified',
+    subject: 'ada@example.com',
+    kid: 'k1',
+    method: 'GET',
+    path: '/v1/models',
+    requestId: 'r1',
+    clientAddress: '192.0.2.7',
+    ...more,
+  });
+  const tell = (refusals: unknown[]) => plane.internal('POST', '/token-refusals', { refusals });
+
+  it('are entries of the audit trail of organisations that take tokens, so many a minute and no more', async () => {
+    const count = await plane.auditCount();
+    expect((await tell([refusal(plane.organisationId)])).status).toBe(200);
+    expect(await plane.auditCount()).toBe(count);
+    await plane.ask('PUT', path, { body: { jwt: { jwks: { keys: [key.jwk] } } } });
+    const other = await plane.newTenant();
+    const nobody = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff';
+    expect((await tell([refusal(other.organisationId), refusal(nobody), refusal(plane.organisationId)])).status).toBe(200);
+    expect(await plane.lastAudit()).toMatchObject({
+      organisationId: plane.organisationId,
+      resourceType: 'jwt',
+      action: 'authenticate',
+      uri: '/v1/models',
+      clientIp: '192.0.2.7',
+      responseStatusCode: 401,
+      errorCode: 'invalid_api_key',
+      userId: null,
+      userType: 'system',
+      requestBody: { method: 'GET', claimed_subject: 'ada@example.com', kid: 'k1', count: 3 },
+    });
+    const before = await plane.auditCount();
+    await tell(Array.from({ length: 200 }, (_, at) => refusal(plane.organisationId, { requestId: `r${at}` })));
+    const added = (await plane.auditCount()) - before;
+    expect(added).toBeGreaterThan(10);
+    expect(added).toBeLessThan(65);
+    const from = new Date(Date.now() - 60_000).toISOString();
+    const to = new Date(Date.now() + 60_000).toISOString();
+    const shown = await plane.ask('GET', `/audit-logs?start_time=${from}&end_time=${to}&resource_type=jwt`);
+    expect(shown.status).toBe(200);
+    expect(shown.body.total).toBe(added + 1);
+  });
+
+  it('are told by gateways alone, in the agreed shape', async () => {
+    expect((await plane.internal('POST', '/token-refusals', { refusals: [] }, plane.adminKey)).status).toBe(401);
+    expect((await tell([{ organisationId: 'x' }])).status).toBe(400);
+    expect((await tell(Array(201).fill(refusal(plane.organisationId)))).status).toBe(400);
+  });
+});

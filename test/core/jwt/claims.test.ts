@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  foreignWorkspaceId,
+  newUnderTest,
+  organisationId,
+  secondWorkspaceId,
+  type UnderTest,
+  userId,
+  workspaceId,
+} from './verifier-under-test.ts';
+
+let test: UnderTest;
+beforeEach(() => {
+  test = newUnderTest();
+});
+
+describe('the organisation', () => {
+  it('is svc_oid, else organisation_id, in either case of letters', async () => {
+    const both = await test.sign({ organisation_id: 'ignored' });
+    expect((await test.verify(both)).identity.organisationId).toBe(organisationId);
+    const second = await test.sign({ svc_oid: undefined, organisation_id: organisationId.toUpperCase() });
+    expect((await test.verify(second)).identity.organisationId).toBe(organisationId);
+  });
+
+  it.each([undefined, 'acme', 7])('is refused as %s', async (svc_oid) => {
+    expect((await test.refusal(await test.sign({ svc_oid }))).message).toContain('svc_oid');
+  });
+});
+
+describe('the workspace', () => {
+  it.each([
+    ['svc_workspace as slug', { svc_workspace: 'ws-second', workspace_slug: 'ws-main' }],
+    ['svc_workspace as id', { svc_workspace: secondWorkspaceId }],
+    ['workspace_slug', { svc_workspace: undefined, workspace_slug: 'ws-second' }],
+  ])('is %s', async (_what, claims) => {
+    expect((await test.verify(await test.sign(claims))).identity.workspaceId).toBe(secondWorkspaceId);
+  });
+
+  it('must be said, and be one of the organisation', async () => {
+    expect(await test.refusal(await test.sign({ svc_workspace: undefined }))).toMatchObject({ status: 401 });
+    for (const svc_workspace of ['ws-nowhere', 'ws-foreign', foreignWorkspaceId, '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff']) {
+      expect(await test.refusal(await test.sign({ svc_workspace }))).toMatchObject({ code: 'forbidden', status: 403 });
+    }
+  });
+
+  it('that is gone, or has another name now, ends its tokens', async () => {
+    const token = await test.sign();
+    await test.verify(token);
+    test.documents.delete(`workspace-name ${organisationId}/ws-main`);
+    expect(await test.refusal(token)).toMatchObject({ status: 403 });
+  });
+
+  it('cannot be chosen by a header for a token that is attributed to nobody', async () => {
+    const token = await test.sign();
+    expect((await test.verify(token, { workspace: workspaceId })).identity.workspaceId).toBe(workspaceId);
+    expect(await test.refusal(token, { workspace: 'ws-second' })).toMatchObject({ code: 'forbidden' });
+    expect((await test.verify(token)).identity.workspaceId).toBe(workspaceId);
+  });
+});
+
+describe('scopes', () => {
+  it.each([
+    ['a text', { scope: ' models.list  completions.write models.list' }, ['models.list', 'completions.write']],
+    ['a list', { scope: undefined, scopes: ['svc.logs.read'] }, ['logs.read']],
+    ['a text over a list', { scope: '', scopes: ['completions.write'] }, []],
+  ])('are %s', async (_what, claims, scopes) => {
+    expect([...(await test.verify(await test.sign(claims))).identity.scopes]).toEqual(scopes);
+  });
+
+  it.each([
+    [{ scope: undefined }],
+    [{ scope: ['completions.write'] }],
+    [{ scope: undefined, scopes: 'completions.write' }],
+    [{ scope: undefined, scopes: [7] }],
+    [{ scope: undefined, scopes: Array.from({ length: 501 }, (_, at) => `s${at}`) }],
+  ])('are refused as %j', async (claims) => {
+    const error = await test.refusal(await test.sign(claims));
+    expect(error.status).toBe(401);
+    expect(error.message).toContain('scope');
+  });
+});
+
+describe('the user', () => {
+  it('is whom email_id, else sub, else uid names by e-mail, held to their role', async () => {
+    const scope = 'completions.write logs.write';
+    for (const claims of [
+      { email_id: 'Ada@Example.com', sub: 'someone@example.com' },
+      { sub: 'ada@example.com', uid: 'x' },
+      { uid: 'ada@example.com' },
+    ]) {
+      const { identity, scopes } = await test.verify(await test.sign({ ...claims, scope }));
+      expect(identity).toMatchObject({ userId, userName: 'Ada Lovelace' });
+      expect([...identity.scopes]).toEqual(['completions.write']);
+      expect(scopes).toEqual(['completions.write', 'logs.write']);
+    }
+  });
+
+  it.each([
+    ['nobody of the organisation', { email_id: 'stranger@example.com', uid: 'ada@example.com' }, 'stranger@example.com'],
+    ['no e-mail', { sub: 'auth|7', uid: 'ada@example.com' }, 'auth|7'],
+    ['nothing', {}, null],
+  ])('is nobody where the first of them names %s', async (_what, claims, tokenSubject) => {
+    const { identity } = await test.verify(await test.sign(claims));
+    expect(identity).toMatchObject({ userId: null, userName: null, tokenSubject });
+    expect([...identity.scopes]).toEqual(['completions.write']);
+  });
+
+  it('chooses among their workspaces with x-svc-workspace, and has no place elsewhere', async () => {
+    const token = await test.sign({ sub: 'ada@example.com', svc_workspace: 'ws-second' });
+    expect(await test.refusal(token)).toMatchObject({ code: 'forbidden', status: 403 });
+    for (const workspace of ['ws-main', workspaceId]) {
+      expect((await test.verify(token, { workspace })).identity.workspaceId).toBe(workspaceId);
+    }
+    for (const workspace of ['ws-second', 'ws-foreign', foreignWorkspaceId, 'ws-nowhere']) {
+      expect(await test.refusal(token, { workspace })).toMatchObject({ code: 'forbidden', status: 403 });
+    }
+  });
+
+  it('loses with their place what the token had through it, at once', async () => {
+    const token = await test.sign({ sub: 'ada@example.com' });
+    await test.verify(token);
+    const id = `${organisationId}/ada@example.com`;
+    const user = { id: userId, name: 'Ada', everywhere: null, places: { [workspaceId]: [] } };
+    test.documents.set(`user ${id}`, { id, organisationId, user });
+    expect((await test.verify(token)).identity.scopes.size).toBe(0);
+    test.documents.set(`user ${id}`, { id, organisationId, user: { ...user, places: {} } });
+    expect(await test.refusal(token)).toMatchObject({ code: 'forbidden' });
+    test.documents.set(`user ${id}`, { id, organisationId, user: { ...user, everywhere: ['completions.write'] } });
+    expect((await test.verify(token)).identity.scopes.has('completions.write')).toBe(true);
+  });
+});
+
+describe('defaults', () => {
+  it('are a config of the workspace, passed over where there is none, and metadata', async () => {
+    const metadata = { team: 'core' };
+    const known = await test.verify(await test.sign({ defaults: { config_id: 'pc-mine', metadata } }));
+    expect(known.identity.defaults).toEqual({ configSlug: 'pc-mine', metadata, allowConfigOverride: true });
+    for (const config_id of ['pc-nowhere', '../x', '', null]) {
+      const { identity } = await test.verify(await test.sign({ defaults: { config_id } }));
+      expect(identity.defaults.configSlug).toBeNull();
+    }
+  });
+
+  it.each([
+    [{ defaults: 'x' }, 'defaults'],
+    [{ defaults: { config_id: 7 } }, 'defaults.config_id'],
+    [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team'],
+    [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team'],
+  ])('are refused as %j, naming the claim and not its value', async (claims, path) => {
+    const error = await test.refusal(await test.sign(claims));
+    expect(error.status).toBe(401);
+    expect(error.message).toContain(path);
+    expect(error.message).not.toContain('xxx');
+  });
+});
+
+describe('limits', () => {
+  it('are those of this one token, whatever ids it claims', async () => {
+    const exp = Math.floor(test.nowMs / 1000) + 600;
+    const usage_limits = [
+      { id: 'budget-of-somebody', type: 'cost', credit_limit: 2.5, status: 'active' },
+      { type: 'tokens', credit_limit: 1000, status: 'exhausted' },
+    ];
+    const rate_limits = [{ type: 'requests', unit: 'rpm', value: 3 }];
+    const { identity } = await test.verify(await test.sign({ exp, usage_limits, rate_limits }));
+    const [cost, tokens] = identity.limits?.usageLimits ?? [];
+    expect(cost).toMatchObject({ id: `token:${identity.keyId}:0`, type: 'cost', creditLimit: 2.5 });
+    expect(tokens).toMatchObject({ id: `token:${identity.keyId}:1`, creditLimit: 0 });
+    // Not before the token can be used no more, so that nobody gets a second budget.
+    expect(Date.parse(cost?.nextUsageResetAt ?? '')).toBeGreaterThan((exp + 5) * 1000);
+    expect(identity.limits?.rateLimits).toEqual(rate_limits);
+  });
+
+  it.each([
+    [{ usage_limits: { type: 'cost', credit_limit: 1 } }, 'usage_limits'],
+    [{ usage_limits: [{ type: 'requests', credit_limit: 1 }] }, 'usage_limits.0.type'],
+    [{ usage_limits: [{ type: 'cost', credit_limit: -1 }] }, 'usage_limits.0.credit_limit'],
+    [{ usage_limits: [{ type: 'cost', credit_limit: 1, status: 'asleep' }] }, 'usage_limits.0.status'],
+    [{ rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] }, 'rate_limits.0.unit'],
+    [{ rate_limits: [{ type: 'requests', unit: 'rpm', value: 1.5 }] }, 'rate_limits.0.value'],
+    [{ rate_limits: [1, 2].map((value) => ({ type: 'requests', unit: 'rpm', value })) }, 'rate_limits'],
+  ])('that cannot be understood are refused instead of ignored: %j', async (claims, path) => {
+    const error = await test.refusal(await test.sign(claims));
+    expect(error.status).toBe(401);
+    expect(error.message).toContain(path);
+  });
+});

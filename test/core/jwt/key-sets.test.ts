@@ -1,0 +1,157 @@
+import type { KeyObject } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { checkJwk, checkKeySetUrl } from '../../../core/contract/key-set.ts';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import { goodKeys } from '../../../core/jwt/key-sets.ts';
+import { newSigningKey } from '../../support/tokens.ts';
+import { newUnderTest, organisationId, otherOrganisationId, type UnderTest } from './verifier-under-test.ts';
+
+const first = newSigningKey('first');
+const second = newSigningKey('second');
+
+/** What each URL answers; a URL that is not here is away. */
+const hosts = new Map<string, ReadonlyMap<string, KeyObject>>();
+const asked: string[] = [];
+let test: UnderTest;
+beforeEach(() => {
+  hosts.clear();
+  asked.length = 0;
+  test = newUnderTest(async (url) => {
+    asked.push(url);
+    const keys = hosts.get(url);
+    if (!keys) throw new Error('it is away');
+    return keys;
+  });
+  test.setTokens(organisationId, { urls: ['a', 'b'] });
+});
+
+const setOf = (...keys: { jwk: object }[]) => goodKeys(keys.map(({ jwk }) => jwk)).keys;
+const by = (key: typeof first) => test.sign({}, {}, key);
+
+describe('keys at URLs', () => {
+  it('are merged, and read once for all who wait', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf(second));
+    await Promise.all([test.verify(await by(first)), test.verify(await by(second)), test.verify(await by(first))]);
+    await test.verify(await by(second));
+    expect(asked.sort()).toEqual(['a', 'b']);
+  });
+
+  it('are read again for a key that is not known, every 30 seconds at most', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf());
+    await test.verify(await by(first));
+    const token = await by(second);
+    expect(await test.refusal(token)).toMatchObject({ code: 'invalid_api_key', status: 401 });
+    hosts.set('b', setOf(second));
+    test.nowMs += 29_000;
+    expect(await test.refusal(token)).toMatchObject({ status: 401 });
+    expect(asked).toHaveLength(2);
+    test.nowMs += 2_000;
+    await test.verify(token);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('that were taken out verify no more tokens, and end none', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf());
+    const old = await by(first);
+    await test.verify(old);
+    hosts.set('a', setOf(second));
+    test.nowMs += 31_000;
+    await test.verify(await by(second));
+    expect(await test.refusal(await by(first))).toMatchObject({ status: 401 });
+    await test.verify(old);
+  });
+
+  it('in use are read again after ten minutes, beside the request', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf());
+    await test.verify(await by(first));
+    hosts.set('a', setOf(second));
+    test.nowMs += 601_000;
+    await test.verify(await by(first));
+    expect(asked).toHaveLength(4);
+    expect(await test.refusal(await by(first))).toMatchObject({ status: 401 });
+  });
+
+  it('that cannot be read are a fault of nobody who calls: 503, and what is known goes on for a day', async () => {
+    expect(await test.refusal(await by(first))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 5_000 });
+    hosts.set('a', setOf(first));
+    test.nowMs += 4_000;
+    expect(await test.refusal(await by(first))).toMatchObject({ status: 503 });
+    test.nowMs += 2_000;
+    await test.verify(await by(first));
+    // The other host may hold it: nobody can say that there is no such key.
+    expect(await test.refusal(await by(second))).toMatchObject({ status: 503 });
+    hosts.clear();
+    test.nowMs += 86_000_000;
+    await test.verify(await test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first));
+    test.nowMs += 500_000;
+    const late = await test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first);
+    expect(await test.refusal(late)).toMatchObject({ status: 503 });
+    expect(test.log.lines.filter(({ message }) => message.includes('cannot be read')).length).toBeLessThan(4);
+  });
+
+  it('belong to one organisation, wherever they are', async () => {
+    hosts.set('a', setOf(first)).set('b', setOf());
+    test.setTokens(otherOrganisationId, { urls: ['c'] });
+    hosts.set('c', setOf(second));
+    await test.verify(await by(first));
+    expect(await test.refusal(await by(second))).toMatchObject({ status: 401 });
+    expect(asked).not.toContain('c');
+  });
+});
+
+describe('a key', () => {
+  const { jwk } = first;
+
+  it.each([
+    ['the private one', { ...jwk, d: 'AQAB' }, 'd'],
+    ['a symmetric one', { kty: 'oct', kid: 'a', k: 'AQAB' }, 'k'],
+    ['an elliptic one', { kty: 'EC', kid: 'a', crv: 'P-256', x: 'A', y: 'A' }, 'kty'],
+    ['without a kid', { ...jwk, kid: undefined }, 'kid'],
+    ['for another algorithm', { ...jwk, alg: 'PS256' }, 'alg'],
+    ['for encryption', { ...jwk, use: 'enc' }, 'use'],
+    ['for signing only', { ...jwk, key_ops: ['sign'] }, 'key_ops'],
+    ['of 1024 bits', newSigningKey('short', 1024).jwk, 'n'],
+    ['with a modulus that is none', { ...jwk, n: 'A' }, 'n'],
+    ['with letters that are none of base64url', { ...jwk, n: `${jwk.n}=` }, 'n'],
+    ['with an exponent of 1', { ...jwk, e: 'AQ' }, 'e'],
+    ['with a very long exponent', { ...jwk, e: `${'A'.repeat(43)}E` }, 'e'],
+    ['that is none', 'key', ''],
+  ])('%s is passed over, and named by the parameter', (_what, given, field) => {
+    const check = checkJwk(given);
+    expect(check).toMatchObject({ ok: false, field });
+    expect(goodKeys([given, jwk]).keys.size).toBe(1);
+  });
+
+  it('is kept by its public parameters alone', () => {
+    expect(checkJwk({ ...jwk, use: 'sig', alg: 'RS256', key_ops: ['verify'], x5c: ['…'], more: 1 })).toMatchObject({
+      ok: true,
+      jwk,
+    });
+  });
+});
+
+describe('the URL of a key set', () => {
+  const trusted = parseTrustedHosts(['127.0.0.1', 'idp.internal.example']);
+
+  it.each([
+    'http://id.example.com/jwks',
+    'https://169.254.169.254/keys',
+    'https://10.0.0.1/keys',
+    'https://localhost/keys',
+    'https://user:pass@id.example.com/jwks',
+    'ftp://id.example.com/jwks',
+    'https://id.example.com/jwks#a',
+    '',
+  ])('is not %s', (url) => {
+    expect(checkKeySetUrl(url, trusted).ok).toBe(false);
+  });
+
+  it.each([
+    ['https://id.example.com/realms/a/?x=1', 'https://id.example.com', '/realms/a/?x=1'],
+    ['https://id.example.com', 'https://id.example.com', '/'],
+    ['http://127.0.0.1:9000/jwks/', 'http://127.0.0.1:9000', '/jwks/'],
+    ['http://idp.internal.example/jwks', 'http://idp.internal.example', '/jwks'],
+  ])('may be %s, with its path as it is', (url, origin, path) => {
+    expect(checkKeySetUrl(url, trusted)).toEqual({ ok: true, origin, path });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { GatewayError } from '../../../core/contract/errors.ts';
+import { KeySets } from '../../../core/jwt/key-sets.ts';
+import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { createHarness, organisationId, workspaceId } from '../../support/pipeline-harness.ts';
+import { newSigningKey, signToken } from '../../support/tokens.ts';
+
+const key = newSigningKey();
+const body = { model: 'gpt-5', messages: [] };
+const sign = (claims = {}) =>
+  signToken(key, { svc_oid: organisationId, svc_workspace: workspaceId, scope: 'completions.write', ...claims });
+
+/** A gateway whose organisation takes tokens, and what was noted of refused ones. */
+function gatewayWithTokens() {
+  const refusals: { address: string; code: string; path: string }[] = [];
+  const clock = { now: Date.now, elapsed: () => performance.now() };
+  const gateway = createHarness({
+    tokens: (documents) =>
+      createTokenVerifier({
+        documents,
+        clock,
+        keySets: new KeySets({ fetch: () => Promise.reject(new Error('no host')), clock, log: newMemoryLog() }),
+        noteRefusal: ({ clientAddress }, { code }: GatewayError, { path }) =>
+          void refusals.push({ address: clientAddress, code, path }),
+      }),
+  });
+  const jwt = { urls: [], keys: [key.jwk], issuer: null, audience: null };
+  gateway.documents.set(`organisation ${organisationId}`, { id: organisationId, jwt });
+  return { ...gateway, refusals };
+}
+
+/** The harness sends its key as x-svc-api-key unless told otherwise. */
+const withoutOwn = { 'x-svc-api-key': undefined as never };
+
+describe('a token', () => {
+  it.each([
+    ['x-svc-api-key', (token: string) => ({ 'x-svc-api-key': token })],
+    ['Authorization', (token: string) => ({ ...withoutOwn, authorization: `Bearer ${token}` })],
+    ['x-api-key', (token: string) => ({ ...withoutOwn, 'x-api-key': token })],
+    [
+      'x-api-key beside a key of a provider',
+      (token: string) => ({ ...withoutOwn, 'x-api-key': token, authorization: 'Bearer sk-1' }),
+    ],
+    [
+      'all of them at once',
+      (token: string) => ({ 'x-svc-api-key': token, authorization: `Bearer ${token}`, 'x-api-key': token, 'api-key': token }),
+    ],
+  ])('is taken from %s, and no copy of it goes further', async (_name, headersOf) => {
+    const gateway = gatewayWithTokens();
+    const token = await sign({ sub: 'machine 7' });
+    const reply = await gateway.send({
+      headers: {
+        ...headersOf(token),
+        'x-svc-provider': 'openai',
+        'x-svc-forward-headers': 'x-extra',
+        'x-extra': `Bearer ${token}`,
+      },
+      body,
+    });
+    expect(reply.status, reply.text).toBe(200);
+    expect(JSON.stringify(gateway.calls)).not.toContain(token);
+    expect(gateway.records[0]).toMatchObject({ organisationId, workspaceId, userId: null, tokenSubject: 'machine 7' });
+    expect(JSON.stringify(gateway.records) + JSON.stringify(gateway.logs)).not.toContain(token);
+  });
+
+  it('leaves a token of a provider in Authorization to the provider', async () => {
+    const gateway = gatewayWithTokens();
+    const theirs = await signToken(newSigningKey(), { sub: 'azure' });
+    const headers = { 'x-svc-api-key': await sign(), authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
+    expect((await gateway.send({ headers, body })).status).toBe(200);
+    expect(gateway.calls[0]?.headers).toContain(`Bearer ${theirs}`);
+    const withKey = { 'x-api-key': gateway.key, authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
+    expect((await gateway.send({ headers: { ...withoutOwn, ...withKey }, body })).status).toBe(200);
+  });
+
+  it('needs the scope of the route', async () => {
+    const gateway = gatewayWithTokens();
+    const token = await sign({ scope: 'logs.read' });
+    const reply = await gateway.send({ headers: { 'x-svc-api-key': token, 'x-svc-provider': '@one' }, body });
+    expect(reply.status).toBe(403);
+    expect(reply.text).toContain('completions.write');
+    expect(gateway.records[0]).toMatchObject({ organisationId, status: 403 });
+    expect(gateway.refusals).toEqual([{ address: expect.any(String), code: 'forbidden', path: '/v1/chat/completions' }]);
+  });
+
+  it('that is refused is noted, and its record belongs to nobody', async () => {
+    const gateway = gatewayWithTokens();
+    const forged = await signToken(newSigningKey(key.kid), { svc_oid: organisationId, svc_workspace: workspaceId, scope: '' });
+    expect((await gateway.send({ headers: { 'x-svc-api-key': forged }, body })).status).toBe(401);
+    expect(gateway.refusals).toMatchObject([{ code: 'invalid_api_key' }]);
+    expect(gateway.records[0]).toMatchObject({ organisationId: null, status: 401 });
+  });
+
+  it('is no credential where nothing verifies tokens', async () => {
+    const gateway = createHarness();
+    expect((await gateway.send({ headers: { 'x-svc-api-key': await sign() }, body })).status).toBe(401);
+  });
+});

@@ -1,0 +1,71 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { SignJWT } from 'jose';
+import type { JsonObject } from '../../core/contract/json.ts';
+import type { PublicJwk } from '../../core/contract/key-set.ts';
+
+/** A key an organisation signs tokens with. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly jwk: PublicJwk;
+}
+
+let count = 0;
+
+export function newSigningKey(kid = `key-${++count}`, modulusLength = 2048): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
+  const { n, e } = publicKey.export({ format: 'jwk' }) as { n: string; e: string };
+  return { kid, privateKey, jwk: { kty: 'RSA', kid, n, e } };
+}
+
+/** A token with these claims; an hour of life and a random id unless they say otherwise. A claim that is undefined is left out. */
+export function signToken(key: SigningKey, claims: JsonObject, header: JsonObject = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  const all = { iat: now, exp: now + 3600, jti: String(++count), ...claims };
+  const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return new SignJWT(sent).setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: key.kid, ...header }).sign(key.privateKey);
+}
+
+/** A host that publishes key sets under any path, and can be away. */
+export interface KeySetHost {
+  /** Without a path. */
+  readonly origin: string;
+  /** What each path answers; a text is sent as it is. */
+  readonly sets: Map<string, { keys: unknown[] } | string>;
+  /** Paths that were asked for, in order. */
+  readonly asked: string[];
+  /** Answers every request with this status instead; null: as it should. */
+  failWith: number | null;
+  close(): Promise<void>;
+}
+
+/** On 127.0.0.1; with a certificate and its key it speaks HTTPS. */
+export async function startKeySetHost(tls?: { readonly cert: Buffer; readonly key: Buffer }): Promise<KeySetHost> {
+  const sets: KeySetHost['sets'] = new Map();
+  const asked: string[] = [];
+  const server = (tls ? createTlsServer(tls) : createServer()).on('request', (request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    const set = sets.get(path);
+    const status = host.failWith ?? (set === undefined ? 404 : 200);
+    response.writeHead(status, { 'content-type': 'application/json', location: `${host.origin}/elsewhere` });
+    response.end(typeof set === 'string' ? set : JSON.stringify(set ?? {}));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const host: KeySetHost = {
+    origin: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    sets,
+    asked,
+    failWith: null,
+    async close() {
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    },
+  };
+  return host;
+}
