@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
 import type { AttemptRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+import type { Secret } from './secret.ts';
 import type { Usage } from './usage.ts';
 
 /** A route family: what the path means before any provider is chosen. */
@@ -50,9 +51,9 @@ export interface Identity {
   readonly userId: string | null;
   /** Name of the user whose key it is, where the key's document tells it. */
   readonly userName?: string | null;
-  readonly scopes: ReadonlySet<string>;
   /** Who a token says it is for; absent for keys. */
   readonly tokenSubject?: string | null;
+  readonly scopes: ReadonlySet<string>;
   /** What the key is limited to; null or absent: nothing. */
   readonly limits?: EntityLimits | null;
   readonly defaults: {
@@ -121,9 +122,9 @@ export class RequestContext {
   workspace: WorkspaceDocument | null = null;
   /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
   keyHeader: string | null = null;
-  configSlug: string | null = null;
   /** The token the caller was admitted with, null for keys: no copy of it is sent upstream either. */
   token: Secret | null = null;
+  configSlug: string | null = null;
   configVersionId: string | null = null;
   requestTarget: RequestTarget | null = null;
   metadata: Readonly<Record<string, string>> = noMetadata;
