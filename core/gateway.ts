@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
@@ -24,6 +25,7 @@ import { errorReply } from './http/write-error.ts';
 import { startJournal } from './journal/start-journal.ts';
 import { createTokenChecks } from './jwt/serve-token-checks.ts';
 import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
+import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
 import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
@@ -108,7 +110,19 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   };
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
 
-  const leases = startLeases({ fetch, clock, log, newId: () => randomUUID() });
+  const leases = startLeases({
+    fetch,
+    clock,
+    log,
+    newId: () => randomUUID(),
+    holders: openHolders({
+      directory: join(settings.dataDir, 'lease-holders'),
+      slot,
+      processes: settings.gatewayProcesses,
+      newId: () => randomUUID(),
+    }),
+    earlierRecordsAreIn: () => spool.spool.inheritedIsShipped(),
+  });
   const workers = createWorkerPool();
   const tokens = startTokens({
     documents: snapshot.documents,

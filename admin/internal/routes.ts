@@ -77,7 +77,7 @@ export function internalApp(services: AdminServices): Hono {
 
   app.post('/records', async (c: Context) => {
     const bytes = await readBytes(c.req, batchBytesMax);
-    const reply: RecordsReply = await storeRecords(services.database, bytes);
+    const reply: RecordsReply = await storeRecords(services.database, bytes, services.clock.now());
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
     services.background.run(tellOfBudgets);

@@ -7,8 +7,9 @@ import { isUuid } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
 import { settleRecords } from '../leases/settle.ts';
-import { type PriceSource, priceRecord } from '../pricing/price-record.ts';
+import { priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../pricing/read-pricing.ts';
+import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
 /** Most records in one batch. */
 export const recordsMax = 1_000;
@@ -17,7 +18,7 @@ export const recordsMax = 1_000;
  * Stores a batch: each record once, however often it is sent. A record that can never be stored is named in `rejected` and
  * holds up no other. Throws AB01 when the batch is no JSON array, and what the database throws when it is away.
  */
-export async function storeRecords(database: Database, bytes: Uint8Array): Promise<RecordsReply> {
+export async function storeRecords(database: Database, bytes: Uint8Array, nowMs: number): Promise<RecordsReply> {
   const batch = parseBatch(bytes);
   const rejected: string[] = [];
   const records: RequestRecord[] = [];
@@ -29,26 +30,31 @@ export async function storeRecords(database: Database, bytes: Uint8Array): Promi
   if (records.length === 0) return { inserted: 0, duplicates: 0, rejected };
   const em = database.em();
   const pricingOf = await readPricing(em, records);
-  const rows = records.map((record): Row => {
+  const rows = records.map((record): RecordRow => {
     const { costMicroUsd, source } = priceRecord(record, pricingOf(record));
     return { id: record.id, cost: costMicroUsd, source, record };
   });
   try {
-    const inserted = await insert(em, rows);
+    const inserted = await insert(em, rows, nowMs);
     return { inserted, duplicates: rows.length - inserted, rejected };
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
-    return storeOneByOne(em, rows, rejected);
+    return storeOneByOne(em, rows, rejected, nowMs);
   }
 }
 
 /** The slow way, when the database refused something in the batch: finds out which. */
-async function storeOneByOne(em: EntityManager, rows: readonly Row[], rejected: string[]): Promise<RecordsReply> {
+async function storeOneByOne(
+  em: EntityManager,
+  rows: readonly RecordRow[],
+  rejected: string[],
+  nowMs: number,
+): Promise<RecordsReply> {
   let inserted = 0;
   let duplicates = 0;
   for (const row of rows) {
     try {
-      const count = await insert(em, [row]);
+      const count = await insert(em, [row], nowMs);
       inserted += count;
       duplicates += 1 - count;
     } catch (error) {
@@ -59,40 +65,18 @@ async function storeOneByOne(em: EntityManager, rows: readonly Row[], rejected: 
   return { inserted, duplicates, rejected };
 }
 
-interface Row {
-  readonly id: string;
-  readonly cost: number | null;
-  readonly source: PriceSource | null;
-  readonly record: RequestRecord;
-}
-
 /** How many were stored; what they used of budgets is settled in the same transaction. */
-async function insert(em: EntityManager, rows: readonly Row[]): Promise<number> {
-  if (!rows.some(({ record }) => record.reservations?.length)) return (await insertRows(em, rows)).length;
+async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
+  if (!rows.some(({ record }) => record.reservations?.length || record.session)) return (await insertRows(em, rows)).length;
   return em.fork().transactional(async (tx) => {
-    const inserted = new Set((await insertRows(tx, rows)).map(({ id }) => id));
-    const count = inserted.size;
-    // Taken out as they are met: the same record twice in a batch was stored once.
-    await settleRecords(
-      tx,
-      rows.filter(({ id }) => inserted.delete(id)),
-    );
-    return count;
+    // Of a session, the last word counts; of the same record twice, either.
+    const newest = newestOf(rows);
+    const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
+    const known = newest.filter(({ id }) => !inserted.has(id));
+    const replaced = await replaceCheckpoints(tx, known);
+    await settleRecords(tx, [...newest.filter(({ id }) => inserted.has(id)), ...replaced], nowMs);
+    return inserted.size + replaced.length;
   });
-}
-
-function insertRows(em: EntityManager, rows: readonly Row[]): Promise<{ id: string }[]> {
-  return em.execute<{ id: string }[]>(
-    `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
-       provider_slug, model, config_slug, api_key_id, cost_micro_usd, price_source, record)
-     select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
-       (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
-       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, source, record
-     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb)
-     on conflict (id) do nothing returning id`,
-    [JSON.stringify(rows)],
-    'all',
-  );
 }
 
 function parseBatch(bytes: Uint8Array): unknown[] {

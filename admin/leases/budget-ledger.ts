@@ -1,11 +1,14 @@
 import type { BudgetAsk, Grant } from '../../core/contract/leases.ts';
-import { budgetWindow } from '../../core/contract/limit-window.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { type BudgetRule, ruleOf, type Window, windowOf } from './budget-window.ts';
 import { clearExhausted } from './entity-state.ts';
 import { grantOf } from './share.ts';
 
-/** How long a share may be spent without its holder asking again. A process that dies keeps it from the others for so long. */
-export const leaseMs = 300_000;
+/**
+ * How long a share may be spent without its holder asking again. The rest of a process that died is free as soon as another has brought
+ * its records; for so long it is kept from the others where nobody does, because it may have been spent.
+ */
+export const leaseMs = 86_400_000;
 
 /** A row of `limit_budgets`, as drivers hand it out. */
 export interface BudgetRow {
@@ -19,6 +22,8 @@ export interface BudgetRow {
   readonly capacity: number | string;
   readonly alert_threshold: number | string | null;
   readonly used: number | string;
+  /** When it begins anew; null: not told since that is kept. */
+  readonly rule: BudgetRule | null;
 }
 
 interface LeaseRow {
@@ -34,19 +39,25 @@ interface LeaseRow {
  * Hands out shares of budgets: what is used, and what others hold and have not settled, is never handed out again. Rows are locked
  * in the order of their keys. Must run inside a transaction; every key at most once.
  */
-export async function grantBudgets(tx: EntityManager, asks: readonly BudgetAsk[], nowMs: number): Promise<Grant[]> {
+export async function grantBudgets(
+  tx: EntityManager,
+  asks: readonly BudgetAsk[],
+  holder: string | null,
+  nowMs: number,
+): Promise<Grant[]> {
   if (asks.length === 0) return [];
   const rows = await tx.execute<BudgetRow[]>(
-    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold)
-     select key, "organisationId", scope, "entityId", unit, ?, capacity, "alertThreshold"
+    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold, rule)
+     select key, "organisationId", scope, "entityId", unit, ?, capacity, "alertThreshold", rule
      from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, unit text,
-       capacity bigint, "alertThreshold" bigint)
+       capacity bigint, "alertThreshold" bigint, rule jsonb)
      order by key
-     on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold
+     on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold, rule = excluded.rule
      returning *`,
-    [nowMs, JSON.stringify(asks)],
+    [nowMs, JSON.stringify(asks.map((ask) => ({ ...ask, rule: ruleOf(ask) })))],
     'all',
   );
+  await noteLeft(tx, asks);
   const leases = await tx.execute<LeaseRow[]>(
     `select * from limit_leases where key in (select * from jsonb_array_elements_text(?::jsonb))`,
     [JSON.stringify(asks.map((ask) => ask.key))],
@@ -64,28 +75,26 @@ export async function grantBudgets(tx: EntityManager, asks: readonly BudgetAsk[]
       await tx.execute('update limit_budgets set end_ms = ? where key = ?', [window.endMs, ask.key], 'run');
     }
     const ofKey = window.isNew ? [] : leases.filter((lease) => lease.key === ask.key);
-    grants.push(await grantOne(tx, ask, window, used, ofKey, nowMs));
+    grants.push(await grantOne(tx, ask, { window, used, leases: ofKey, holder, nowMs }));
   }
   return grants;
 }
 
-interface Window {
-  readonly startMs: number;
-  readonly endMs: number | null;
-  /** True when it is not the one the row tells of. */
-  readonly isNew: boolean;
-}
-
-/** The window that runs now: a reset by hand begins one, and so does every period that has passed. */
-function windowOf(row: BudgetRow, ask: BudgetAsk, nowMs: number): Window {
-  const knownMs = Number(row.start_ms);
-  const resetMs = ask.resetAt === null ? 0 : Date.parse(ask.resetAt);
-  const { startMs, endMs } = budgetWindow(ask, Math.max(knownMs, resetMs), nowMs);
-  return { startMs, endMs, isNew: startMs !== knownMs };
+/** What is left of leases that their holders spend from no more: what their records tell, or will. */
+async function noteLeft(tx: EntityManager, asks: readonly BudgetAsk[]): Promise<void> {
+  const left = asks.flatMap((ask) => (ask.left ?? []).map((one) => ({ ...one, key: ask.key })));
+  if (left.length === 0) return;
+  await tx.execute(
+    `update limit_leases l set units = a.kept, seq = a.seq
+     from jsonb_to_recordset(?::jsonb) as a(lease uuid, key text, seq bigint, kept bigint)
+     where l.lease = a.lease and l.key = a.key and l.seq < a.seq`,
+    [JSON.stringify(left)],
+    'run',
+  );
 }
 
 /** Nothing is used of a new window, and what was handed out of the one before is nobody's concern. */
-async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Window): Promise<void> {
+export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Omit<Window, 'isNew'>): Promise<void> {
   await tx.execute(
     `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, threshold_crossed_at = null, exhausted_at = null,
        threshold_told_at = null, exhausted_told_at = null
@@ -97,30 +106,33 @@ async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: 
   await clearExhausted(tx, row);
 }
 
-async function grantOne(
-  tx: EntityManager,
-  ask: BudgetAsk,
-  window: Window,
-  used: number,
-  leases: readonly LeaseRow[],
-  nowMs: number,
-): Promise<Grant> {
+interface Standing {
+  readonly window: Window;
+  readonly used: number;
+  /** Of this budget, in this window. */
+  readonly leases: readonly LeaseRow[];
+  readonly holder: string | null;
+  readonly nowMs: number;
+}
+
+async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, leases, holder, nowMs }: Standing): Promise<Grant> {
   const own = leases.find((lease) => lease.lease === ask.lease);
-  const kept = ask.startMs === window.startMs ? ask.kept : 0;
+  // Of a lease that is not known, nobody can say how much is settled: it begins with what is granted now, and its holder is told.
+  const kept = own && ask.startMs === window.startMs ? ask.kept : 0;
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
   let held = own && !isOvertaken ? Math.max(0, kept - Number(own.settled)) : 0;
   for (const lease of leases) {
     if (lease === own && !isOvertaken) continue;
-    // A lease that has ended counts no more: its holder has stopped spending it some seconds before.
+    // What was spent of it is free when its records are in, the rest when its holder, or the next one in its place, says so.
     if (Number(lease.expires_ms) > nowMs) held += Math.max(0, Number(lease.units) - Number(lease.settled));
   }
   const left = ask.capacity - used - held;
   const units = isOvertaken ? 0 : grantOf(left, ask);
   if (!isOvertaken) {
     await tx.execute(
-      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms) values (?, ?, ?, ?, ?, ?)
+      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder) values (?, ?, ?, ?, ?, ?, ?)
        on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms`,
-      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs],
+      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs, holder],
       'run',
     );
   }
@@ -131,6 +143,7 @@ async function grantOne(
     units,
     remaining: Math.max(0, left - units),
     leaseMs,
+    isNew: own === undefined,
   };
 }
 

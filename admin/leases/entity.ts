@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { BudgetRule } from './budget-window.ts';
 
 /** What was handed out of one window of a rate limit. */
 export const limitWindows = defineEntity({
@@ -28,6 +29,8 @@ export const limitBudgets = defineEntity({
     capacity: p.bigint('number'),
     alertThreshold: p.bigint('number').nullable(),
     used: p.bigint('number'),
+    /** As the last question told it; null: none has since that is kept. */
+    rule: p.json().$type<BudgetRule>().nullable(),
     thresholdCrossedAt: p.datetime().nullable(),
     exhaustedAt: p.datetime().nullable(),
     /** When people were told of either. */
@@ -48,5 +51,7 @@ export const limitLeases = defineEntity({
     units: p.bigint('number'),
     settled: p.bigint('number'),
     expiresMs: p.bigint('number'),
+    /** Process that holds it, until it or its successor says that it has ended. */
+    holder: p.uuid().nullable(),
   },
 });

@@ -9,14 +9,31 @@ import { grantRates } from './rate-ledger.ts';
  * Answers the questions of one gateway process: each in one transaction with the others of its kind. Throws AB01 when a key is
  * asked about twice.
  */
-export async function grantLeases(database: Database, asks: readonly LeaseAsk[], nowMs: number): Promise<Grant[]> {
+export async function grantLeases(
+  database: Database,
+  asks: readonly LeaseAsk[],
+  nowMs: number,
+  holder: string | null = null,
+): Promise<Grant[]> {
   if (new Set(asks.map((ask) => ask.key)).size !== asks.length) throw invalid('asks: a key is asked about twice');
   const rates = asks.filter((ask): ask is RateAsk => ask.kind === 'rate');
   const budgets = asks.filter((ask): ask is BudgetAsk => ask.kind === 'budget');
   return [
     ...(await inTransaction(database, (tx) => grantRates(tx, rates), rates.length)),
-    ...(await inTransaction(database, (tx) => grantBudgets(tx, budgets, nowMs), budgets.length)),
+    ...(await inTransaction(database, (tx) => grantBudgets(tx, budgets, holder, nowMs), budgets.length)),
   ];
+}
+
+/** Frees what is left of the leases of processes that have ended and whose every record is stored. */
+export async function endHolders(database: Database, holders: readonly string[]): Promise<void> {
+  if (holders.length === 0) return;
+  await database
+    .em()
+    .execute(
+      'delete from limit_leases where holder in (select x::uuid from jsonb_array_elements_text(?::jsonb) x)',
+      [JSON.stringify(holders)],
+      'run',
+    );
 }
 
 type Work = (tx: ReturnType<Database['em']>) => Promise<Grant[]>;

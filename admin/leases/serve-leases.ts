@@ -3,7 +3,7 @@ import { leasesBody } from '../../core/contract/leases.ts';
 import { isUuid } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
-import { grantLeases } from './ledger.ts';
+import { endHolders, grantLeases } from './ledger.ts';
 import { quoteRates } from './quote-rates.ts';
 
 /** Answers `POST /internal/v1/leases`. Throws AB01 when the body is not one. */
@@ -16,7 +16,9 @@ export async function serveLeases({ database, clock }: AdminServices, bytes: Uin
   }
   const parsed = v.safeParse(leasesBody, body, { abortEarly: true });
   if (!parsed.success) throw invalid(`${v.getDotPath(parsed.issues[0]) ?? 'body'}: ${parsed.issues[0].message}`);
-  return { grants: await grantLeases(database, parsed.output.asks, clock.now()) };
+  const { asks, holder, endedHolders } = parsed.output;
+  await endHolders(database, endedHolders);
+  return { grants: await grantLeases(database, asks, clock.now(), holder) };
 }
 
 /** Answers `GET /internal/v1/rates`. Throws AB01 when the query is not complete. */

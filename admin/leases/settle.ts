@@ -1,6 +1,7 @@
 import type { RequestRecord } from '../../core/contract/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import type { BudgetRow } from './budget-ledger.ts';
+import { type BudgetRow, beginAnew } from './budget-ledger.ts';
+import { ruleOf, windowAt } from './budget-window.ts';
 import { markExhausted } from './entity-state.ts';
 
 /** A record that was stored just now, with what it cost. */
@@ -8,11 +9,16 @@ export interface Settled {
   readonly record: RequestRecord;
   /** Micro-USD; null: not known, which counts as nothing. */
   readonly cost: number | null;
+  /** What was stored of the same session before, and is settled already. */
+  readonly before?: Omit<Settled, 'before'>;
 }
 
 /** What one record means to one budget. */
 interface Entry {
+  readonly key: string;
+  /** Names the window; 0: it is known by its time alone. */
   readonly startMs: number;
+  readonly atMs: number;
   readonly lease: string | null;
   /** Units of the lease that the gateway counted as used. */
   readonly reserved: number;
@@ -24,24 +30,21 @@ interface Entry {
  * Puts what requests have used in the place of what was reserved for them. Must run in the transaction that stores the records, so
  * that each counts once. Budgets that cross their threshold or their limit are marked.
  */
-export async function settleRecords(tx: EntityManager, stored: readonly Settled[]): Promise<void> {
-  const entries = entriesOf(stored);
-  if (entries.size === 0) return;
+export async function settleRecords(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
+  const entries = stored.flatMap((one) => entriesOf(one, nowMs));
+  if (entries.length === 0) return;
+  await noteBudgets(tx, stored, nowMs);
   const rows = await tx.execute<BudgetRow[]>(
     `select * from limit_budgets where key in (select * from jsonb_array_elements_text(?::jsonb)) order by key for update`,
-    [JSON.stringify([...entries.keys()])],
+    [JSON.stringify([...new Set(entries.map((entry) => entry.key))])],
     'all',
   );
   const settledByLease = new Map<string, number>();
   for (const row of rows) {
-    let used = 0;
-    for (const entry of entries.get(row.key) ?? []) {
-      // A request of a window that is over is not counted in the one after it.
-      if (entry.startMs !== 0 && entry.startMs !== Number(row.start_ms)) continue;
-      used += row.unit === 'tokens' ? entry.tokens : entry.cost;
-      if (entry.lease !== null) settledByLease.set(entry.lease, (settledByLease.get(entry.lease) ?? 0) + entry.reserved);
+    const ofRow = entries.filter((entry) => entry.key === row.key);
+    for (const { lease, reserved } of await addUsage(tx, row, ofRow)) {
+      if (lease !== null) settledByLease.set(lease, (settledByLease.get(lease) ?? 0) + reserved);
     }
-    if (used > 0) await addUsed(tx, row, used);
   }
   if (settledByLease.size === 0) return;
   const leases = [...settledByLease].map(([lease, units]) => ({ lease, units }));
@@ -53,9 +56,34 @@ export async function settleRecords(tx: EntityManager, stored: readonly Settled[
   );
 }
 
+/** Adds what was used in the window that runs, and gives the entries that are of it. */
+async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly Entry[]): Promise<Entry[]> {
+  let row = known;
+  let used = 0;
+  let counted: Entry[] = [];
+  for (const entry of entries) {
+    if (entry.startMs === 0) {
+      const window = windowAt(row, entry.atMs);
+      if (window === null) continue;
+      if (window.isNew) {
+        await beginAnew(tx, row, window);
+        row = { ...row, start_ms: window.startMs, end_ms: window.endMs, used: 0 };
+        used = 0;
+        counted = [];
+      }
+      // A request of a window that is over is not counted in the one after it.
+    } else if (entry.startMs !== Number(row.start_ms)) continue;
+    used += row.unit === 'tokens' ? entry.tokens : entry.cost;
+    counted.push(entry);
+  }
+  if (used !== 0) await addUsed(tx, row, used);
+  return counted;
+}
+
 async function addUsed(tx: EntityManager, row: BudgetRow, units: number): Promise<void> {
   const before = Number(row.used);
-  const after = before + units;
+  // Less than before where a price has fallen while a session was open.
+  const after = Math.max(0, before + units);
   const threshold = row.alert_threshold === null ? Number.POSITIVE_INFINITY : Number(row.alert_threshold);
   const crossed = (limit: number): boolean => before < limit && after >= limit;
   await tx.execute(
@@ -70,14 +98,46 @@ async function addUsed(tx: EntityManager, row: BudgetRow, units: number): Promis
   if (crossed(Number(row.capacity))) await markExhausted(tx, row);
 }
 
-function entriesOf(stored: readonly Settled[]): Map<string, Entry[]> {
-  const entries = new Map<string, Entry[]>();
-  for (const { record, cost } of stored) {
-    const tokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens + record.outputTokens;
-    for (const { key, lease, startMs, units } of record.reservations ?? []) {
-      const entry = { startMs, lease, reserved: units, tokens, cost: cost ?? 0 };
-      entries.set(key, [...(entries.get(key) ?? []), entry]);
-    }
-  }
-  return entries;
+/** Makes rows for budgets that were spent from while the ledger could not be asked, and never before. */
+async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
+  const unknown = stored.flatMap(({ record }) =>
+    (record.reservations ?? []).flatMap(({ key, budget }) =>
+      budget
+        ? [{ ...budget, key, organisationId: record.organisationId, startMs: timeOf(record, nowMs), rule: ruleOf(budget) }]
+        : [],
+    ),
+  );
+  if (unknown.length === 0) return;
+  await tx.execute(
+    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold, rule)
+     select key, "organisationId", scope, "entityId", unit, "startMs", capacity, "alertThreshold", rule
+     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, unit text,
+       "startMs" bigint, capacity bigint, "alertThreshold" bigint, rule jsonb)
+     order by key, "startMs"
+     on conflict (key) do nothing`,
+    [JSON.stringify(unknown)],
+    'run',
+  );
+}
+
+function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
+  const reservations = record.reservations ?? [];
+  const tokens = tokensOf(record) - (before ? tokensOf(before.record) : 0);
+  const costs = (cost ?? 0) - (before?.cost ?? 0);
+  return reservations.map(({ key, lease, startMs, units }, at) => {
+    // Of several leases of one budget, the last is the one that is spent from now.
+    const isLast = !reservations.slice(at + 1).some((later) => later.key === key);
+    const settled = before?.record.reservations?.find((one) => one.key === key && one.lease === lease && one.startMs === startMs);
+    const used = isLast ? { tokens, cost: costs } : { tokens: 0, cost: 0 };
+    return { key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
+  });
+}
+
+function tokensOf(record: RequestRecord): number {
+  return record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens + record.outputTokens;
+}
+
+/** When the request came, by a clock that is not ahead of ours. */
+function timeOf(record: RequestRecord, nowMs: number): number {
+  return Math.min(Date.parse(record.createdAt), nowMs);
 }

@@ -1,10 +1,15 @@
 import * as v from 'valibot';
+import { type BudgetRules, budgetRules, limitUnits as units } from './budget-rules.ts';
 import type { Maybe } from './json.ts';
 
-/** Most that one account asks and gives back in one call; sums in the ledger stay exact far beyond it. */
-const units = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1e15));
 const timeMs = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const lease = v.pipe(v.string(), v.uuid());
+const seq = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const holder = v.pipe(v.string(), v.uuid());
+/** Most leases that were left, and processes that have ended, in one question. */
+export const leftMax = 100;
+export const endedHoldersMax = 1_000;
 
 const shared = {
   /** Names the counter: one limit of one entity. */
@@ -32,29 +37,27 @@ export const rateAsk = v.strictObject({
 export const budgetAsk = v.strictObject({
   kind: v.literal('budget'),
   ...shared,
-  scope: v.picklist(['key', 'workspace', 'provider', 'integration']),
-  /** Whose budget it is: a row id, of an integration `<integration>-<workspace>`. */
-  entityId: v.pipe(v.string(), v.maxLength(100)),
-  unit: v.picklist(['cost', 'tokens']),
-  /** People are told when so much is used. */
-  alertThreshold: v.nullable(units),
+  ...budgetRules.entries,
   /** Names the lease: it ends unless its holder asks again in time. */
-  lease: v.pipe(v.string(), v.uuid()),
+  lease,
   /** Counts the questions about this lease: one that was overtaken on its way is granted nothing. */
-  seq: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  seq,
   /** Start of the window the lease is of; 0: not known yet. */
   startMs: timeMs,
   /** All its holder has received and not given back: what was granted beyond it got lost on the way. */
   kept: units,
-  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
-  periodicResetDays: v.nullable(v.number()),
-  nextUsageResetAt: v.nullable(v.string()),
-  /** ISO time of the last reset by hand. */
-  resetAt: v.nullable(v.string()),
+  /** Leases of this budget that their holder has left: `kept` is all that its records tell of them, or will. */
+  left: v.optional(v.pipe(v.array(v.strictObject({ lease, seq, kept: units })), v.maxLength(leftMax))),
 });
 
 /** `POST /internal/v1/leases`. */
-export const leasesBody = v.strictObject({ asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)) });
+export const leasesBody = v.strictObject({
+  /** The process that asks. */
+  holder: v.optional(v.nullable(holder), null),
+  asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)),
+  /** Processes that have ended, and whose every record has been taken: nothing more is heard of their leases. */
+  endedHolders: v.optional(v.pipe(v.array(holder), v.maxLength(endedHoldersMax)), []),
+});
 
 export const leasesReply = v.object({
   grants: v.array(
@@ -68,6 +71,8 @@ export const leasesReply = v.object({
       remaining: units,
       /** Milliseconds for which the grant may be spent; null: until the window ends. */
       leaseMs: v.nullable(timeMs),
+      /** True when the ledger knew nothing of the lease: only what is granted now is in it. */
+      isNew: v.optional(v.boolean()),
     }),
   ),
 });
@@ -91,28 +96,22 @@ export type Grant = v.InferOutput<typeof leasesReply>['grants'][number];
 export type ModelRates = v.InferOutput<typeof modelRates>;
 
 /** One limit that units are taken from. */
-export type LimitSpec =
-  | {
-      readonly kind: 'rate';
-      readonly key: string;
-      readonly organisationId: string;
-      readonly capacity: number;
-      readonly lengthMs: number;
-    }
-  | {
-      readonly kind: 'budget';
-      readonly key: string;
-      readonly organisationId: string;
-      readonly scope: 'key' | 'workspace' | 'provider' | 'integration';
-      readonly entityId: string;
-      readonly unit: 'cost' | 'tokens';
-      readonly capacity: number;
-      readonly alertThreshold: number | null;
-      readonly periodicReset: 'weekly' | 'monthly' | null;
-      readonly periodicResetDays: number | null;
-      readonly nextUsageResetAt: string | null;
-      readonly resetAt: string | null;
-    };
+export type LimitSpec = RateSpec | BudgetSpec;
+
+export interface RateSpec {
+  readonly kind: 'rate';
+  readonly key: string;
+  readonly organisationId: string;
+  readonly capacity: number;
+  readonly lengthMs: number;
+}
+
+/** What a budget is, as the documents of its entity tell it. */
+export interface BudgetSpec extends BudgetRules {
+  readonly kind: 'budget';
+  readonly key: string;
+  readonly organisationId: string;
+}
 
 /** What `take` answers when it takes nothing: too few are left in this window, or nobody could say. */
 export const refused = -1;
@@ -121,6 +120,7 @@ export const unavailable = -2;
 /** This process's part of one limit. */
 export interface LeaseAccount {
   readonly key: string;
+  readonly spec: LimitSpec;
   /** Names the lease that units are taken from; null for rate limits, whose use is not settled afterwards. */
   readonly lease: string | null;
   /** Start of the window that units are taken from now; 0 before the first grant of a budget. */
@@ -134,11 +134,11 @@ export interface LeaseAccount {
    * never rejects. `refused` and `unavailable` take nothing.
    */
   take(least: number, most: number): Maybe<number>;
-  /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once these are over. */
+  /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once the window is over. */
   put(units: number, startMs: number, lease: string | null): void;
-  /** Something is under way, or has come to its end, that the lease must outlive. */
+  /** Something is under way that has taken from the present lease, and will tell of it; `release` when it has. */
   hold(): void;
-  release(): void;
+  release(lease: string): void;
 }
 
 /** Shares of limits that this process holds (architecture: limits are quota leases). */

@@ -1,7 +1,11 @@
 import * as v from 'valibot';
+import { budgetRules } from './budget-rules.ts';
 
-/** How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply. */
-export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut'] as const;
+/**
+ * How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply; `open`: it had not
+ * ended when this was written, see `checkpoint`.
+ */
+export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut', 'open'] as const;
 export type OutcomeKind = (typeof outcomes)[number];
 
 const count = v.pipe(v.number(), v.minValue(0));
@@ -20,9 +24,9 @@ export const attemptRecord = v.object({
 export const sessionRecord = v.object({
   messagesFromClient: v.number(),
   messagesFromProvider: v.number(),
-  /** As the closing end said it; 1005: without a code, 1006: without a close frame. */
-  closeCode: v.number(),
-  closedBy: v.picklist(['client', 'provider', 'gateway']),
+  /** As the closing end said it; 1005: without a code, 1006: without a close frame; null while it is open. */
+  closeCode: v.nullable(v.number()),
+  closedBy: v.nullable(v.picklist(['client', 'provider', 'gateway'])),
 });
 
 /**
@@ -59,7 +63,10 @@ export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 export const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
 export type ImageRecord = v.InferOutput<typeof imageRecord>;
 
-/** Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. */
+/**
+ * Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. A session may
+ * have used several leases of one budget, in this order: what it has used counts for the window of the last.
+ */
 export const reservationRecord = v.object({
   key: v.pipe(v.string(), v.maxLength(200)),
   /** Null: the ledger could not be asked, and the request was let through. */
@@ -68,6 +75,8 @@ export const reservationRecord = v.object({
   startMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   /** Tokens or micro-USD. */
   units: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  /** Where there is no lease: what the budget is, for a ledger that may not know of it yet. */
+  budget: v.optional(budgetRules),
 });
 export type ReservationRecord = v.InferOutput<typeof reservationRecord>;
 
@@ -133,6 +142,8 @@ export const requestRecord = v.object({
   reservations: v.optional(v.array(reservationRecord)),
   /** Of requests that became WebSocket sessions. */
   session: v.optional(v.nullable(sessionRecord)),
+  /** Of a session that is still open: how often it has been written down, from 1 on. Takes the place of the ones before. */
+  checkpoint: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
   metadata: v.record(v.string(), v.string()),
 });
 

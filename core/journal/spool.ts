@@ -43,6 +43,8 @@ export class Spool implements Journal {
   readonly #segmentBytesMax: number;
   /** Oldest first; the last one may be open. */
   readonly #segments: Segment[];
+  /** What earlier processes have left. */
+  readonly #inherited: readonly Segment[];
   #bytes: number;
   /** What `healthy` said last about room; said in the log when it changes, not for every request. */
   #full = false;
@@ -60,6 +62,7 @@ export class Spool implements Journal {
     this.#options = options;
     this.#segmentBytesMax = options.segmentBytesMax ?? 8 * 1024 * 1024;
     this.#segments = [...(options.orphans ?? []), options.directory].flatMap(findSegments);
+    this.#inherited = [...this.#segments];
     this.#bytes = this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
     this.#segments.push(createSegment(options.directory, options.clock.now()));
   }
@@ -126,6 +129,11 @@ export class Spool implements Journal {
   /** What waits on disk; `bytes` counts everything that takes up room there. */
   backlog(): { readonly bytes: number; readonly segments: number } {
     return { bytes: this.#bytes, segments: this.#segments.length };
+  }
+
+  /** True once everything that earlier processes have left is confirmed. */
+  inheritedIsShipped(): boolean {
+    return this.#inherited.every((segment) => segment.shippedBytes >= segment.bytes);
   }
 
   /** The oldest segment with something to ship; null when everything is shipped. */

@@ -2,6 +2,8 @@ import type { Maybe } from '../contract/json.ts';
 import { type Grant, type LeaseAccount, type LeaseAsk, type LimitSpec, refused, unavailable } from '../contract/leases.ts';
 import { windowStartMs } from '../contract/limit-window.ts';
 import type { Clock } from '../contract/plugin.ts';
+import { Lease } from './lease.ts';
+import { LeftLeases } from './left-leases.ts';
 
 /** Least that is asked for at a time: one question for a handful of requests. */
 const wantMin = { rate: 8, budget: 5_000 } as const;
@@ -22,7 +24,6 @@ interface Waiter {
  */
 export class Account implements LeaseAccount {
   #spec: LimitSpec;
-  lease: string | null;
   startMs = 0;
   endMs = 0;
   /** Units in hand; below 0 after a request that used more than was taken for it. */
@@ -34,12 +35,12 @@ export class Account implements LeaseAccount {
   readonly #newId: () => string;
   readonly #wake: (account: Account) => void;
   readonly #waiters: Waiter[] = [];
+  /** Null for rate limits. */
+  #lease: Lease | null;
+  readonly #left = new LeftLeases();
   #wants = false;
-  #seq = 0;
-  #kept = 0;
   #low = 0;
   #spent = 0;
-  #held = 0;
   /** What is to be given back with the next question. */
   #giving = 0;
   /** Until when, and from how many units on, there is nothing to be had. */
@@ -49,11 +50,11 @@ export class Account implements LeaseAccount {
   #remaining = 0;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
-  #askedLease: string | null = null;
+  #askedLease: Lease | null = null;
 
   constructor(spec: LimitSpec, clock: Clock, newId: () => string, wake: (account: Account) => void) {
     this.#spec = spec;
-    this.lease = spec.kind === 'budget' ? newId() : null;
+    this.#lease = spec.kind === 'budget' ? new Lease(newId()) : null;
     this.#clock = clock;
     this.#newId = newId;
     this.#wake = wake;
@@ -71,6 +72,10 @@ export class Account implements LeaseAccount {
     else if (spec.capacity < before.capacity) this.giveBack();
   }
 
+  get lease(): string | null {
+    return this.#lease?.id ?? null;
+  }
+
   get left(): number {
     return Math.max(0, this.available) + this.#giving + this.#remaining;
   }
@@ -79,13 +84,18 @@ export class Account implements LeaseAccount {
     return this.#spec.key;
   }
 
-  /** True while somebody waits, or what is held must be kept alive in the ledger. */
+  /** True while somebody waits, requests are under way, or the ledger has to be told of something. */
   get isNeeded(): boolean {
-    return this.#waiters.length > 0 || this.#held > 0;
+    return this.hasWaiters || this.owesWord || (this.#lease?.holds ?? 0) > 0 || !this.#left.isEmpty;
   }
 
   get hasWaiters(): boolean {
     return this.#waiters.length > 0;
+  }
+
+  /** True while the ledger takes more or less for kept than is. */
+  get owesWord(): boolean {
+    return (this.#lease?.owesWord ?? false) || this.#left.owesWord;
   }
 
   take(least: number, most: number): Maybe<number> {
@@ -101,6 +111,7 @@ export class Account implements LeaseAccount {
 
   put(units: number, startMs: number, lease: string | null): void {
     this.#roll();
+    if (lease !== null && lease !== this.lease) return this.#left.put(units, startMs, lease);
     if (startMs !== this.startMs || lease !== this.lease) return;
     this.available += units;
     // With what is left elsewhere it may be enough now.
@@ -109,11 +120,12 @@ export class Account implements LeaseAccount {
   }
 
   hold(): void {
-    this.#held++;
+    if (this.#lease !== null) this.#lease.holds++;
   }
 
-  release(): void {
-    this.#held--;
+  release(lease: string): void {
+    if (this.#lease?.id === lease) this.#lease.holds--;
+    else this.#left.release(lease);
   }
 
   /** What to ask the ledger now; marks the question as asked. */
@@ -122,7 +134,7 @@ export class Account implements LeaseAccount {
     const { spec } = this;
     this.asking = true;
     this.#askedAtMs = this.#clock.elapsed();
-    this.#askedLease = this.lease;
+    this.#askedLease = this.#lease;
     let need = Math.max(0, -this.available);
     for (const { least } of this.#waiters) need += Math.max(1, least);
     need = Math.min(need, spec.capacity);
@@ -132,28 +144,24 @@ export class Account implements LeaseAccount {
     this.#spent = 0;
     const give = this.#giving;
     this.#giving = 0;
-    const { key, organisationId, capacity } = spec;
-    const asked = { key, organisationId, capacity, need, want, startMs: this.startMs };
-    if (spec.kind === 'rate') return { kind: 'rate', ...asked, lengthMs: spec.lengthMs, give };
-    const { scope, entityId, unit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt, resetAt } = spec;
-    const rules = { scope, entityId, unit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
-    const lease = { lease: this.lease as string, seq: ++this.#seq, kept: this.#kept };
-    return { kind: 'budget', ...asked, ...lease, ...rules };
+    const asked = { need, want, startMs: this.startMs };
+    if (spec.kind === 'rate') return { ...spec, ...asked, give };
+    return { ...spec, ...asked, ...(this.#lease as Lease).ask(), left: this.#left.ask() };
   }
 
   /** The ledger's answer. Those who wait are served in the order they came; who finds too little is refused. */
   granted(grant: Grant): void {
     this.asking = false;
+    this.#left.answered();
     this.#roll();
+    const asked = this.#askedLease;
+    const isPassed = this.#enter(grant, asked);
     // What was granted of a window or lease that has passed meanwhile is nobody's; those who wait are of the one that runs now.
-    if (this.spec.kind === 'rate' ? grant.startMs !== this.startMs : this.lease !== this.#askedLease) {
+    if (isPassed) {
       if (this.#waiters.length > 0) this.#ask();
       return;
     }
-    if (this.spec.kind === 'budget') this.#enter(grant);
     this.#remaining = grant.remaining;
-    this.available += grant.units;
-    this.#kept += grant.units;
     this.#low = grant.remaining === 0 ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
     const waiting = this.#waiters.splice(0);
     let isRefused = false;
@@ -173,7 +181,7 @@ export class Account implements LeaseAccount {
     else if (isRefused && this.giveBack()) this.#wake(this);
   }
 
-  /** Nobody could say. What was on its way back is lost to this process: it may have arrived. */
+  /** Nobody could say. What was on its way back of a rate limit is lost to this process: it may have arrived. */
   failed(): void {
     this.asking = false;
     this.#roll();
@@ -185,7 +193,7 @@ export class Account implements LeaseAccount {
     this.#roll();
     if (this.available <= 0) return false;
     this.#giving += this.available;
-    this.#kept -= this.available;
+    if (this.#lease !== null) this.#lease.kept -= this.available;
     this.available = 0;
     this.#low = 0;
     return true;
@@ -193,9 +201,9 @@ export class Account implements LeaseAccount {
 
   /** True when a lease that is still needed should be asked for again, so that it does not end. */
   isAgeing(): boolean {
-    if (this.#leaseUntilMs === Number.POSITIVE_INFINITY || !(this.#held > 0 || this.available > 0)) return false;
-    const nowMs = this.#clock.elapsed();
-    return nowMs - this.#askedAtMs > (this.#leaseUntilMs - this.#askedAtMs) / 3;
+    const isUsed = (this.#lease?.holds ?? 0) > 0 || this.available > 0;
+    if (this.#leaseUntilMs === Number.POSITIVE_INFINITY || !isUsed) return false;
+    return this.#clock.elapsed() - this.#askedAtMs > (this.#leaseUntilMs - this.#askedAtMs) / 3;
   }
 
   #spend(least: number, most: number): number {
@@ -219,23 +227,26 @@ export class Account implements LeaseAccount {
   /** Leaves what belongs to a window, or to a lease, that is over. */
   #roll(): void {
     const nowMs = this.#clock.now();
-    // A budget whose window is not known yet has nothing to leave.
-    if (this.startMs === 0 && this.spec.kind === 'budget') return;
-    if (nowMs < this.endMs && nowMs >= this.startMs && this.#clock.elapsed() < this.#leaseUntilMs) return;
-    this.#leave();
-    if (this.spec.kind === 'rate') {
-      this.startMs = windowStartMs(nowMs, this.spec.lengthMs);
-      this.endMs = this.startMs + this.spec.lengthMs;
+    if (this.spec.kind === 'budget') {
+      // One whose window is not known yet has nothing to leave. When it began is told by the ledger's clock, which may be ahead.
+      if (this.startMs !== 0 && (nowMs >= this.endMs || this.#clock.elapsed() >= this.#leaseUntilMs)) this.#leave();
+      return;
     }
+    if (nowMs < this.endMs && nowMs >= this.startMs) return;
+    this.#leave();
+    this.startMs = windowStartMs(nowMs, this.spec.lengthMs);
+    this.endMs = this.startMs + this.spec.lengthMs;
   }
 
   #leave(): void {
+    if (this.#lease !== null) {
+      this.#lease.kept -= this.available;
+      this.#left.add(this.#lease, this.startMs);
+      this.#lease = new Lease(this.#newId());
+    }
     this.startMs = 0;
     this.endMs = 0;
-    if (this.lease !== null) this.lease = this.#newId();
-    this.#seq = 0;
     this.available = 0;
-    this.#kept = 0;
     this.#giving = 0;
     this.#low = 0;
     this.#emptyUntilMs = 0;
@@ -243,15 +254,29 @@ export class Account implements LeaseAccount {
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;
   }
 
-  #enter({ startMs, endMs, leaseMs }: Grant): void {
-    if (startMs !== this.startMs) {
-      this.available = 0;
-      this.#kept = 0;
-      this.#giving = 0;
+  /** Takes what was granted. True when its window or lease has been left meanwhile: of a budget it goes back with the next question. */
+  #enter({ startMs, endMs, units, leaseMs, isNew }: Grant, asked: Lease | null): boolean {
+    if (asked === null) {
+      if (startMs !== this.startMs) return true;
+      this.available += units;
+      return false;
     }
+    asked.answered(units);
+    if (asked !== this.#lease) {
+      asked.kept -= units;
+      return true;
+    }
+    if (startMs !== this.startMs || isNew) {
+      this.available = 0;
+      this.#giving = 0;
+      asked.beginAnew();
+      asked.answered(units);
+    }
+    this.available += units;
     this.startMs = startMs;
     this.endMs = endMs ?? Number.POSITIVE_INFINITY;
     this.#leaseUntilMs = leaseMs === null ? Number.POSITIVE_INFINITY : this.#askedAtMs + leaseMs - leaseMarginMs;
+    return false;
   }
 }
 

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
-import { type LeaseAsk, type Leases, type LimitSpec, leasesReply } from '../contract/leases.ts';
+import { endedHoldersMax, type LeaseAsk, type Leases, type LimitSpec, leasesReply } from '../contract/leases.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
 import { realTimers, type Timers } from '../contract/timers.ts';
 import { Account } from './account.ts';
+import type { Holders } from './holders.ts';
 import { createPriceBook } from './price-book.ts';
 
 export interface LeasesOptions {
@@ -13,6 +14,10 @@ export interface LeasesOptions {
   /** Random UUID. */
   readonly newId: () => string;
   readonly timers?: Timers;
+  /** This process, as the ledger knows it, and those before it. */
+  readonly holders: Holders;
+  /** True once the records of the processes before this one have all been taken. */
+  readonly earlierRecordsAreIn: () => boolean;
 }
 
 export interface LeaseClient extends Leases {
@@ -33,7 +38,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** The accounts of this process, and the one conversation with the ledger that they share. */
 export function startLeases(options: LeasesOptions): LeaseClient {
-  const { fetch, clock, log, newId, timers = realTimers } = options;
+  const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
   const accounts = new Map<string, Account>();
   const asking = new Set<Account>();
   const counts = { asks: 0, failures: 0 };
@@ -41,6 +46,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   let flushing = false;
   let pausedUntilMs = 0;
   let closed = false;
+  let telling = false;
   let cancelTick = timers.after(tickMs, tick);
 
   return {
@@ -58,7 +64,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     async close() {
       closed = true;
       cancelTick();
-      const giving = [...accounts.values()].filter((account) => account.giveBack());
+      const giving = [...accounts.values()].filter((account) => account.giveBack() || account.owesWord);
       for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
     },
   };
@@ -100,8 +106,8 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     }
   }
 
-  async function exchange(asks: readonly LeaseAsk[]) {
-    const body = Buffer.from(JSON.stringify({ asks }));
+  async function exchange(asks: readonly LeaseAsk[], endedHolders: readonly string[] = []) {
+    const body = Buffer.from(JSON.stringify({ holder: holders.own, asks, endedHolders }));
     const reply = await fetch('POST', internalPaths.leases, body, timeoutMs);
     if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
     return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
@@ -114,10 +120,23 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
       const idleMs = nowMs - account.usedAtMs;
-      if (idleMs > tickMs && account.giveBack()) wake(account);
-      else if (account.isAgeing()) wake(account);
+      if ((idleMs > tickMs && account.giveBack()) || account.owesWord || account.isAgeing()) wake(account);
       else if (idleMs > forgetMs && !account.isNeeded) accounts.delete(account.key);
     }
+    tellOfEarlier();
     cancelTick = timers.after(tickMs, tick);
+  }
+
+  /** What processes before this one held and did not spend is free once everything they have spent is known. */
+  function tellOfEarlier(): void {
+    const { earlier } = holders;
+    if (telling || earlier.length === 0 || !earlierRecordsAreIn()) return;
+    telling = true;
+    exchange([], earlier.slice(0, endedHoldersMax))
+      .then(() => holders.forget(earlier.slice(0, endedHoldersMax)))
+      .catch((error: unknown) => log.debug({ reason: String(error) }, 'the ledger of limits cannot be told of earlier processes'))
+      .finally(() => {
+        telling = false;
+      });
   }
 }

@@ -1,8 +1,10 @@
+import type { BudgetRules } from '../../core/contract/budget-rules.ts';
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
+import { type BudgetSpec, type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
 import type { Target } from '../../core/contract/plan.ts';
 import type { Clock } from '../../core/contract/plugin.ts';
+import type { ReservationRecord } from '../../core/contract/record.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import type { Meter } from './meters.ts';
 import { refusal, unknownLimit } from './refusal.ts';
@@ -95,9 +97,9 @@ export class Reservations {
       const used = usedUnits(meter.unit, ctx, this.rates);
       meter.account.put(units - used, startMs, lease);
       if (!meter.isBudget) continue;
-      if (lease !== null) meter.account.release();
+      if (lease !== null) meter.account.release(lease);
       ctx.reservations ??= [];
-      ctx.reservations.push({ key: meter.account.key, lease, startMs, units: lease === null ? 0 : used });
+      ctx.reservations.push(reservationOf(hold, used));
     }
   }
 
@@ -138,9 +140,10 @@ export class Reservations {
   #grow(hold: Hold, units: number): void {
     const { meter } = hold;
     if (units >= 0) {
-      // Another lease than the one before: what was taken from that is lost to it, and ends with it.
-      if (hold.lease !== meter.account.lease || hold.startMs !== meter.account.startMs) return;
-      hold.units += units;
+      const { lease, startMs } = meter.account;
+      // Out of another lease than the one before, which a record could not tell of beside it.
+      if (hold.lease !== lease || hold.startMs !== startMs) meter.account.put(units, startMs, lease);
+      else hold.units += units;
       return;
     }
     if (units === unavailable && meter.onUnavailable === 'allow') return;
@@ -152,7 +155,18 @@ export class Reservations {
   }
 }
 
+/** What the record tells of a budget that was spent from. */
+function reservationOf({ meter, startMs, lease }: Hold, used: number): ReservationRecord {
+  const { spec, key } = meter.account;
+  if (lease !== null) return { key, lease, startMs, units: used };
+  return { key, lease, startMs, units: 0, ...(spec.kind === 'budget' ? { budget: rulesOf(spec) } : undefined) };
+}
+
+function rulesOf({ kind: _kind, key: _key, organisationId: _organisationId, ...rules }: BudgetSpec): BudgetRules {
+  return rules;
+}
+
 function giveUp({ meter, units, startMs, lease }: Hold): void {
   meter.account.put(units, startMs, lease);
-  if (meter.isBudget && lease !== null) meter.account.release();
+  if (meter.isBudget && lease !== null) meter.account.release(lease);
 }

@@ -70,6 +70,25 @@ it('a gateway process that is killed takes no more with it than the lease it hel
   expect(count(after, 429)).toBeGreaterThan(0);
 });
 
+it('what a killed process held of a budget is free again once the next one has shipped its records', async () => {
+  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
+  closers.push(() => gateway.close());
+  const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
+  gateway.upstream.always(reply(200, JSON.stringify(answerOf(100)), { 'content-type': 'application/json' }));
+  const send = (maxTokens: number): Promise<FreshReply> =>
+    onFreshConnection(gateway.origin + chatPath, {
+      headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' },
+      body: { ...body, max_tokens: maxTokens },
+    });
+  expect((await send(10)).status).toBe(200);
+  const [killed] = gateway.pidsOf('gateway');
+  process.kill(killed as number, 'SIGKILL');
+  await until(() => gateway.pidsOf('gateway').some((pid) => pid !== killed), { what: 'the process started again' });
+  // Of what the killed one had in hand, a quarter of the budget, all but the 100 that it spent.
+  await until(async () => (await send(9_850).catch(() => null))?.status === 200, { what: 'what it held' });
+  expect((await send(9_850)).status).toBe(412);
+});
+
 it('a budget of cost is kept, shown with what was used, marked when it is used up, and begun anew by hand', async () => {
   const gateway = await start();
   const usage = { type: 'cost', credit_limit: 2, alert_threshold: 1 };

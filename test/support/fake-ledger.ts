@@ -40,6 +40,12 @@ export function newFakeLedger(): FakeLedger {
   }
 }
 
+/** A process that none was before. */
+export const firstHolder = {
+  holders: { own: '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f00ff', earlier: [], forget: () => {} },
+  earlierRecordsAreIn: () => true,
+} as const;
+
 function reply(body: object): { status: number; body: Uint8Array } {
   return { status: 200, body: Buffer.from(JSON.stringify(body)) };
 }

@@ -8,6 +8,7 @@ import { ApiKeysComplete } from './0006-api-keys.ts';
 import { IntegrationsComplete } from './0007-integrations.ts';
 import { FilesBatchesJobs } from './0008-files-batches-jobs.ts';
 import { Limits } from './0010-limits.ts';
+import { ExactSettlement } from './0016-exact-settlement.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -20,4 +21,5 @@ export const migrations: MigrationObject[] = [
   { name: '0007-integrations', class: IntegrationsComplete },
   { name: '0008-files-batches-jobs', class: FilesBatchesJobs },
   { name: '0010-limits', class: Limits },
+  { name: '0016-exact-settlement', class: ExactSettlement },
 ];

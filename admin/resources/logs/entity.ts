@@ -23,6 +23,8 @@ export const requestRecords = defineEntity({
     /** `model`, `public` or `unknown`; null when there was nothing to price. */
     priceSource: p.text().nullable(),
     record: p.json().$type<RequestRecord>(),
+    /** Of a session that has not ended yet, see there; null: nothing follows. */
+    checkpoint: p.bigint('number').nullable(),
   },
 });
 

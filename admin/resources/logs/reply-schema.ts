@@ -12,7 +12,7 @@ const session = v.strictObject({
   messages_from_provider: v.number(),
   bytes_from_client: v.number(),
   bytes_from_provider: v.number(),
-  close_code: v.number(),
+  close_code: v.nullable(v.number()),
   closed_by: sessionRecord.entries.closedBy,
 });
 

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
+import { requestRecords } from '../../../admin/resources/logs/entity.ts';
+import { budgetRules } from '../../../core/contract/budget-rules.ts';
 import type { BudgetAsk, Grant, LeaseAsk } from '../../../core/contract/leases.ts';
 import type { RequestRecord } from '../../../core/contract/record.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
@@ -106,13 +109,48 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
   });
 
-  it('takes back what a process held that does not ask again, and no more than that', async () => {
+  it('keeps what a process held and was silent about for a day, and no more than that', async () => {
     const lease = randomUUID();
     const { startMs, leaseMs } = await grant(budgetAsk('dead', { lease, need: 600 }));
     await store([{ ...counts(50, 0), reservations: [{ key: 'dead', lease, startMs, units: 50 }] }]);
-    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }))).toMatchObject({ remaining: 400 });
-    const laterMs = nowMs + (leaseMs as number);
-    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }), laterMs)).toMatchObject({ remaining: 950 });
+    expect(leaseMs).toBe(86_400_000);
+    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }), nowMs + 86_399_999)).toMatchObject({ remaining: 400 });
+    expect(await grant(budgetAsk('dead', { need: 0, want: 0 }), nowMs + 86_400_000)).toMatchObject({ remaining: 950 });
+  });
+
+  it('frees at once what a process held of which its successor says that all its records are in', async () => {
+    const [holder, lease] = [randomUUID(), randomUUID()];
+    const [held] = await grantLeases(plane.control.services.database, [budgetAsk('ended', { lease, need: 600 })], nowMs, holder);
+    const { startMs } = held as Grant;
+    await store([{ ...counts(50, 0), reservations: [{ key: 'ended', lease, startMs, units: 50 }] }]);
+    const other = await plane.internal('POST', '/leases', { holder: randomUUID(), asks: [], endedHolders: [randomUUID()] });
+    expect(other.status).toBe(200);
+    expect(await grant(budgetAsk('ended', { need: 0, want: 0 }))).toMatchObject({ remaining: 400 });
+    await plane.internal('POST', '/leases', { holder: randomUUID(), asks: [], endedHolders: [holder] });
+    expect(await grant(budgetAsk('ended', { need: 0, want: 0 }))).toMatchObject({ remaining: 950 });
+  });
+
+  it('keeps of a lease that its holder has left what records will tell of it, until they do', async () => {
+    const [lease, next] = [randomUUID(), randomUUID()];
+    const { startMs } = await grant(budgetAsk('left', { lease, need: 600 }));
+    // 250 of it were spent, in requests whose records are still to come.
+    const left = [{ lease, seq: 2, kept: 250 }];
+    expect(await grant(budgetAsk('left', { lease: next, need: 0, want: 0, left }))).toMatchObject({ remaining: 750 });
+    const overtaken = [{ lease, seq: 1, kept: 600 }];
+    expect(await grant(budgetAsk('left', { lease: next, seq: 2, need: 0, want: 0, left: overtaken }))).toMatchObject({
+      remaining: 750,
+    });
+    await store([{ ...counts(230, 0), reservations: [{ key: 'left', lease, startMs, units: 250 }] }]);
+    expect(await grant(budgetAsk('left', { need: 0, want: 0 }))).toMatchObject({ remaining: 770 });
+  });
+
+  it('tells the holder of a lease that was forgotten, and does not count anew what was settled of it', async () => {
+    const lease = randomUUID();
+    const { startMs } = await grant(budgetAsk('forgotten', { lease, need: 100 }));
+    await store([{ ...counts(100, 0), reservations: [{ key: 'forgotten', lease, startMs, units: 100 }] }]);
+    await plane.control.services.database.em().execute('delete from limit_leases where lease = ?', [lease], 'run');
+    const again = await grant(budgetAsk('forgotten', { lease, seq: 2, startMs, kept: 100, need: 50, want: 50 }));
+    expect(again).toMatchObject({ isNew: true, units: 50, remaining: 850 });
   });
 
   it('counts a grant whose answer was lost as not given', async () => {
@@ -141,6 +179,64 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     await store([{ ...counts(500, 0), reservations: [{ key: 'periods', lease: null, startMs: first.startMs, units: 0 }] }]);
     const now = await grant(budgetAsk('periods', { ...monthly, resetAt, need: 0, want: 0 }), resetMs + 2);
     expect(now).toMatchObject({ remaining: 990 });
+  });
+
+  it('counts what was spent while nobody could be asked, also of a budget it has never heard of', async () => {
+    const budget = v.parse(budgetRules, budgetAsk('unheard'));
+    const spent = [{ key: 'unheard', lease: null, startMs: 0, units: 0, budget }];
+    await store([
+      { ...counts(300, 0), reservations: spent },
+      { ...counts(100, 0), reservations: spent },
+    ]);
+    expect(await grant(budgetAsk('unheard', { need: 0, want: 0 }))).toMatchObject({ remaining: 600 });
+    // Before the first question, and after it.
+    await store([{ ...counts(50, 0), createdAt: '2026-01-01T00:00:00.000Z', reservations: spent }]);
+    expect(await grant(budgetAsk('unheard', { need: 0, want: 0 }))).toMatchObject({ remaining: 550 });
+  });
+
+  it('counts what was spent while nobody could be asked in the window of its time', async () => {
+    const at = (text: string): number => Date.parse(text);
+    const monthly = { periodicReset: 'monthly' as const };
+    const of = (createdAt: string, tokens: number) => ({
+      ...counts(tokens, 0),
+      createdAt,
+      reservations: [{ key: 'late', lease: null, startMs: 0, units: 0 }],
+    });
+    await grant(budgetAsk('late', { ...monthly, need: 0, want: 0 }), at('2026-03-20T00:00:00Z'));
+    // The window of March is over when these come, and nobody has asked about the one of May.
+    await store([of('2026-03-30T00:00:00Z', 700), of('2026-05-02T00:00:00Z', 200), of('2026-04-30T00:00:00Z', 90)]);
+    const now = await grant(budgetAsk('late', { ...monthly, need: 0, want: 0 }), at('2026-05-03T00:00:00Z'));
+    expect(now).toMatchObject({ startMs: at('2026-05-01T00:00:00Z'), remaining: 800 });
+    const reset = { ...monthly, resetAt: '2026-05-04T00:00:00.000Z' };
+    await grant(budgetAsk('late', { ...reset, need: 0, want: 0 }), at('2026-05-05T00:00:00Z'));
+    await store([of('2026-05-03T12:00:00Z', 40), of('2026-05-04T12:00:00Z', 7)]);
+    expect(await grant(budgetAsk('late', { ...reset, need: 0, want: 0 }), at('2026-05-06T00:00:00Z'))).toMatchObject({
+      remaining: 993,
+    });
+  });
+
+  it('counts a session once, however often it is written down, and each of its leases for what it gave', async () => {
+    const [first, second, id] = [randomUUID(), randomUUID(), randomUUID()];
+    const { startMs } = await grant(budgetAsk('session', { lease: first, need: 300 }));
+    await grant(budgetAsk('session', { lease: second, need: 200 }));
+    const session = { messagesFromClient: 1, messagesFromProvider: 1, closeCode: null, closedBy: null };
+    const of = (lease: string, units: number) => ({ key: 'session', lease, startMs, units });
+    const open = { id, session, outcome: 'open' as const };
+    const one = { ...open, checkpoint: 1, ...counts(110, 0), reservations: [of(first, 100)] };
+    const two = { ...open, checkpoint: 2, ...counts(350, 0), reservations: [of(first, 300), of(second, 50)] };
+    const last = { id, session, ...counts(500, 10), reservations: [of(first, 300), of(second, 200)] };
+    const left = async (): Promise<number> => (await grant(budgetAsk('session', { need: 0, want: 0 }))).remaining;
+    await store([one]);
+    expect(await left()).toBe(1_000 - 110 - 200 - 200);
+    await store([two, one]);
+    expect(await left()).toBe(1_000 - 350 - 150);
+    await store([one]);
+    await store([two, last]);
+    expect(await left()).toBe(1_000 - 510);
+    await store([two, last]);
+    expect(await left()).toBe(1_000 - 510);
+    const row = await plane.control.services.database.em().findOneOrFail(requestRecords, { id });
+    expect(row).toMatchObject({ outcome: 'success', checkpoint: null });
   });
 
   it('refuses what it cannot read, and keys that are asked about twice', async () => {

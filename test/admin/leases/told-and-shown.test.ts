@@ -59,7 +59,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
   const use = (key: { budget: string }, tokens: number) =>
     plane.internal('POST', '/records', [
       {
-        ...sampleRecord(),
+        ...sampleRecord({ createdAt: new Date().toISOString() }),
         organisationId: plane.organisationId,
         workspaceId: plane.workspaceId,
         ...{ inputTokens: tokens, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },

@@ -173,4 +173,64 @@ describe('an account of a budget', () => {
     account.put(50, 7, 'lease-1');
     expect(account.available).toBe(0);
   });
+
+  it('goes on telling of a lease it has left until nothing of it is under way and the ledger knows', () => {
+    const { account, grant } = start();
+    account.hold();
+    account.spec = { ...budget, resetAt: '2027-01-01T00:00:00.000Z' };
+    // 300 were in hand; 100 are under way.
+    expect(account.question()).toMatchObject({ lease: 'lease-2', kept: 0, left: [{ lease: 'lease-1', seq: 2, kept: 100 }] });
+    account.failed();
+    expect(account.owesWord).toBe(true);
+    expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 3, kept: 100 }] });
+    grant(0, { startMs: 8, leaseMs: 300_000 });
+    expect([account.owesWord, account.isNeeded]).toEqual([false, true]);
+    // 60 of them were used.
+    account.put(40, 7, 'lease-1');
+    account.release('lease-1');
+    expect(account.owesWord).toBe(true);
+    expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 4, kept: 60 }] });
+    grant(0, { startMs: 8, leaseMs: 300_000 });
+    expect([account.owesWord, account.isNeeded, account.available]).toEqual([false, false, 0]);
+    expect(account.question()).toMatchObject({ left: [] });
+  });
+
+  it('says again what it gave back when nobody could say whether that arrived', () => {
+    const { account, grant } = start();
+    account.giveBack();
+    expect(account.question()).toMatchObject({ kept: 100 });
+    account.failed();
+    expect(account.owesWord).toBe(true);
+    expect(account.question()).toMatchObject({ kept: 100, need: 0, want: 0 });
+    grant(0, { startMs: 7, leaseMs: 300_000 });
+    expect(account.owesWord).toBe(false);
+  });
+
+  it('gives back what was granted to a lease that it had left meanwhile', () => {
+    const { account, grant } = start();
+    account.take(301, 301);
+    account.question();
+    account.spec = { ...budget, periodicReset: 'weekly' };
+    grant(200, { startMs: 7, leaseMs: 300_000 });
+    expect(account.available).toBe(0);
+    expect(account.question()).toMatchObject({ need: 301, left: [{ lease: 'lease-1', kept: 100 }] });
+  });
+
+  it('begins with nothing when the ledger has forgotten the lease', () => {
+    const { account, grant } = start();
+    account.question();
+    grant(50, { startMs: 7, leaseMs: 300_000, isNew: true });
+    expect(account.available).toBe(50);
+    account.giveBack();
+    expect(account.question()).toMatchObject({ kept: 0 });
+  });
+
+  it('keeps a lease whose window the ledger’s clock begins later than this process’s', () => {
+    const all = newAccount(budget);
+    void all.account.take(1, 1);
+    all.account.question();
+    all.grant(10, { startMs: 1_800_000_060_000, leaseMs: 300_000 });
+    expect(all.account.take(1, 1)).toBe(1);
+    expect(all.account.question()).toMatchObject({ lease: 'lease-1', seq: 2, kept: 10 });
+  });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
-import { newFakeLedger } from '../../support/fake-ledger.ts';
+import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { answer, chatReply, createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
@@ -27,7 +27,7 @@ const budgetOf = (
 function start(key: { rateLimits?: RateLimitDocument[]; usageLimits?: UsageLimitsDocument | null } = {}) {
   const ledger = newFakeLedger();
   const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID });
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
   const harness = createHarness({ leases, key });
   const ask = (headers: Record<string, string> = {}, sent: JsonObject = body): Promise<FakeSink> =>
     harness.send({

@@ -1,0 +1,87 @@
+import type { RequestRecord } from '../../core/contract/record.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { PriceSource } from '../pricing/price-record.ts';
+
+/** A record with its price. */
+export interface RecordRow {
+  readonly id: string;
+  /** Micro-USD; null: not known. */
+  readonly cost: number | null;
+  readonly source: PriceSource | null;
+  readonly record: RequestRecord;
+}
+
+/** Gives the ids of those that were not stored before. */
+export function insertRows(em: EntityManager, rows: readonly RecordRow[]): Promise<{ id: string }[]> {
+  return em.execute<{ id: string }[]>(
+    `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
+       provider_slug, model, config_slug, api_key_id, cost_micro_usd, price_source, record, checkpoint)
+     select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
+       (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
+       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, source, record,
+       (record->>'checkpoint')::bigint
+     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb)
+     on conflict (id) do nothing returning id`,
+    [JSON.stringify(rows)],
+    'all',
+  );
+}
+
+/** One row for each id: the last word, or the highest checkpoint. */
+export function newestOf(rows: readonly RecordRow[]): RecordRow[] {
+  const newest = new Map<string, RecordRow>();
+  for (const row of rows) {
+    const known = newest.get(row.id);
+    if (known === undefined || numberOf(row) > numberOf(known)) newest.set(row.id, row);
+  }
+  return [...newest.values()];
+}
+
+/**
+ * Puts these in the place of what was written down of their sessions before, and gives those that were newer, with what they replaced.
+ * Must run inside a transaction, behind `insertRows`: who inserts the same id at the same time has committed by then.
+ */
+export async function replaceCheckpoints(
+  tx: EntityManager,
+  rows: readonly RecordRow[],
+): Promise<(RecordRow & { before: { record: RequestRecord; cost: number | null } })[]> {
+  const ofSessions = rows.filter(({ record }) => record.session);
+  if (ofSessions.length === 0) return [];
+  const known = await tx.execute<Known[]>(
+    `select id, checkpoint, cost_micro_usd, record from request_records
+     where id in (select x::uuid from jsonb_array_elements_text(?::jsonb) x) and checkpoint is not null
+     order by id for update`,
+    [JSON.stringify(ofSessions.map(({ id }) => id))],
+    'all',
+  );
+  const byId = new Map(known.map((row) => [row.id, row]));
+  const newer = ofSessions.flatMap((row) => {
+    const old = byId.get(row.id);
+    if (!old || numberOf(row) <= Number(old.checkpoint)) return [];
+    const cost = old.cost_micro_usd === null ? null : Number(old.cost_micro_usd);
+    return [{ ...row, before: { record: old.record, cost } }];
+  });
+  if (newer.length === 0) return [];
+  await tx.execute(
+    `update request_records r set status = (sent.record->>'status')::int, outcome = sent.record->>'outcome',
+       provider = sent.record->>'provider', provider_slug = sent.record->>'providerSlug', model = sent.record->>'model',
+       cost_micro_usd = sent.cost, price_source = sent.source, record = sent.record,
+       checkpoint = (sent.record->>'checkpoint')::bigint
+     from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb) where r.id = sent.id`,
+    [JSON.stringify(newer.map(({ id, cost, source, record }) => ({ id, cost, source, record })))],
+    'run',
+  );
+  return newer;
+}
+
+interface Known {
+  readonly id: string;
+  readonly checkpoint: number | string;
+  readonly cost_micro_usd: number | string | null;
+  readonly record: RequestRecord;
+}
+
+/** The last word of a session comes after every checkpoint. */
+function numberOf({ record }: RecordRow): number {
+  return record.checkpoint ?? Number.POSITIVE_INFINITY;
+}

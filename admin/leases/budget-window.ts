@@ -1,0 +1,42 @@
+import type { BudgetRules } from '../../core/contract/budget-rules.ts';
+import { budgetWindow } from '../../core/contract/limit-window.ts';
+import type { BudgetRow } from './budget-ledger.ts';
+
+/** What decides when a budget begins anew. */
+export type BudgetRule = Pick<BudgetRules, 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt' | 'resetAt'>;
+
+export interface Window {
+  readonly startMs: number;
+  /** Null: it has no end. */
+  readonly endMs: number | null;
+  /** True when it is not the one the row tells of. */
+  readonly isNew: boolean;
+}
+
+export function ruleOf({ periodicReset, periodicResetDays, nextUsageResetAt, resetAt }: BudgetRule): BudgetRule {
+  return { periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
+}
+
+/** The window that runs now: a reset by hand begins one, and so does every period that has passed. */
+export function windowOf(row: Pick<BudgetRow, 'start_ms'>, rule: BudgetRule, nowMs: number): Window {
+  const knownMs = Number(row.start_ms);
+  const { startMs, endMs } = budgetWindow(rule, Math.max(knownMs, resetMs(rule)), nowMs);
+  return { startMs, endMs, isNew: startMs !== knownMs };
+}
+
+/**
+ * The window that a request of this time falls in, of which nothing else is known; null for one that is over. It may be one that
+ * nobody has asked about yet. What came before the first word of a budget belongs to its first window.
+ */
+export function windowAt(row: Pick<BudgetRow, 'start_ms' | 'end_ms' | 'rule'>, atMs: number): Window | null {
+  const startMs = Number(row.start_ms);
+  const known = { startMs, endMs: row.end_ms === null ? null : Number(row.end_ms), isNew: false };
+  if (row.rule === null) return known;
+  if (atMs < resetMs(row.rule)) return null;
+  if (atMs >= startMs) return windowOf(row, row.rule, atMs);
+  return budgetWindow(row.rule, atMs, startMs).startMs === atMs ? known : null;
+}
+
+function resetMs({ resetAt }: BudgetRule): number {
+  return resetAt === null ? 0 : Date.parse(resetAt);
+}

@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+
+/** Units of a limit: requests, tokens or micro-USD. Sums in the ledger stay exact far beyond the bound. */
+export const limitUnits = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1e15));
+
+/** What a budget is: of whom, how large, and when it begins anew. */
+export const budgetRules = v.object({
+  scope: v.picklist(['key', 'workspace', 'provider', 'integration']),
+  /** Whose budget it is: a row id, of an integration `<integration>-<workspace>`. */
+  entityId: v.pipe(v.string(), v.maxLength(100)),
+  unit: v.picklist(['cost', 'tokens']),
+  /** Units of one window. */
+  capacity: limitUnits,
+  /** People are told when so much is used. */
+  alertThreshold: v.nullable(limitUnits),
+  periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodicResetDays: v.nullable(v.number()),
+  nextUsageResetAt: v.nullable(v.string()),
+  /** ISO time of the last reset by hand. */
+  resetAt: v.nullable(v.string()),
+});
+
+export type BudgetRules = Readonly<v.InferOutput<typeof budgetRules>>;

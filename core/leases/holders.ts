@@ -1,0 +1,66 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Who holds leases: each gateway process under an id of its own, which its successor in the slot finds on disk. */
+export interface Holders {
+  readonly own: string;
+  /** Processes before this one whose leases the ledger may still keep. */
+  readonly earlier: readonly string[];
+  /** The ledger has been told of the end of these. */
+  forget(told: readonly string[]): void;
+}
+
+export interface HoldersOptions {
+  readonly directory: string;
+  readonly slot: number;
+  /** Gateway processes of this machine: slots beyond are nobody's, and slot 0 takes them over. */
+  readonly processes: number;
+  /** Random UUID. */
+  readonly newId: () => string;
+}
+
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Notes this process as the holder of its slot, behind those before it. Throws when the disk refuses. */
+export function openHolders({ directory, slot, processes, newId }: HoldersOptions): Holders {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, String(slot));
+  const orphans = slot === 0 ? slotsIn(directory).filter((one) => one >= processes) : [];
+  const own = newId();
+  let earlier = [...new Set([slot, ...orphans].flatMap((one) => read(join(directory, String(one)))))];
+  write(path, [...earlier, own]);
+  for (const orphan of orphans) rmSync(join(directory, String(orphan)), { force: true });
+  return {
+    own,
+    get earlier() {
+      return earlier;
+    },
+    forget(told) {
+      earlier = earlier.filter((id) => !told.includes(id));
+      write(path, [...earlier, own]);
+    },
+  };
+}
+
+function slotsIn(directory: string): number[] {
+  return readdirSync(directory)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function read(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => idPattern.test(line));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** In one step: a process that is killed while it writes leaves the file of before. */
+function write(path: string, ids: readonly string[]): void {
+  writeFileSync(`${path}.new`, `${ids.join('\n')}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}

@@ -1,0 +1,48 @@
+/**
+ * A share of one budget, as the ledger is to know it. What it has `kept` is all that was granted less what was given back: in hand,
+ * under way, or told by records. Nothing of it is ever lost to the budget, because the ledger takes off what records tell, and a lease
+ * that was left goes on being told of until only that remains.
+ */
+export class Lease {
+  readonly id: string;
+  kept = 0;
+  /** Requests under way that have taken from it. */
+  holds = 0;
+  #seq = 0;
+  /** What the ledger has for `kept`; null: nobody knows, for a question about it may or may not have arrived. */
+  #told: number | null = 0;
+  #asked = 0;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** What a question says of it. */
+  ask(): { lease: string; seq: number; kept: number } {
+    this.#told = null;
+    this.#asked = this.kept;
+    return { lease: this.id, seq: ++this.#seq, kept: Math.max(0, this.kept) };
+  }
+
+  /** The question has been answered, with so many units. */
+  answered(units: number): void {
+    this.#told = this.#asked + units;
+    this.kept += units;
+  }
+
+  /** All of it but what was granted just now is over: the ledger has begun a new window, or has forgotten it. */
+  beginAnew(): void {
+    this.kept = 0;
+    this.#asked = 0;
+  }
+
+  /** True while the ledger takes more or less for kept than is. */
+  get owesWord(): boolean {
+    return this.#told !== this.kept;
+  }
+
+  /** True once there is nothing more to tell of a lease that was left. */
+  get isOver(): boolean {
+    return this.holds === 0 && !this.owesWord;
+  }
+}

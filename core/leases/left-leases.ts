@@ -1,0 +1,54 @@
+import { leftMax } from '../contract/leases.ts';
+import type { Lease } from './lease.ts';
+
+/** Leases of one budget that are spent from no more. Each is told of until nothing of it is under way and the ledger knows. */
+export class LeftLeases {
+  readonly #leases: Lease[] = [];
+  /** Start of the window each is of. */
+  readonly #startMs = new WeakMap<Lease, number>();
+  #asked: readonly Lease[] = [];
+
+  get isEmpty(): boolean {
+    return this.#leases.length === 0;
+  }
+
+  get owesWord(): boolean {
+    return this.#leases.some((lease) => lease.owesWord);
+  }
+
+  add(lease: Lease, startMs: number): void {
+    if (lease.isOver) return;
+    this.#leases.push(lease);
+    this.#startMs.set(lease, startMs);
+  }
+
+  put(units: number, startMs: number, id: string): void {
+    const lease = this.#find(id);
+    if (lease && this.#startMs.get(lease) === startMs) lease.kept -= units;
+  }
+
+  release(id: string): void {
+    const lease = this.#find(id);
+    if (lease) lease.holds--;
+    this.#forget();
+  }
+
+  ask(): ReturnType<Lease['ask']>[] {
+    this.#asked = this.#leases.filter((lease) => lease.owesWord).slice(0, leftMax);
+    return this.#asked.map((lease) => lease.ask());
+  }
+
+  answered(): void {
+    for (const lease of this.#asked) lease.answered(0);
+    this.#asked = [];
+    this.#forget();
+  }
+
+  #find(id: string): Lease | undefined {
+    return this.#leases.find((lease) => lease.id === id);
+  }
+
+  #forget(): void {
+    for (const over of this.#leases.filter((lease) => lease.isOver)) this.#leases.splice(this.#leases.indexOf(over), 1);
+  }
+}

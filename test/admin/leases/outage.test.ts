@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { BudgetSpec, LeaseAccount } from '../../../core/contract/leases.ts';
+import type { RequestRecord } from '../../../core/contract/record.ts';
+import { type LeaseClient, startLeases } from '../../../core/leases/start-leases.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { until } from '../../support/until.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+const hourMs = 3_600_000;
+
+/** Gateways and the ledger under one clock, and outages as long as they like. */
+describe.each(databases)('budgets through an outage, on %s', (name) => {
+  const time = newFakeTime(Date.now());
+  let plane: Plane;
+  const clients: LeaseClient[] = [];
+  beforeAll(async () => {
+    plane = await startPlane(name, {}, { clock: time.clock });
+  });
+  afterAll(() => plane.close());
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close();
+  });
+
+  /** The leases of a process, which may be cut off from the ledger. */
+  function newProcess(earlier: string[] = []) {
+    const state = { isCutOff: false, earlierRecordsAreIn: false, told: [] as string[], own: randomUUID() as string };
+    const leases = startLeases({
+      async fetch(method, path, body) {
+        if (state.isCutOff) return { status: 503, body: new Uint8Array() };
+        const sent = body === null ? undefined : JSON.parse(Buffer.from(body).toString('utf8'));
+        const reply = await plane.internal(method, path.replace('/internal/v1', ''), sent);
+        return { status: reply.status, body: Buffer.from(JSON.stringify(reply.body)) };
+      },
+      clock: time.clock,
+      timers: time.timers,
+      log: newMemoryLog(),
+      newId: randomUUID,
+      holders: {
+        own: state.own,
+        get earlier() {
+          return earlier.filter((id) => !state.told.includes(id));
+        },
+        forget: (told) => void state.told.push(...told),
+      },
+      earlierRecordsAreIn: () => state.earlierRecordsAreIn,
+    });
+    clients.push(leases);
+    return { state, leases };
+  }
+
+  const budget = (): BudgetSpec => ({
+    kind: 'budget',
+    key: `budget:${randomUUID()}`,
+    organisationId: plane.organisationId,
+    scope: 'workspace',
+    entityId: plane.workspaceId,
+    unit: 'tokens',
+    capacity: 1_000,
+    alertThreshold: null,
+    periodicReset: null,
+    periodicResetDays: null,
+    nextUsageResetAt: null,
+    resetAt: null,
+  });
+
+  /** A request that uses as many tokens as it takes, and its record, which is still to be shipped. */
+  async function use(account: LeaseAccount, tokens: number): Promise<Partial<RequestRecord>> {
+    expect(await account.take(tokens, tokens)).toBe(tokens);
+    account.hold();
+    const reservation = { key: account.key, lease: account.lease, startMs: account.startMs, units: tokens };
+    account.release(account.lease as string);
+    return {
+      ...sampleRecord({ organisationId: plane.organisationId, workspaceId: plane.workspaceId }),
+      createdAt: new Date(time.clock.now()).toISOString(),
+      inputTokens: tokens,
+      outputTokens: 0,
+      reservations: [reservation],
+    };
+  }
+
+  async function ship(records: readonly Partial<RequestRecord>[]): Promise<void> {
+    expect((await plane.internal('POST', '/records', records)).status).toBe(200);
+  }
+
+  /** As many tokens as can be had now, put back at once. */
+  async function left(spec: BudgetSpec): Promise<number> {
+    const { leases } = newProcess();
+    const account = leases.account(spec);
+    let most = 0;
+    for (let step = 512; step >= 1; step = Math.floor(step / 2)) {
+      const taken = await account.take(most + step, most + step);
+      if (taken > 0) {
+        most += step;
+        account.put(taken, account.startMs, account.lease);
+      } else time.advance(200);
+    }
+    await leases.close();
+    return most;
+  }
+
+  it('what was spent before one is kept from the others however late its records come, and counted once', async () => {
+    const spec = budget();
+    const { leases, state } = newProcess();
+    const records = [await use(leases.account(spec), 300), await use(leases.account(spec), 200)];
+    state.isCutOff = true;
+    time.advance(3 * hourMs);
+    expect(await left(spec)).toBeLessThanOrEqual(500);
+    state.isCutOff = false;
+    await until(async () => {
+      time.advance(1_000);
+      return (await left(spec)) === 500;
+    });
+    await ship(records);
+    expect(await left(spec)).toBe(500);
+    await ship(records);
+    expect(await left(spec)).toBe(500);
+    // The process itself goes on, also hours later.
+    time.advance(hourMs);
+    await ship([await use(leases.account(spec), 400)]);
+    await leases.close();
+    expect(await left(spec)).toBe(100);
+  });
+
+  it('what a killed process had in hand is free when its successor has brought its records, and not before', async () => {
+    const spec = budget();
+    const killed = newProcess();
+    const record = await use(killed.leases.account(spec), 100);
+    killed.state.isCutOff = true;
+    const successor = newProcess([killed.state.own]);
+    time.advance(2 * hourMs);
+    expect(await left(spec)).toBe(750);
+    await ship([record]);
+    expect(await left(spec)).toBe(750);
+    successor.state.earlierRecordsAreIn = true;
+    time.advance(1_000);
+    await until(() => successor.state.told.includes(killed.state.own));
+    expect(await left(spec)).toBe(900);
+  });
+});
