@@ -25,7 +25,15 @@ export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
     ...itemSteps(route, attacker, victim),
     ...querySteps(route, victim, attacker),
     ...bodySteps(route, attacker, victim),
+    ...ownItemSteps(route, attacker, victim),
   ]);
+}
+
+/** Whether a request of the route can name something that belongs to somebody: in its path, or a tenant beside it. */
+export function canName(route: AdminRoute, tenants: readonly ('workspace_id' | 'organisation_id')[]): boolean {
+  if (route.path.startsWith('/utils/')) return false;
+  const entries = { ...entriesOf(route.query), ...entriesOf(route.body) };
+  return route.path.includes('/:') || tenants.some((name) => name in entries);
 }
 
 /** Path parameters that name things of the victim, with a body that would pass. */
@@ -102,6 +110,21 @@ function* bodySteps(route: AdminRoute, attacker: Belongings, victim: Belongings)
     if (name in own || !(name in entriesOf(route.body))) continue;
     const value = name === 'workspace_id' ? victim.workspaceId : victim.organisationId;
     yield { route, what: `names ${name} in the body`, path: route.path, body: { ...own, [name]: value } };
+  }
+}
+
+/** Each reference in the body of a change of one's own item, replaced by the victim's. */
+function* ownItemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
+  const last = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '').at(-1);
+  if (last === undefined || !route.body) return;
+  const own = bodyOf(route, attacker).body;
+  for (const change of differences(own, bodyOf(route, victim).body)) {
+    for (const name of new Set(namesFor(route, last, attacker))) {
+      const item = fill(route, attacker, name);
+      // A tenant may not be named twice.
+      const path = change.at === 'workspace_id' ? item : withQuery(route, item, attacker);
+      yield { route, what: `names ${change.at} in the body for one's own ${name}`, path, body: change.body };
+    }
   }
 }
 

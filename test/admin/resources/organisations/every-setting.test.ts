@@ -8,8 +8,8 @@ import { databases } from '../../support/test-database.ts';
 import { type Effective, ofOrganisation, ofSignIn, ofWorkspace, type Row } from './every-setting-table.ts';
 
 const groups = ['settings', 'data_plane_security_settings', 'export_settings'] as const;
-/** Tested where they are built: test/admin/identity and test/e2e. */
-const ofTokens = ['jwt', 'jwt_settings', 'jwks'];
+/** Those about tokens have tests of their own. */
+const ofTokens = ['jwt'];
 
 describe('every setting that can be made', () => {
   it.each(groups)('is in the table of what it does: %s of the organisation', (group) => {

@@ -1,0 +1,39 @@
+import { scopesByType } from '../../../admin/access/scopes.ts';
+import { newPerson } from '../support/people.ts';
+import type { Plane } from '../support/plane.ts';
+
+/** Who tries: a name for reports, and the key or token they try with. */
+export type Callers = ReadonlyMap<string, string>;
+
+/** Everybody who acts in the first workspace of the organisation only: roles there, and its types of keys. */
+export async function workspaceCallers(plane: Plane): Promise<Callers> {
+  const { workspaceId } = plane;
+  const callers = new Map<string, string>();
+  callers.set('a workspace key', plane.workspaceKey);
+  for (const role of ['admin', 'manager', 'member', 'viewer'] as const) {
+    const person = await newPerson(plane, 'member', [{ id: workspaceId, role }]);
+    callers.set(`a workspace ${role}`, person.token);
+    callers.set(`the key of a workspace ${role}`, await keyOf(plane, person.id));
+  }
+  callers.set('a member without a workspace', (await newPerson(plane, 'member')).token);
+  return callers;
+}
+
+/** Everybody an organisation has. */
+export async function organisationCallers(plane: Plane): Promise<Callers> {
+  return new Map([
+    ['an organisation key', plane.adminKey],
+    ['an owner', (await newPerson(plane, 'owner')).token],
+    ['an admin', (await newPerson(plane, 'admin')).token],
+    ...(await workspaceCallers(plane)),
+  ]);
+}
+
+/** With every scope that such a key can hold, so that nothing but the tenant stands in its way. */
+async function keyOf(plane: Plane, userId: string): Promise<string> {
+  const scopes = [...scopesByType['workspace-user']];
+  const body = { workspace_id: plane.workspaceId, user_id: userId, name: 'attacking key', scopes };
+  const made = await plane.ask('POST', '/api-keys/workspace/user', { body });
+  if (made.status !== 200) throw new Error(`no key: ${JSON.stringify(made.body)}`);
+  return made.body.key as string;
+}

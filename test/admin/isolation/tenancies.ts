@@ -1,0 +1,81 @@
+import type { AdminRoute } from '../../../admin/http/route.ts';
+import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
+import { configVersions } from '../../../admin/resources/configs/entity.ts';
+import { adminRoutes } from '../../../admin/resources/index.ts';
+import type { Plane, Tenant } from '../support/plane.ts';
+import { makeOneOfEverything } from '../support/samples.ts';
+import { type Callers, organisationCallers, workspaceCallers } from './callers.ts';
+import { type Belongings, canName, type Step, stepsOf } from './walk.ts';
+
+/** Stands in every text of the victim that a reply could show. */
+export const mark = 'victim';
+
+/** Two tenants of one kind, the one with everybody who may try to reach the other. */
+export interface Tenancy {
+  readonly attacker: Belongings;
+  readonly victim: Belongings;
+  readonly callers: Callers;
+  /** All that names something of the victim. */
+  readonly steps: readonly Step[];
+  /** Routes that can name something of it, and so need a step at least. */
+  readonly routes: readonly AdminRoute[];
+  /** What no reply to the attacker may hold. */
+  readonly secretIds: readonly string[];
+  /** Column of the victim's rows, and its value there. */
+  readonly rows: { readonly column: 'organisation_id' | 'workspace_id'; readonly id: string };
+}
+
+/** What may not reach what, and how two such are made. */
+export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenancy>>> = {
+  async 'another organisation'(plane) {
+    const victim = await belongings(plane, await plane.newTenant(), mark);
+    const attacker = await belongings(plane, plane, 'attacker');
+    return {
+      attacker,
+      victim,
+      callers: await organisationCallers(plane),
+      steps: stepsOf(attacker, victim),
+      routes: adminRoutes.filter((route) => canName(route, ['organisation_id', 'workspace_id'])),
+      secretIds: [victim.organisationId, ...idsOf(victim)],
+      rows: { column: 'organisation_id', id: victim.organisationId },
+    };
+  },
+
+  async 'another workspace of the same organisation'(plane) {
+    const made = await plane.ask('POST', '/workspaces', { body: { name: mark } });
+    const mock = { name: `${mark} mock`, slug: 'mock', integration_id: 'mock', workspace_id: made.body.id };
+    const added = await plane.ask('POST', '/providers', { body: mock });
+    if (added.status !== 200) throw new Error(`no provider: ${JSON.stringify(added.body)}`);
+    const victim = await belongings(plane, { ...plane, workspaceId: made.body.id as string }, mark);
+    const attacker = await belongings(plane, plane, 'attacker');
+    return {
+      attacker,
+      victim,
+      callers: await workspaceCallers(plane),
+      // Both have the same organisation, so naming it is no attack.
+      steps: stepsOf(attacker, victim).filter((step) => !step.what.includes('organisation_id') && !isOfBoth(step)),
+      routes: adminRoutes.filter((route) => route.tenant !== 'organisation' && canName(route, ['workspace_id'])),
+      secretIds: idsOf(victim),
+      rows: { column: 'workspace_id', id: victim.workspaceId },
+    };
+  },
+};
+
+/** Routes about oneself or the organisation work on no workspace, whichever is named; and people are the organisation's. */
+function isOfBoth({ route, what }: Step): boolean {
+  if (route.signedIn !== undefined || /^names users\.\d+\.id in the body/.test(what)) return true;
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name).join() === 'organisationId';
+}
+
+function idsOf(victim: Belongings): string[] {
+  return [victim.workspaceId, ...Object.values(victim.made), ...Object.values(victim.others)];
+}
+
+async function belongings(plane: Plane, tenant: Tenant, as: string): Promise<Belongings> {
+  const made = await makeOneOfEverything(plane, tenant, as);
+  const { organisationId, workspaceId } = tenant;
+  const em = plane.control.services.database.emOf(organisationId);
+  const version = await em.findOneOrFail(configVersions, { organisationId, workspaceId });
+  const key = await em.findOneOrFail(apiKeys, { organisationId, workspaceId, type: 'workspace-service' });
+  return { ...tenant, made, others: { versionId: version.id, sessionId: key.id, id: key.id } };
+}
