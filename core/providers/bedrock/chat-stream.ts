@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
+import { chatChunks } from '../shared/chat-chunks.ts';
 import { eventFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
@@ -15,25 +16,12 @@ interface ToolBlock {
  * only after `messageStop`: a stream the provider cut must not look whole. An exception goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const { head, withUsage, chunk, choice, emit } = chatChunks(call, 'bedrock');
   const tools = new Map<unknown, ToolBlock>();
   /** Blocks of which a piece has gone out; Converse opens only tool blocks by an event of their own. */
   const opened = new Set<unknown>();
-  let id: string | null = null;
   let stopped = false;
 
-  const chunk = (fields: JsonObject): StreamEvent => {
-    id ??= call.newId('chatcmpl-');
-    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model: call.model, provider: 'bedrock' };
-    return { event: null, data: { ...head, ...fields } };
-  };
-  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
-    chunk({
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
-      ...(withUsage ? { usage: null } : {}),
-    });
-  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
   /** The block beside the OpenAI field, for clients that are not strict: as it opens, then the texts to append to it. */
   const piece = (index: unknown, type: string, texts: JsonObject): JsonObject => {
     if (call.strict) return {};
@@ -103,7 +91,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
           stopped = false;
           // Before the first byte another target can still answer, so nothing may be sent then.
           const error = { message: fault.message, type: fault.detail, param: null, code: null };
-          return id === null ? [] : [{ event: null, data: { error, provider: 'bedrock' } }];
+          return head.id === null ? [] : [{ event: null, data: { error, provider: 'bedrock' } }];
         }
       }
     },

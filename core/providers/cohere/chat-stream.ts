@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
+import { chatChunks } from '../shared/chat-chunks.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { endFault } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
@@ -9,24 +10,10 @@ import { toChatUsage, usageOfReply } from './usage.ts';
  * `message-end` without error; one with an error goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const { head, withUsage, chunk, choice, emit } = chatChunks(call, 'cohere');
   /** Places of tool calls, by the provider's index, and whether arguments have come for them. */
   const tools = new Map<unknown, { readonly place: number; hasArguments: boolean }>();
   const opened = new Set<unknown>();
-  let id: string | null = null;
-
-  const chunk = (fields: JsonObject): StreamEvent => {
-    id ??= call.newId('chatcmpl-');
-    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model: call.model, provider: 'cohere' };
-    return { event: null, data: { ...head, ...fields } };
-  };
-  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
-    chunk({
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
-      ...(withUsage ? { usage: null } : {}),
-    });
-  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
 
   /** A piece of content, and beside it the block it belongs to, for clients that are not strict. */
   const content = (index: unknown, { text, thinking }: JsonObject): StreamEvent[] => {
@@ -62,7 +49,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     if (fault) {
       // Before the first byte another target can still answer, so nothing may be sent then.
       const error = { message: fault.message, type: fault.detail, param: null, code: null };
-      return id === null ? [] : [{ event: null, data: { error, provider: 'cohere' } }];
+      return head.id === null ? [] : [{ event: null, data: { error, provider: 'cohere' } }];
     }
     const usage = withUsage ? usageOfReply(delta) : null;
     const counts = usage === null ? [] : [chunk({ choices: [], usage: toChatUsage(usage) })];
@@ -76,7 +63,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
       const message = isObject(delta.message) ? delta.message : {};
       switch (data.type) {
         case 'message-start':
-          if (typeof data.id === 'string') id = data.id;
+          if (typeof data.id === 'string') head.id = data.id;
           return [choice({ role: 'assistant', content: '' })];
         case 'content-start':
         case 'content-delta':

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
+import { chatChunks } from '../chat-chunks.ts';
 import { refusalOf } from './chat-reply.ts';
 import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -17,31 +18,17 @@ interface ToolBlock {
  * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const { head, withUsage, chunk, choice, emit } = chatChunks(call, provider);
   const tools = new Map<unknown, ToolBlock>();
-  let id: string | null = null;
-  let model = call.model;
   let counts: JsonObject | null = null;
 
-  const chunk = (fields: JsonObject): StreamEvent => {
-    id ??= call.newId('chatcmpl-');
-    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider };
-    return { event: null, data: { ...head, ...fields } };
-  };
-  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
-    chunk({
-      choices: [{ index: 0, delta, logprobs: null, finish_reason: finishReason }],
-      ...(withUsage ? { usage: null } : {}),
-    });
   /** The provider's own piece beside the OpenAI one, for clients that are not strict. */
   const native = (index: unknown, piece: JsonObject): JsonObject =>
     call.strict ? {} : { content_blocks: [{ index, delta: piece }] };
-  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
 
   const start = (message: JsonObject): StreamEvent[] => {
-    if (typeof message.id === 'string') id = message.id;
-    if (typeof message.model === 'string') model = message.model;
+    if (typeof message.id === 'string') head.id = message.id;
+    if (typeof message.model === 'string') head.model = message.model;
     counts = laterCounts(counts, message.usage);
     return [choice({ role: 'assistant', content: '' })];
   };
@@ -101,7 +88,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
           return stop();
         case 'error':
           // Before the first byte another target can still answer, so nothing may be sent then.
-          return id === null ? [] : [inBandError(data, provider)];
+          return head.id === null ? [] : [inBandError(data, provider)];
         default:
           return [];
       }

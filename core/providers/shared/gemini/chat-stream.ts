@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
+import { chatChunks } from '../chat-chunks.ts';
 import { lenientFields, refusalOf, saidFields } from './chat-reply.ts';
 import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
@@ -19,20 +20,10 @@ interface Answer {
  * not look whole. An error event goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
-  const options = call.params.stream_options;
-  const withUsage = isObject(options) && options.include_usage === true;
+  const { head, withUsage, chunk, choiceOf } = chatChunks(call, provider);
   const answers = new Map<number, Answer>();
-  let id: string | null = null;
-  let model = call.model;
   let counts: JsonObject | null = null;
   let broken = false;
-
-  const chunk = (fields: JsonObject): StreamEvent => {
-    id ??= call.newId('chatcmpl-');
-    const head = { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider };
-    return { event: null, data: { ...head, ...fields } };
-  };
-  const choice = (fields: JsonObject): StreamEvent => chunk({ choices: [fields], ...(withUsage ? { usage: null } : {}) });
 
   const opened = (index: number): { answer: Answer; role: JsonObject } => {
     const known = answers.get(index);
@@ -59,14 +50,14 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     const reason = ends ? finishReasonOf(candidate.finishReason, answer.parts.callsTools(), call.strict) : null;
     const more = call.strict ? {} : lenientFields(candidate);
     if (Object.keys(delta).length === 0 && reason === null && Object.keys(more).length === 0) return [];
-    return [choice({ index, delta, logprobs: toLogprobs(candidate.logprobsResult), finish_reason: reason, ...more })];
+    return [choiceOf({ index, delta, logprobs: toLogprobs(candidate.logprobsResult), finish_reason: reason, ...more })];
   };
 
   const refusedChunk = (refusal: string): StreamEvent[] => {
     const { answer, role } = opened(0);
     if (answer.ended) return [];
     answer.ended = true;
-    return [choice({ index: 0, delta: { ...role, refusal }, logprobs: null, finish_reason: 'content_filter' })];
+    return [choiceOf({ index: 0, delta: { ...role, refusal }, logprobs: null, finish_reason: 'content_filter' })];
   };
 
   return {
@@ -77,8 +68,8 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
         // Before the first byte another target can still answer, so nothing may be sent then.
         return answers.size === 0 ? [] : [inBandError(data.error, provider)];
       }
-      if (typeof data.responseId === 'string') id ??= data.responseId;
-      if (typeof data.modelVersion === 'string') model = data.modelVersion;
+      if (typeof data.responseId === 'string') head.id ??= data.responseId;
+      if (typeof data.modelVersion === 'string') head.model = data.modelVersion;
       if (isObject(data.usageMetadata)) counts = { ...counts, ...data.usageMetadata };
       const events = (Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []).flatMap(candidateChunk);
       const refusal = refusalOf(data.promptFeedback);
