@@ -145,8 +145,8 @@ describe('message batches of anthropic in the form of OpenAI', () => {
     body: { model: '@ant/claude-sonnet-4-5', max_tokens: 9, messages: [{ role: 'user', content: id }] },
   });
   const upload = (text: string) => viaAnthropic.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
-  const create = (id: string) =>
-    viaAnthropic.batches.create({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' });
+  const create = (id: string, more: object = {}) =>
+    viaAnthropic.batches.create({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', ...more });
 
   it('are made of a file that the service keeps', async () => {
     const { upstream } = gateway;
@@ -155,12 +155,47 @@ describe('message batches of anthropic in the form of OpenAI', () => {
     expect(file.id).toMatch(/^svc_file_/);
     expect(upstream.requests).toHaveLength(0);
     const batch = await create(file.id);
-    expect(batch).toMatchObject({ id: 'msgbatch_1', object: 'batch', status: 'in_progress', request_counts: { total: 2 } });
+    expect(batch).toMatchObject({
+      id: expect.stringMatching(/^msgbatch_1\.[\w-]+$/),
+      object: 'batch',
+      status: 'in_progress',
+      request_counts: { total: 2 },
+    });
     expect(upstream.last.header('x-api-key')).toBe(storedKeys.anthropic);
     expect(JSON.parse(upstream.last.text).requests).toMatchObject([
       { custom_id: 'a', params: { model: 'claude-sonnet-4-5', max_tokens: 9, messages: [{ role: 'user' }] } },
       { custom_id: 'b' },
     ]);
+  });
+
+  it('keep the file and metadata they were made with under the id they got', async () => {
+    const { upstream } = gateway;
+    upstream.on('/v1/messages/batches', json(created));
+    upstream.on('/v1/messages/batches/msgbatch_1', json(created));
+    upstream.on('/v1/messages/batches/msgbatch_1/cancel', json({ ...created, processing_status: 'canceling' }));
+    const file = await upload(JSON.stringify(line('a')));
+    const metadata = { team: 'Größe', ticket: '7' };
+    const { id } = await create(file.id, { metadata });
+    const kept = { id, input_file_id: file.id, metadata };
+    expect(await viaAnthropic.batches.retrieve(id)).toMatchObject(kept);
+    expect(await viaAnthropic.batches.cancel(id)).toMatchObject({ ...kept, status: 'cancelling' });
+    upstream.on('/v1/messages/batches', json({ data: [], has_more: false }));
+    await viaAnthropic.batches.list({ after: id });
+    expect(upstream.last.url).toContain('after_id=msgbatch_1');
+    expect(upstream.last.url).not.toContain(id);
+    const forged = `msgbatch_1.${Buffer.from(JSON.stringify(['../secret', { a: 1 }])).toString('base64url')}`;
+    expect(await viaAnthropic.batches.retrieve(forged)).toMatchObject({ id: 'msgbatch_1', input_file_id: null, metadata: null });
+    await expect(viaAnthropic.batches.retrieve('a%2F..%2Fb')).rejects.toMatchObject({ status: 400, param: 'id' });
+  });
+
+  it('say that metadata was dropped which would make an id too long', async () => {
+    gateway.upstream.on('/v1/messages/batches', json(created));
+    const file = await upload(JSON.stringify(line('a')));
+    const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`key-${i}`, 'x'.repeat(500)]));
+    const { data, response } = await create(file.id, { metadata }).withResponse();
+    expect(response.headers.get('x-svc-dropped-params')).toBe('metadata');
+    expect(data).toMatchObject({ input_file_id: file.id, metadata: null });
+    expect(data.id.length).toBeLessThan(200);
   });
 
   it('are refused where the provider could not take a line, by its name', async () => {

@@ -5,7 +5,10 @@ import { chatReply } from '../shared/anthropic/chat-reply.ts';
 import { chatRequest } from '../shared/anthropic/chat-request.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../shared/batch-lines.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { idOf, notReady } from '../shared/kept-files.ts';
+import { wantsDetails } from '../shared/kept-operation.ts';
+import { batchId, nativeId, rememberedAs } from './batch-id.ts';
 
 /** Tokens are on the lines, not on the calls about the batch. */
 const uncounted = {
@@ -19,9 +22,10 @@ const uncounted = {
  */
 export const createBatch: Operation = {
   ...stepsOf(async (call, services) => {
-    const { input_file_id: file, endpoint } = call.params;
+    const { input_file_id: file } = call.params;
     if (!isOwnId(file)) throw badParam('input_file_id', 'a file of the service is expected (svc_file_…)');
-    if (endpoint !== '/v1/chat/completions') throw badParam('endpoint', 'anthropic runs batches of /v1/chat/completions');
+    const remembered = { input_file_id: file as string, metadata: metadataOf(call) };
+    if (endpointOf(call) !== '/v1/chat/completions') throw badParam('endpoint', 'anthropic runs batches of /v1/chat/completions');
     const response = await services.send({
       method: 'POST',
       path: '/messages/batches',
@@ -30,24 +34,25 @@ export const createBatch: Operation = {
     });
     if (response.status >= 300) throw await services.fault(response);
     const batch = toBatch(await response.json());
-    return json({ ...batch, input_file_id: file, metadata: call.params.metadata ?? null });
+    const id = batchId(batch.id, remembered, call);
+    return json({ ...batch, ...remembered, id, ...(call.dropped.includes('metadata') ? { metadata: null } : {}) });
   }),
   takesOwnFiles: true,
   checksModels: true,
 };
 
 export const retrieveBatch: Operation = {
-  path: (call) => `/messages/batches/${idOf(call)}`,
+  path: (call) => batchPath(call),
   fromProvider: (reply, call) => ({
-    ...toBatch(reply),
-    ...(/(?:^|&)include_provider_details=true(?:&|$)/.test(call.query ?? '') ? { provider_details: reply } : {}),
+    ...rememberedAs(toBatch(reply), call),
+    ...(wantsDetails(call) ? { provider_details: reply } : {}),
   }),
   ...uncounted,
 };
 
 export const cancelBatch: Operation = {
-  path: (call) => `/messages/batches/${idOf(call)}/cancel`,
-  fromProvider: toBatch,
+  path: (call) => `${batchPath(call)}/cancel`,
+  fromProvider: (reply, call) => rememberedAs(toBatch(reply), call),
   ...uncounted,
 };
 
@@ -67,14 +72,18 @@ export const listBatches: Operation = {
 };
 
 export const getBatchOutput: Operation = stepsOf(async (call, services) => {
-  const state = await services.send({ method: 'GET', path: `/messages/batches/${idOf(call)}` });
+  const state = await services.send({ method: 'GET', path: batchPath(call) });
   if (state.status >= 300) throw await services.fault(state);
   const batch = await state.json();
   if (batch.processing_status !== 'ended') throw notReady({ status: toBatch(batch).status });
-  const results = await services.send({ method: 'GET', path: `/messages/batches/${idOf(call)}/results` });
+  const results = await services.send({ method: 'GET', path: `${batchPath(call)}/results` });
   if (results.status >= 300) throw await services.fault(results);
   return { status: 200, contentType: 'application/jsonl', body: linesOf(results.body, call) };
 });
+
+function batchPath(call: OperationCall): string {
+  return `/messages/batches/${nativeId(idOf(call), 'id')}`;
+}
 
 function stepsOf(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
   return { path: () => '', steps, ...uncounted };
@@ -87,11 +96,12 @@ function json(body: JsonObject): StepReply {
 /** `{"requests": […]}`, written while the file is read. */
 async function* requestsOf(file: AsyncIterable<Uint8Array>, call: OperationCall): AsyncGenerator<Uint8Array> {
   let separator = '{"requests":[';
+  const model = modelBesideLines(call);
   for await (const { customId, body } of readBatchRequests(file)) {
     if (!/^[\w-]{1,64}$/.test(customId)) {
       throw badParam('custom_id', `${customId.slice(0, 64)}: anthropic takes at most 64 letters, digits, _ and -`);
     }
-    const line = callOfLine(call, body);
+    const line = callOfLine(call, body.model === undefined ? { ...body, model } : body);
     yield Buffer.from(separator + JSON.stringify({ custom_id: customId, params: chatRequest(line.params, line) }));
     separator = ',';
   }
@@ -125,7 +135,7 @@ function errorOf(result: JsonObject): JsonObject {
   };
 }
 
-/** A message batch as OpenAI's batch. What the provider does not keep (the input file, metadata) is null. */
+/** A message batch as OpenAI's batch. What the provider does not keep (the input file, metadata) is null: see `batch-id.ts`. */
 export function toBatch(given: JsonObject): JsonObject {
   const counts = isObject(given.request_counts) ? given.request_counts : {};
   const count = (name: string): number => (typeof counts[name] === 'number' ? (counts[name] as number) : 0);
@@ -175,6 +185,6 @@ function listQuery(call: OperationCall): string {
   const limit = asked.get('limit');
   const after = asked.get('after');
   if (limit !== null) query.set('limit', limit);
-  if (after !== null) query.set('after_id', after);
+  if (after !== null) query.set('after_id', nativeId(after, 'after'));
   return query.size === 0 ? '' : `?${query}`;
 }

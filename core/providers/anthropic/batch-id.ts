@@ -1,0 +1,56 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import { isOwnId } from '../../contract/own-store.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { isMetadata } from '../shared/batch-plan.ts';
+import { idOf } from '../shared/kept-files.ts';
+
+/** What a message batch was made with and the provider has no place for. */
+export interface Remembered {
+  readonly input_file_id: string;
+  readonly metadata: Readonly<Record<string, string>> | null;
+}
+
+/** Characters of what is remembered: an id is part of a path, which has 8,192 at most. */
+const tokenMax = 4000;
+
+/**
+ * The id handed out for a batch: the provider's, and behind a dot what is remembered of it as base64url. Whoever has the id could write it,
+ * so it is shown to them and decides nothing. Metadata that would make the id too long is left out, and reported as dropped.
+ */
+export function batchId(id: unknown, remembered: Remembered, call: OperationCall): string {
+  const token = packed(remembered);
+  if (token.length <= tokenMax) return `${id}.${token}`;
+  call.dropped.push('metadata');
+  return `${id}.${packed({ ...remembered, metadata: null })}`;
+}
+
+/** The provider's own id in the one a client names; throws `bad_request` naming `param` for what is none. */
+export function nativeId(given: string, param: string): string {
+  const [native = ''] = given.split('.', 1);
+  if (/^[\w-]{1,128}$/.test(native)) return native;
+  throw badParam(param, 'the id of a batch is expected');
+}
+
+/** The batch as it was made, under the id that the client's path names. */
+export function rememberedAs(batch: JsonObject, call: OperationCall): JsonObject {
+  const id = idOf(call);
+  const remembered = unpacked(id);
+  return remembered ? { ...batch, id, ...remembered } : batch;
+}
+
+function packed({ input_file_id: file, metadata }: Remembered): string {
+  return Buffer.from(JSON.stringify([file, metadata])).toString('base64url');
+}
+
+function unpacked(id: string): Remembered | null {
+  const token = id.slice(id.indexOf('.') + 1);
+  if (token === id || token.length > tokenMax || !/^[\w-]+$/.test(token)) return null;
+  try {
+    const [file, metadata]: unknown[] = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+    if (typeof file !== 'string' || !isOwnId(file) || !/^[\w-]{1,80}$/.test(file)) return null;
+    return { input_file_id: file, metadata: isObject(metadata) && isMetadata(metadata) ? metadata : null };
+  } catch {
+    return null;
+  }
+}
