@@ -9,11 +9,14 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 /** Batches of Cohere in the form of OpenAI, through the official client. */
 let gateway: GatewayWithUpstream;
 let client: OpenAI;
+/** Names no provider: its files stay with the service. */
+let keeper: OpenAI;
 
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream();
   await gateway.admin.createUpstream('co', gateway.upstream.origin, { ai_provider_id: 'cohere', key: 'co-key' });
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider: '@co' }), maxRetries: 0 });
+  keeper = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
@@ -61,7 +64,7 @@ const line = (id: string, body: JsonObject, url = '/v1/chat/completions') =>
   JSON.stringify({ custom_id: id, method: 'POST', url, body: { model: '@co/command-a-03-2025', ...body } });
 
 async function create(text: string, endpoint: '/v1/chat/completions' | '/v1/embeddings' = '/v1/chat/completions') {
-  const { id } = await client.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
+  const { id } = await keeper.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
   return client.batches.create({ input_file_id: id, endpoint, completion_window: '24h', metadata: { a: 'b' } });
 }
 
@@ -93,6 +96,110 @@ async function avroFile(rows: readonly JsonObject[], type: unknown): Promise<Buf
   await once(encoder, 'end');
   return Buffer.concat(chunks);
 }
+
+describe('files of cohere', () => {
+  const upload = (text: string, purpose = 'batch', headers = {}) =>
+    client.files.create({ file: new File([text], 'in put.jsonl'), purpose: purpose as 'batch' }, { headers });
+
+  it('are datasets: an upload for batches is one in the provider’s form, and a batch is made of it as it is', async () => {
+    const { upstream } = gateway;
+    upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
+    const text = `${line('a', { max_tokens: 9, messages: [{ role: 'user', content: 'Grüße' }] })}\n`;
+    expect(await upload(text)).toEqual({
+      id: 'in-1',
+      object: 'file',
+      bytes: Buffer.byteLength(text),
+      created_at: expect.any(Number),
+      filename: 'in put.jsonl',
+      purpose: 'batch',
+      status: 'uploaded',
+    });
+    const { query, lines } = await uploaded();
+    expect(lines).toEqual([
+      { custom_id: 'a', body: { max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'text', text: 'Grüße' }] }] } },
+    ]);
+    expect(query.get('type')).toBe('batch-chat-v2-input');
+    const there = dataset('in-1', { name: query.get('name') });
+    upstream.on('/v1/datasets/in-1', json(there));
+    upstream.once('/v1/datasets/in-1', json(dataset('in-1', { validation_status: 'processing' })));
+    upstream.on('/v2/batches', json({ batch }));
+    const body = { input_file_id: 'in-1', endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+    expect(await client.batches.create({ ...body, metadata: { a: 'b' } })).toMatchObject({
+      input_file_id: 'in-1',
+      metadata: { a: 'b' },
+    });
+    expect(JSON.parse(upstream.last.text)).toMatchObject({ input_dataset_id: 'in-1', model: 'command-a-03-2025' });
+    expect(await client.files.retrieve('in-1')).toMatchObject({
+      filename: 'in_put.jsonl',
+      purpose: 'batch',
+      status: 'processed',
+    });
+    await expect(client.files.content('in-1')).rejects.toMatchObject({ status: 400, param: 'id' });
+  });
+
+  it('have the model, endpoint and name that headers say', async () => {
+    gateway.upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
+    const headers = {
+      'x-svc-provider-model': 'embed-v4.0',
+      'x-svc-provider-batch-endpoint': '/v1/embeddings',
+      'x-svc-provider-file-name': 'mine',
+    };
+    await upload(JSON.stringify({ custom_id: 'a', body: { input: ['x'] } }), 'batch', headers);
+    const { query, lines } = await uploaded();
+    expect(query.get('type')).toBe('batch-embed-v2-input');
+    expect(query.get('name')).toBe(`svc-embed.${Buffer.from('embed-v4.0').toString('base64url')}.mine`);
+    expect(lines[0].body.texts).toEqual(['x']);
+  });
+
+  it.each([
+    ['fine-tune', 'chat-finetune-input'],
+    ['embed-input', 'embed-input'],
+  ])('for %s are datasets of type %s, of the bytes as they are', async (purpose, type) => {
+    gateway.upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
+    expect(await upload('{"a":1}\n', purpose)).toMatchObject({ id: 'in-1', purpose });
+    const { query, lines } = await uploaded();
+    expect(Object.fromEntries(query)).toEqual({ name: 'in_put.jsonl', type });
+    expect(lines).toEqual([{ a: 1 }]);
+  });
+
+  it.each([
+    ['for a purpose it has no type for', '{}', 'assistants', 'purpose'],
+    ['whose line is none', 'no json', 'batch', 'file line 1'],
+    ['without lines', '\n', 'batch', 'file'],
+    ['for an endpoint without batches', line('a', {}, '/v1/responses'), 'batch', 'endpoint'],
+    ['of two models', `${line('a', { messages: [] })}\n${line('b', { messages: [], model: 'other' })}`, 'batch', 'b: model'],
+  ])('%s are refused, and no dataset is left', async (_, text, purpose, param) => {
+    const { upstream } = gateway;
+    upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
+    await expect(upload(text, purpose)).rejects.toMatchObject({ status: 400, param });
+    expect(await leftBehind()).toEqual([]);
+  });
+
+  /** Datasets whose form came to its end. */
+  const leftBehind = async () => {
+    const whole: string[] = [];
+    for (const request of gateway.upstream.requests) if ((await request.closed) === 'answered') whole.push(request.url);
+    return whole;
+  };
+
+  it('are listed over all pages, by purpose, and deleted', async () => {
+    const { upstream } = gateway;
+    const all = Array.from(
+      { length: 103 },
+      (_, i) => dataset(`d-${i}`, i === 101 ? { dataset_type: 'embed-input' } : {}).dataset,
+    );
+    const page = (from: number) => json({ datasets: all.slice(from, from + 100) });
+    upstream.on('/v1/datasets', page(0));
+    upstream.on(({ url }) => url === '/v1/datasets?limit=100&offset=0', page(0));
+    upstream.on(({ url }) => url === '/v1/datasets?limit=100&offset=100', page(100));
+    const ids: string[] = [];
+    for await (const { id } of client.files.list({ purpose: 'batch', limit: 60 })) ids.push(id);
+    expect(ids).toEqual(all.map(({ id }) => id).filter((id) => id !== 'd-101'));
+    upstream.on('/v1/datasets/d-1', json({}));
+    expect(await client.files.delete('d-1')).toEqual({ id: 'd-1', object: 'file', deleted: true });
+    expect(upstream.last.method).toBe('DELETE');
+  });
+});
 
 describe('batches of cohere', () => {
   it('are made of a file that the service keeps, once the provider has looked through it', async () => {
@@ -138,7 +245,7 @@ describe('batches of cohere', () => {
     ]);
     const { last } = upstream;
     expect(JSON.parse(last.text)).toEqual({
-      name: expect.stringMatching(/^svc-batch-/),
+      name: expect.stringMatching(/^svc-batch-chat-/),
       input_dataset_id: 'in-1',
       model: 'command-a-03-2025',
     });
@@ -259,6 +366,8 @@ describe('batches of cohere', () => {
     expect(upstream.last.url).toBe(link);
     expect(upstream.last.header('authorization')).toBeUndefined();
     expect(await client.files.retrieve('out-1')).toMatchObject({ id: 'out-1', bytes: bytes.length, status: 'processed' });
+    const content = (await (await client.files.content('out-1')).text()).trimEnd().split('\n');
+    expect(content.map((one) => JSON.parse(one).custom_id)).toEqual(['b', 'a']);
   });
 
   it('are not followed to a host that keeps none of them', async () => {

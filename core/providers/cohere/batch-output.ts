@@ -5,7 +5,6 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
 import { callOfLine, outputLine } from '../shared/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
-import { readDataset } from './datasets.ts';
 import { embed } from './embeddings.ts';
 
 /** Where the provider keeps datasets. Its links are signed; any other host in a reply is not followed. */
@@ -15,13 +14,12 @@ const storage = 'https://storage.googleapis.com';
  * The rows of an output dataset as OpenAI's lines. Its parts are Avro object container files
  * (https://avro.apache.org/docs/1.11.1/specification/#object-container-files) with `custom_id`, `body` and `error`.
  */
-export async function outputLines(
+export function outputLines(
   call: OperationCall,
   services: StepServices,
-  datasetId: string,
+  dataset: JsonObject,
   model: unknown,
-): Promise<AsyncGenerator<Uint8Array>> {
-  const dataset = await readDataset(services, datasetId);
+): AsyncGenerator<Uint8Array> {
   const parts = Array.isArray(dataset.dataset_parts) ? dataset.dataset_parts.filter(isObject) : [];
   const links = parts.map((part) => linkOf(part.url, call));
   return written(links, services, callOfLine(call, { model: typeof model === 'string' ? model : '' }));

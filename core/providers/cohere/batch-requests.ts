@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
-import { callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { type BatchRequest, callOfLine } from '../shared/batch-lines.ts';
 import { chatRequest } from './chat-request.ts';
 import { embed } from './embeddings.ts';
 
@@ -29,32 +29,45 @@ export const batchKinds: Readonly<Record<string, BatchKind>> = {
   },
 };
 
-/** The input of a batch as the provider wants it, written while the file is read. `models` gets the one model all lines ask for. */
-export async function* batchLines(
-  file: AsyncIterable<Uint8Array>,
-  kind: BatchKind,
-  call: OperationCall,
-  models: Set<string>,
-): AsyncGenerator<Uint8Array> {
-  for await (const { customId, body } of readBatchRequests(file)) {
-    const { model: _model, stream: _stream, ...line } = kind.body(lineOf(call, body, models, customId));
-    const unknown = Object.keys(line).find((name) => !kind.fields.has(name));
-    if (unknown !== undefined) {
-      const way = 'completion_window "immediate" runs the batch line by line instead';
-      throw badParam(`${customId.slice(0, 64)}: ${unknown}`, `cohere knows no such field in batches; ${way}`);
-    }
-    yield Buffer.from(`${JSON.stringify({ custom_id: customId, body: line })}\n`);
-  }
-  if (models.size === 0) throw badParam('input_file_id', 'the file has no requests');
+/** What a batch is for: `endpoint`, else what its first line asks for. Throws `bad_request`. */
+export function kindOf(endpoint: unknown, first: BatchRequest): readonly [string, BatchKind] {
+  const named = String(endpoint ?? first.url);
+  const kind = batchKinds[named];
+  if (kind) return [named, kind];
+  throw badParam('endpoint', `cohere runs batches of ${Object.keys(batchKinds).join(' and ')}`);
 }
 
-function lineOf(call: OperationCall, body: JsonObject, models: Set<string>, customId: string): OperationCall {
-  const line = callOfLine(call, body);
-  models.add(line.model);
-  if (line.model === '' || models.size > 1) {
+/** The one model that these lines are for: the one said beside them, or the first line's. Throws `bad_request` for none. */
+export function modelOf(call: OperationCall, beside: string | null, first: BatchRequest): string {
+  const { model } = callOfLine(call, { model: beside ?? first.body.model });
+  if (model !== '') return model;
+  throw badParam('model', 'all lines of a batch of cohere have one model: in each of them, or beside the batch');
+}
+
+/** The input of a batch as the provider wants it, written while its requests are read. */
+export async function* batchLines(
+  first: BatchRequest,
+  rest: AsyncIterable<BatchRequest>,
+  kind: BatchKind,
+  model: string,
+  call: OperationCall,
+): AsyncGenerator<Uint8Array> {
+  yield batchLine(first, kind, model, call);
+  for await (const request of rest) yield batchLine(request, kind, model, call);
+}
+
+function batchLine({ customId, body }: BatchRequest, kind: BatchKind, model: string, call: OperationCall): Uint8Array {
+  const asked = callOfLine(call, body.model === undefined ? { ...body, model } : body);
+  if (asked.model !== model) {
     throw badParam(`${customId.slice(0, 64)}: model`, 'all lines of a batch of cohere name one model, and the same');
   }
-  return line;
+  const { model: _model, stream: _stream, ...line } = kind.body(asked);
+  const unknown = Object.keys(line).find((name) => !kind.fields.has(name));
+  if (unknown !== undefined) {
+    const way = 'completion_window "immediate" runs the batch line by line instead';
+    throw badParam(`${customId.slice(0, 64)}: ${unknown}`, `cohere knows no such field in batches; ${way}`);
+  }
+  return Buffer.from(`${JSON.stringify({ custom_id: customId, body: line })}\n`);
 }
 
 /** Batches write some of a chat call another way: contents are lists, links and schemas are texts, thoughts are two fields. */

@@ -1,52 +1,57 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import { isOwnId } from '../../contract/own-store.ts';
-import type { Operation, OperationCall, StepReply, StepServices } from '../../contract/provider.ts';
+import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
+import { callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { idOf, notReady } from '../shared/kept-files.ts';
 import { listPages, secondsOf } from '../shared/list-pages.ts';
+import { jsonReply, kept, wantsDetails } from '../shared/stored-object.ts';
 import { outputLines } from './batch-output.ts';
-import { batchKinds, batchLines } from './batch-requests.ts';
-import { createDataset, uncounted } from './datasets.ts';
+import { batchLines, kindOf, modelOf } from './batch-requests.ts';
+import { datasetName, endpointOfWord, readDatasetName, wordOf } from './dataset-name.ts';
+import { createDataset, dropDataset, linesFile, readDataset, validatedDataset } from './datasets.ts';
 
 /**
- * Batches (https://docs.cohere.com/reference/create-batch) in the form of OpenAI's: made of a file of the service, which becomes a
- * dataset, or of a dataset that is there already; their output is chat completions or embeddings again.
+ * Batches (https://docs.cohere.com/reference/create-batch) in the form of OpenAI's: made of a dataset, or of a file of the service,
+ * which becomes one; their output is chat completions or embeddings again.
  */
 export const createBatch: Operation = {
-  ...stepsOf(async (call, services) => {
-    const { input_file_id: file, endpoint, model, metadata, provider_options: more } = call.params;
-    const models = new Set<string>(typeof model === 'string' ? [model.replace(/^@[^/]+\//, '')] : []);
-    const dataset = isOwnId(file) ? await datasetOf(call, services, models) : file;
-    if (typeof dataset !== 'string') throw badParam('input_file_id', 'the id of a file is expected');
-    const body = {
-      name: call.newId('svc-batch-'),
-      input_dataset_id: dataset,
-      model: [...models][0],
-      ...(isObject(more) ? more : {}),
-    };
-    if (body.model === undefined) throw badParam('model', 'a batch of a dataset needs one, beside it');
-    call.allowModel?.(String(body.model));
-    const batch = await ask(services, 'POST', '/v2/batches', body);
-    return json({ ...toBatch(batch), endpoint: endpoint ?? null, input_file_id: file, metadata: metadata ?? null });
+  ...kept(async (call, services) => {
+    const { input_file_id: file, provider_options: more } = call.params;
+    const metadata = metadataOf(call);
+    const beside = modelBesideLines(call, isObject(more) ? more.model : null);
+    if (typeof file !== 'string') throw badParam('input_file_id', 'the id of a file is expected');
+    const input = isOwnId(file) ? await madeOf(file, call, services, beside) : await found(file, call, services, beside);
+    const name = call.newId(`svc-batch-${wordOf(input.endpoint)}-`);
+    const body = { name, ...(isObject(more) ? more : {}), input_dataset_id: input.dataset, model: input.model };
+    try {
+      if (isOwnId(file)) await validatedDataset(services, input.dataset);
+      const batch = toBatch(await ask(services, 'POST', '/v2/batches', body));
+      return jsonReply({ ...batch, endpoint: input.endpoint, input_file_id: file, metadata });
+    } catch (error) {
+      // It was made for this batch alone.
+      if (isOwnId(file)) await dropDataset(services, input.dataset);
+      throw error;
+    }
   }),
   takesOwnFiles: true,
   checksModels: true,
 };
 
-export const retrieveBatch: Operation = stepsOf(async (call, services) => {
+export const retrieveBatch: Operation = kept(async (call, services) => {
   const batch = await ask(services, 'GET', `/v2/batches/${idOf(call)}`);
-  const isAsked = new URLSearchParams(call.query).get('include_provider_details') === 'true';
-  return json({ ...toBatch(batch), ...(isAsked ? { provider_details: batch } : {}) });
+  return jsonReply({ ...toBatch(batch), ...(wantsDetails(call) ? { provider_details: batch } : {}) });
 });
 
-export const cancelBatch: Operation = stepsOf(async (call, services) => {
+export const cancelBatch: Operation = kept(async (call, services) => {
   const path = `/v2/batches/${idOf(call)}`;
   await ask(services, 'POST', `${path}:cancel`, {});
-  return json(toBatch(await ask(services, 'GET', path)));
+  return jsonReply(toBatch(await ask(services, 'GET', path)));
 });
 
-export const listBatches: Operation = stepsOf(async (call, services) =>
-  json(
+export const listBatches: Operation = kept(async (call, services) =>
+  jsonReply(
     await listPages(call, 20, async (token) => {
       const query = new URLSearchParams({ page_size: '200', ...(token === null ? {} : { page_token: token }) });
       const { batches, next_page_token: next } = await ask(services, 'GET', `/v2/batches?${query}`);
@@ -56,19 +61,40 @@ export const listBatches: Operation = stepsOf(async (call, services) =>
   ),
 );
 
-export const getBatchOutput: Operation = stepsOf(async (call, services) => {
+export const getBatchOutput: Operation = kept(async (call, services) => {
   const batch = await ask(services, 'GET', `/v2/batches/${idOf(call)}`);
   const { output_dataset_id: output } = batch;
   const shown = toBatch(batch);
   if (typeof output !== 'string' || output === '' || !isOver.has(shown.status)) throw notReady(shown);
-  return { status: 200, contentType: 'application/jsonl', body: await outputLines(call, services, output, batch.model) };
+  const dataset = await readDataset(services, output);
+  return { status: 200, contentType: 'application/jsonl', body: outputLines(call, services, dataset, batch.model) };
 });
 
-async function datasetOf(call: OperationCall, services: StepServices, models: Set<string>): Promise<string> {
-  const { input_file_id: file, endpoint } = call.params;
-  const kind = batchKinds[String(endpoint)];
-  if (!kind) throw badParam('endpoint', `cohere runs batches of ${Object.keys(batchKinds).join(' and ')}`);
-  return createDataset(call, services, kind.datasetType, batchLines(services.ownFile(file as string), kind, call, models));
+interface Input {
+  readonly endpoint: unknown;
+  /** Its id. */
+  readonly dataset: string;
+  readonly model: string;
+}
+
+/** A file of the service as a dataset, which the provider has not looked through yet. */
+async function madeOf(file: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+  const requests = readBatchRequests(services.ownFile(file));
+  const first = await requests.next();
+  if (first.done) throw badParam('input_file_id', 'the file has no requests');
+  const [endpoint, kind] = kindOf(endpointOf(call), first.value);
+  const model = modelOf(call, beside, first.value);
+  const name = datasetName({ endpoint, model, filename: file });
+  const lines = batchLines(first.value, requests, kind, model, call);
+  return { endpoint, model, dataset: await createDataset(call, services, { name, type: kind.datasetType, ...linesFile }, lines) };
+}
+
+/** A dataset that is there: what it was uploaded for is in its name. */
+async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+  const said = readDatasetName((await validatedDataset(services, id)).name);
+  const model = beside ?? said?.model;
+  if (model === undefined) throw badParam('model', 'a batch of a dataset that was not uploaded here needs one, beside it');
+  return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model: callOfLine(call, { model }).model };
 }
 
 /** One exchange about batches; a batch comes wrapped. */
@@ -79,14 +105,6 @@ async function ask(services: StepServices, method: string, path: string, body?: 
   if (response.status >= 300) throw await services.fault(response);
   const reply = await response.json();
   return isObject(reply.batch) ? reply.batch : reply;
-}
-
-function stepsOf(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
-  return { path: () => '', steps, ...uncounted };
-}
-
-function json(body: JsonObject): StepReply {
-  return { status: 200, contentType: 'application/json', body };
 }
 
 /** Where a batch stays as it is. */
@@ -103,7 +121,7 @@ const statuses: Readonly<Record<string, string>> = {
   FAILED: 'failed',
 };
 
-/** A batch as OpenAI's. What the provider does not keep (endpoint, metadata) is null; the time of its end is that of its last change. */
+/** A batch as OpenAI's. Its endpoint is in its name; what the provider does not keep (metadata) is null; the time of its end is that of its last change. */
 export function toBatch(given: JsonObject): JsonObject {
   const status = statuses[String(given.status ?? '').replace(/^BATCH_STATUS_/, '')] ?? 'in_progress';
   const at = (name: string): number | null => (status === name ? secondsOf(given.updated_at) : null);
@@ -112,7 +130,7 @@ export function toBatch(given: JsonObject): JsonObject {
   return {
     id: given.id,
     object: 'batch',
-    endpoint: null,
+    endpoint: endpointOfWord(/^svc-batch-([a-z]+)-/.exec(String(given.name ?? ''))?.[1]),
     model: given.model ?? null,
     errors:
       status === 'failed'

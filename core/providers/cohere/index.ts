@@ -4,8 +4,8 @@ import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
 import { providerFault } from '../shared/provider-fault.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { chatComplete } from './chat-completions.ts';
-import { deleteFile, retrieveFile } from './datasets.ts';
 import { embed } from './embeddings.ts';
+import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
 import { settings } from './settings.ts';
@@ -23,13 +23,8 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
     complete: completionsOverChat(chatComplete, 'cohere'),
     embed,
     rerank,
-    retrieveFile,
-    deleteFile,
-    createBatch,
-    listBatches,
-    retrieveBatch,
-    getBatchOutput,
-    cancelBatch,
+    ...{ uploadFile, listFiles, retrieveFile, retrieveFileContent, deleteFile },
+    ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
   },
   chatExtras: ['top_k', 'thinking', 'reasoning_content'],
   error: providerFault('cohere'),

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import type { ProviderSettings } from '../../contract/provider.ts';
+import { keptSettings } from '../shared/kept-settings.ts';
 
 /** Settings of the provider `cohere`; its one secret is `api_key`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
+  ...keptSettings,
   custom_host: v.nullish(v.string()),
 });

@@ -10,15 +10,15 @@ export interface BatchRequest {
   readonly body: JsonObject;
 }
 
-/** The requests of an input file. Throws `bad_request` naming the line that is none. */
-export async function* readBatchRequests(file: AsyncIterable<Uint8Array>): AsyncGenerator<BatchRequest> {
+/** The requests of an input file. Throws `bad_request` naming the line that is none, behind `param`. */
+export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param = 'input_file_id'): AsyncGenerator<BatchRequest> {
   let number = 0;
   for await (const text of readLines(file)) {
     number++;
     if (text.trim() === '') continue;
     const line = parse(text);
     if (!line || typeof line.custom_id !== 'string' || !isObject(line.body)) {
-      throw badParam(`input_file_id line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
+      throw badParam(`${param} line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
     }
     yield { customId: line.custom_id, url: String(line.url ?? ''), body: line.body };
   }

@@ -1,0 +1,120 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { readBatchRequests } from '../shared/batch-lines.ts';
+import { idOf } from '../shared/kept-files.ts';
+import { keptText } from '../shared/kept-settings.ts';
+import { listPages, secondsOf } from '../shared/list-pages.ts';
+import { jsonReply, kept } from '../shared/stored-object.ts';
+import { type UploadedFile, withUpload } from '../shared/uploaded-file.ts';
+import { outputLines } from './batch-output.ts';
+import { batchLines, kindOf, modelOf } from './batch-requests.ts';
+import { datasetName, plainName, readDatasetName } from './dataset-name.ts';
+import { createDataset, linesFile, readDataset, uncounted } from './datasets.ts';
+
+/**
+ * Datasets as files (https://docs.cohere.com/reference/create-dataset). What is uploaded for batches is written in the provider's own
+ * form on its way; datasets of other types are made of the bytes as they are.
+ */
+export const uploadFile: Operation = kept((call, services) =>
+  withUpload(call, services, async (file) => {
+    let bytes = 0;
+    const counted = async function* () {
+      for await (const chunk of file.chunks) {
+        bytes += chunk.length;
+        yield chunk;
+      }
+    };
+    const id = await (file.purpose === 'batch' ? forBatches : asItIs)({ ...file, chunks: counted() }, call, services);
+    return jsonReply({
+      id,
+      object: 'file',
+      bytes,
+      created_at: call.nowSeconds,
+      filename: file.filename,
+      purpose: file.purpose,
+      status: 'uploaded',
+    });
+  }),
+);
+
+const pageSize = 100;
+
+export const listFiles: Operation = kept(async (call, services) => {
+  const purpose = new URLSearchParams(call.query).get('purpose');
+  const page = async (token: string | null) => {
+    const offset = Number(token ?? 0);
+    const response = await services.send({ method: 'GET', path: `/v1/datasets?limit=${pageSize}&offset=${offset}` });
+    if (response.status >= 300) throw await services.fault(response);
+    const { datasets } = await response.json();
+    const found = Array.isArray(datasets) ? datasets.filter(isObject) : [];
+    return { items: found.map(toFile), next: found.length < pageSize ? null : String(offset + pageSize) };
+  };
+  return jsonReply(await listPages(call, 10_000, page, (file) => purpose === null || file.purpose === purpose));
+});
+
+export const retrieveFile: Operation = {
+  path: (call) => `/v1/datasets/${idOf(call)}`,
+  fromProvider: (reply) => toFile(isObject(reply.dataset) ? reply.dataset : {}),
+  ...uncounted,
+};
+
+/** What a batch has written, as OpenAI's lines. What was uploaded is not given back by the provider as it was. */
+export const retrieveFileContent: Operation = kept(async (call, services) => {
+  const id = decodeURIComponent(idOf(call));
+  const dataset = await readDataset(services, id);
+  if (readDatasetName(dataset.name)) throw badParam('id', 'cohere gives back the content of batch output alone');
+  return { status: 200, contentType: 'application/jsonl', body: outputLines(call, services, dataset, null) };
+});
+
+export const deleteFile: Operation = {
+  path: (call) => `/v1/datasets/${idOf(call)}`,
+  fromProvider: (_reply, call) => ({ id: decodeURIComponent(idOf(call)), object: 'file', deleted: true }),
+  ...uncounted,
+};
+
+/** OpenAI's purposes by the dataset types they are here; a type may also be named itself. */
+const typeOfPurpose: Readonly<Record<string, string>> = { 'fine-tune': 'chat-finetune-input' };
+
+async function forBatches(file: UploadedFile, call: OperationCall, services: StepServices): Promise<string> {
+  const requests = readBatchRequests(file.chunks, 'file');
+  const first = await requests.next();
+  if (first.done) throw badParam('file', 'the file has no requests');
+  const [endpoint, kind] = kindOf(keptText(call, 'provider_batch_endpoint'), first.value);
+  const model = modelOf(call, keptText(call, 'provider_model'), first.value);
+  const name = datasetName({ endpoint, model, filename: keptText(call, 'provider_file_name') ?? file.filename });
+  const lines = batchLines(first.value, requests, kind, model, call);
+  return createDataset(call, services, { name, type: kind.datasetType, ...linesFile }, lines);
+}
+
+function asItIs(file: UploadedFile, call: OperationCall, services: StepServices): Promise<string> {
+  const type = typeOfPurpose[file.purpose] ?? file.purpose;
+  if (!/^[a-z0-9]+(-[a-z0-9]+)*-input$/.test(type)) {
+    throw badParam('purpose', 'batch, fine-tune or a type of dataset such as embed-input is expected');
+  }
+  const filename = plainName(file.filename);
+  const name = plainName(keptText(call, 'provider_file_name') ?? filename);
+  const contentType = /^[\w.+-]+\/[\w.+-]+$/.test(file.contentType) ? file.contentType : 'application/octet-stream';
+  return createDataset(call, services, { name, type, filename, contentType }, file.chunks);
+}
+
+function toFile(dataset: JsonObject): JsonObject {
+  const parts = Array.isArray(dataset.dataset_parts) ? dataset.dataset_parts.filter(isObject) : [];
+  const sizes = parts.map((part) => Number(part.size_bytes)).filter(Number.isFinite);
+  const { validation_status: status } = dataset;
+  return {
+    id: dataset.id,
+    object: 'file',
+    bytes: sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0),
+    created_at: secondsOf(dataset.created_at),
+    filename: readDatasetName(dataset.name)?.filename ?? dataset.name ?? dataset.id,
+    purpose: purposeOf(String(dataset.dataset_type ?? '')),
+    status: status === 'validated' || status === 'skipped' ? 'processed' : status === 'failed' ? 'error' : 'uploaded',
+    ...(dataset.validation_error ? { status_details: dataset.validation_error } : {}),
+  };
+}
+
+function purposeOf(type: string): string {
+  if (type.startsWith('batch-')) return type.endsWith('-input') ? 'batch' : 'batch_output';
+  return Object.keys(typeOfPurpose).find((purpose) => typeOfPurpose[purpose] === type) ?? type;
+}
