@@ -3,7 +3,7 @@ import type { Operation, OperationCall } from '../../contract/provider.ts';
 import type { Usage } from '../../contract/usage.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { withUnit } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import { passedImageParams } from '../shared/passed-params.ts';
 import { typedEventsReader } from '../shared/typed-events-reader.ts';
 import { amazonEdit, amazonImage } from './images-amazon.ts';
 import { stabilityEdit, stabilityImage } from './images-stability.ts';
@@ -68,12 +68,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
 
 /** What the models may have use for: all but the model's name and what is OpenAI's own. */
 function ownParams({ model: _model, ...params }: JsonObject, call: OperationCall): JsonObject {
-  const own: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (!Object.hasOwn(lost, name)) own[name] = value;
-    else if (value !== null && !lost[name]?.includes(value)) noteOnce(call.dropped, name);
-  }
-  return own;
+  return passedImageParams(params, call, lost);
 }
 
 /** Both makers answer with base64 in `images`; what they say of seeds and of filters stays beside it. */

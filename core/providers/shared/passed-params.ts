@@ -59,3 +59,21 @@ function asksForSomething(value: unknown): boolean {
   if (Array.isArray(value)) return !(value.length === 1 && value[0] === 'text');
   return !(isObject(value) && (Object.keys(value).length === 0 || value.type === 'text'));
 }
+
+/**
+ * The fields of an image call that go on, less those that are lost (each with the values that ask for nothing, in JSON or in a form): ones
+ * that did ask for something are reported as dropped.
+ */
+export function passedImageParams(
+  params: JsonObject,
+  call: OperationCall,
+  lost: Readonly<Record<string, readonly unknown[]>>,
+): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    const nothing = Object.hasOwn(lost, name) ? lost[name] : undefined;
+    if (!nothing) passed[name] = value;
+    else if (value !== undefined && value !== null && !nothing.includes(value)) noteOnce(call.dropped, name);
+  }
+  return passed;
+}

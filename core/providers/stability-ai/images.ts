@@ -8,6 +8,7 @@ import { type SentImage, sentImages } from '../shared/image-content.ts';
 import { withWidthAndHeight } from '../shared/images.ts';
 import { withUnit } from '../shared/media-usage.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { passedImageParams } from '../shared/passed-params.ts';
 import { typedEventsReader } from '../shared/typed-events-reader.ts';
 import { editPath, generationPath, isDiffusion3, isEngine, isTool } from './models.ts';
 
@@ -51,7 +52,7 @@ const usualStrength = 0.7;
 function generationForm(params: JsonObject, call: OperationCall): FormPart[] {
   const { model, size, ...rest } = params;
   const ratio = rest.aspect_ratio === undefined ? stabilityRatio(size, call) : {};
-  return fieldsOf({ ...(isDiffusion3(call.model) ? { model } : {}), ...kept(rest, call), ...ratio });
+  return fieldsOf({ ...(isDiffusion3(call.model) ? { model } : {}), ...passedImageParams(rest, call, lost), ...ratio });
 }
 
 function editForm(params: JsonObject, call: OperationCall): FormPart[] {
@@ -61,7 +62,7 @@ function editForm(params: JsonObject, call: OperationCall): FormPart[] {
   const [image, second] = sentImages(call.params, call);
   if (!image) throw badParam('image', 'an image is expected');
   const [mask] = sentImages(call.params, call, 'mask');
-  const fields = kept(rest, call);
+  const fields = passedImageParams(rest, call, lost);
   if (!isTool(call.model)) {
     if (mask) throw badParam('mask', `${call.model} changes whole images; masks are for inpaint and erase`);
     const whole = isDiffusion3(call.model) ? { model, mode: 'image-to-image' } : {};
@@ -81,16 +82,11 @@ function engineRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { model: _model, prompt, negative_prompt: negative, n, text_prompts: own, ...rest } = params;
   const { size: _auto, ...fields } = rest.size === 'auto' || rest.size === null ? rest : withWidthAndHeight(rest, call);
   const prompts = [{ text: prompt }, ...(negative === undefined ? [] : [{ text: negative, weight: -1 }])];
-  return { text_prompts: own ?? prompts, ...(n === undefined || n === null ? {} : { samples: n }), ...kept(fields, call) };
-}
-
-function kept(params: JsonObject, call: OperationCall): JsonObject {
-  const own: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (!Object.hasOwn(lost, name)) own[name] = value;
-    else if (value !== null && !lost[name]?.includes(value)) noteOnce(call.dropped, name);
-  }
-  return own;
+  return {
+    text_prompts: own ?? prompts,
+    ...(n === undefined || n === null ? {} : { samples: n }),
+    ...passedImageParams(fields, call, lost),
+  };
 }
 
 /** `{image, finish_reason, seed}`, or `{artifacts: [{base64, finishReason, seed}]}` of engines; a filtered image is there, blurred. */

@@ -5,6 +5,7 @@ import { badParam } from '../shared/bad-param.ts';
 import { dataUrl, sentImages } from '../shared/image-content.ts';
 import { imageGenerations, images } from '../shared/images.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { passedImageParams } from '../shared/passed-params.ts';
 
 const ratios = ['1:1', '3:4', '4:3', '9:16', '16:9', '2:3', '3:2', '9:19.5', '19.5:9', '9:20', '20:9', '1:2', '2:1'] as const;
 
@@ -33,12 +34,7 @@ export const imageEdit: Operation = {
 function shapedRequest(params: JsonObject, call: OperationCall): JsonObject {
   if (call.stream) throw badParam('stream', 'images do not stream on x-ai');
   const { size, stream: _stream, quality, ...others } = params;
-  const body: JsonObject = {};
-  for (const [name, value] of Object.entries(others)) {
-    const nothing = lost[name];
-    if (!nothing) body[name] = value;
-    else if (value !== undefined && value !== null && !nothing.includes(value)) noteOnce(call.dropped, name);
-  }
+  const body = passedImageParams(others, call, lost);
   if (qualities.has(quality)) body.quality = quality;
   else if (quality !== undefined && quality !== 'auto' && quality !== 'standard') noteOnce(call.dropped, 'quality');
   return { ...body, ...shapeOf(size, params, call) };

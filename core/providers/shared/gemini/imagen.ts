@@ -4,6 +4,7 @@ import { badParam } from '../bad-param.ts';
 import { sentImages } from '../image-content.ts';
 import { unitUsage } from '../media-usage.ts';
 import { noteOnce } from '../note-once.ts';
+import { passedImageParams } from '../passed-params.ts';
 import { imageList } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
 import { noAnswer } from './no-answer.ts';
@@ -53,12 +54,7 @@ function imagenRequest(params: JsonObject, call: OperationCall, kind: 'generatio
   const { image: _image, images: _images, mask: _mask, seed, parameters, aspect_ratio, image_size, ...others } = rest;
   if (typeof prompt !== 'string' || prompt === '') throw badParam('prompt', 'a description of the image is expected');
   if (call.stream || stream === true) throw badParam('stream', `${call.model} does not stream`);
-  const passed: JsonObject = {};
-  for (const [name, value] of Object.entries(others)) {
-    const nothing = lost[name];
-    if (!nothing) passed[name] = value;
-    else if (value !== undefined && value !== null && !nothing.includes(value)) noteOnce(call.dropped, name);
-  }
+  const passed = passedImageParams(others, call, lost);
   if (response_format === 'url') noteOnce(call.adapted, 'response_format:url->data URL');
   const shape = imageSizeOf(size, call, imagenShapes);
   const mimeType = typeof output_format === 'string' && output_format !== '' ? `image/${output_format}` : undefined;
