@@ -3,6 +3,7 @@ import type { WorkspaceDocument } from '../../core/contract/documents.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { headerText } from '../../core/contract/http.ts';
 import { isObject } from '../../core/contract/json.ts';
+import { addBaggage } from './baggage.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 
@@ -16,7 +17,7 @@ const valueLengthMax = 128;
 const keysMax = 50;
 
 /**
- * Metadata of the workspace over that of the key over `x-svc-metadata` over mapped headers (semantics §3). `_user` is filled from the
+ * Metadata of the workspace over that of the key over `x-svc-metadata` over mapped headers over W3C `baggage` (semantics §3). `_user` is filled from the
  * body's `user` when nobody gave one; where the workspace says so, the name of the key's owner takes its place. Throws `bad_request`
  * naming the header for anything but a flat object of short strings.
  */
@@ -27,11 +28,14 @@ export function readMetadata(
   mapped: MetadataHeaders,
 ): Metadata {
   const header = ctx.gatewayHeaders.get('metadata');
+  const baggage = ctx.request.header('baggage');
   const user = ctx.params?.user;
   const stored = storedMetadata(identity, workspace);
   const owner = workspace.settings?.userKeyMetadata === true ? (identity.userName ?? identity.userId) : null;
-  if (header === undefined && typeof user !== 'string' && owner === null && mapped.names.length === 0) return stored;
+  const isAlone = header === undefined && baggage === undefined && typeof user !== 'string';
+  if (isAlone && owner === null && mapped.names.length === 0) return stored;
   const metadata: Record<string, string> = Object.create(null);
+  if (baggage !== undefined) addBaggage(metadata, baggage, valueLengthMax);
   for (const name of mapped.names) {
     const value = ctx.request.header(name);
     if (value !== undefined && value !== '') metadata[mapped.keyPrefix + name] = headerText(value).slice(0, valueLengthMax);

@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/contract/errors.ts';
 import { definePlugin } from '../../core/contract/plugin.ts';
 import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/record.ts';
 import { noUnits, type Usage } from '../../core/contract/usage.ts';
+import { spansOf } from './spans.ts';
 
 /** One record per request, whatever its outcome, safe on disk before the reply is complete. */
 export const record = definePlugin({
@@ -50,9 +51,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
   return {
     id: ctx.id,
     traceId: ctx.traceId,
-    spanId: ctx.gatewayHeaders.get('span-id') ?? null,
-    parentSpanId: ctx.gatewayHeaders.get('parent-span-id') ?? null,
-    spanName: ctx.gatewayHeaders.get('span-name') ?? null,
+    ...spansOf(ctx),
     createdAt: isoTime(ctx.receivedAtMs),
     organisationId: ctx.identity?.organisationId ?? null,
     workspaceId: ctx.identity ? ctx.identity.workspaceId || null : null,

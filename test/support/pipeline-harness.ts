@@ -64,6 +64,7 @@ export function createHarness(
     formBytesMax?: number;
     memory?: BodyMemory;
     leases?: Leases;
+    headersToMetadata?: NonNullable<Services['headersToMetadata']>;
     /** Verifies tokens over these documents; without it tokens are no credential. */
     tokens?: (documents: DocumentReader) => TokenVerifier;
   } = {},
@@ -126,6 +127,7 @@ export function createHarness(
     },
     health,
     ...(options.leases ? { leases: options.leases } : {}),
+    ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
     ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     clock,

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestContext } from '../../core/contract/context.ts';
+
+interface Spans {
+  readonly spanId: string | null;
+  readonly parentSpanId: string | null;
+  readonly spanName: string | null;
+}
+
+const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/;
+const traceIdLength = 32;
+
+/**
+ * The request's place in a trace: what its own headers say, else, as part of a W3C trace, a span of its own below the caller's
+ * (semantics §3).
+ */
+export function spansOf({ gatewayHeaders, request, traceId }: RequestContext): Spans {
+  const spans = {
+    spanId: gatewayHeaders.get('span-id') ?? null,
+    parentSpanId: gatewayHeaders.get('parent-span-id') ?? null,
+    spanName: gatewayHeaders.get('span-name') ?? null,
+  };
+  // Only ids of W3C traces have this length: others spare the look at the headers.
+  if (traceId.length !== traceIdLength) return spans;
+  const parent = traceparent.exec(request.header('traceparent') ?? '');
+  if (parent?.[1] !== traceId) return spans;
+  return {
+    spanId: spans.spanId ?? randomBytes(8).toString('hex'),
+    parentSpanId: spans.parentSpanId ?? (parent[2] as string),
+    spanName: spans.spanName ?? `${request.method} ${request.path}`.slice(0, 255),
+  };
+}
