@@ -66,6 +66,8 @@ export interface UpstreamHandler {
 }
 
 export interface UpstreamExchange {
+  /** False until the request is on a connection: nobody has seen it by then. Absent: it may have been seen. */
+  readonly sent?: boolean;
   resume(): void;
   /** Closes the exchange at once; no handler is called afterwards. Safe to call twice. */
   abort(): void;

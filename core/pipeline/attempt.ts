@@ -1,70 +1,19 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
-import { findHeader, type HeaderList, type ReplySink } from '../contract/http.ts';
-import type { JsonObject } from '../contract/json.ts';
+import type { HeaderList, ReplySink } from '../contract/http.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
-import type { Operation, OperationCall, ProviderAdapter } from '../contract/provider.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
-import type { Usage } from '../contract/usage.ts';
 import type { FrameSocket } from '../contract/web-socket.ts';
-import { EventStream } from './event-stream.ts';
-import { holdBytes } from './hold-bytes.ts';
+import type { Answer } from './answer.ts';
+import { HeldReply } from './held-reply.ts';
 import type { Outgoing } from './outgoing.ts';
-import { contentLength, excerpt, isJson, isStream, parseJson } from './reply-body.ts';
+import { PassingEvents } from './passing-events.ts';
+import { plainAnswer } from './plain-answer.ts';
+import { contentLength, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
-
-/** Largest plain reply that is read before it is sent on. */
-const bufferedReplyBytesMax = 64 * 1024 * 1024;
-/** How much of an error reply is kept when another target may be asked. */
-const keptErrorBytesMax = 1024 * 1024;
-
-/** What one try came to. */
-export type Answer =
-  /** The reply is on its way. */
-  | StreamedAnswer
-  /** The whole reply is here, no byte has left. */
-  | PlainAnswer
-  /** The provider agreed to a WebSocket, which waits to be read. */
-  | UpgradedAnswer
-  /** A plugin answered in the provider's place. */
-  | { readonly kind: 'replaced'; readonly reply: Reply }
-  | { readonly kind: 'error'; readonly error: GatewayError };
-
-export interface StreamedAnswer {
-  readonly kind: 'streamed';
-  readonly status: number;
-  /** Why the stream ended early, if it did. */
-  readonly error: GatewayError | null;
-  /** True when the client has read of the error already, in an event of the provider. */
-  readonly told: boolean;
-  /** True when the reply is bytes, not events: an error can only be told by cutting it. */
-  readonly raw: boolean;
-}
-
-export interface UpgradedAnswer {
-  readonly kind: 'upgraded';
-  readonly status: 101;
-  readonly headers: HeaderList;
-  readonly socket: FrameSocket;
-  /** The subprotocol the provider chose. */
-  readonly protocol: string | null;
-  readonly adapter: ProviderAdapter;
-  readonly error: null;
-}
-
-export interface PlainAnswer {
-  readonly kind: 'plain';
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly body: Uint8Array;
-  /** Set when the provider answered with an error status. */
-  readonly error: GatewayError | null;
-  readonly retryAfterMs: number | null;
-  /** What was dropped or adapted on the way, on shaped routes. */
-  readonly call: OperationCall | null;
-}
+import { unfinishedUsage, usageOfCall } from './unfinished-usage.ts';
 
 export interface AttemptOptions {
   readonly transport: UpstreamTransport;
@@ -83,6 +32,9 @@ export function attempt(
   outgoing: Outgoing,
   options: AttemptOptions,
 ): Promise<Answer> {
+  // What a try before this one has used is not this one's.
+  ctx.usage = null;
+  ctx.streamEvents = 0;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
     run.exchange = options.transport.send(outgoing.call, run);
@@ -103,12 +55,9 @@ class Attempt implements UpstreamHandler {
   readonly #resolve: (answer: Answer) => void;
   #status = 0;
   #headers: HeaderList = [];
-  #chunks: Uint8Array[] = [];
-  #size = 0;
+  #held: HeldReply | null = null;
   #stream: ReplyStream | null = null;
-  #events: EventStream | null = null;
-  #reader: ReturnType<NonNullable<Outgoing['operation']>['streamReader']> | null = null;
-  #translated = false;
+  #events: PassingEvents | null = null;
 
   constructor(
     ctx: RequestContext,
@@ -127,9 +76,11 @@ class Attempt implements UpstreamHandler {
   }
 
   readonly abort = (): void => {
+    // A provider that the request has reached answers it, and counts that, whether or not somebody waits.
+    const isAtProvider = this.#status === 0 ? this.exchange?.sent !== false : this.#isAccepted;
     this.exchange?.abort();
     if (this.settled) return;
-    this.#readUsage();
+    if (isAtProvider) this.#countUnfinished();
     this.#options.onLeft();
     this.#settle({ kind: 'error', error: new GatewayError('client_closed') });
   };
@@ -137,9 +88,8 @@ class Attempt implements UpstreamHandler {
   onHead(status: number, headers: HeaderList): void {
     this.#status = status;
     this.#headers = headers;
-    const ctx = this.#ctx;
-    if (ctx.plan.readsReply) return;
-    const ok = status >= 200 && status < 300;
+    if (this.#ctx.plan.readsReply) return;
+    const ok = this.#isAccepted;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
       if (!ok) return;
@@ -147,11 +97,8 @@ class Attempt implements UpstreamHandler {
         if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
-      const translator = operation.translateStream?.(operationCall) ?? null;
-      this.#translated = translator !== null;
-      this.#reader = operation.streamReader();
-      this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
-      this.#open(passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null), undefined);
+      this.#events = new PassingEvents(operation, operationCall);
+      this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
   }
 
@@ -163,13 +110,10 @@ class Attempt implements UpstreamHandler {
   }
 
   onData(chunk: Uint8Array): boolean {
-    const stream = this.#stream;
-    if (!stream) return this.#keep(chunk);
     try {
-      if (!this.#events) return stream.write(chunk);
-      const text = this.#events.push(chunk);
-      if (!this.#translated) return stream.write(chunk);
-      return text === '' ? true : stream.write(Buffer.from(text));
+      if (!this.#stream) return this.#keep(chunk);
+      const passed = this.#events ? this.#events.push(chunk) : chunk;
+      return passed === null ? true : this.#stream.write(passed);
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
       return true;
@@ -183,10 +127,16 @@ class Attempt implements UpstreamHandler {
   }
 
   onError(error: GatewayError): void {
-    this.#readUsage();
+    if (this.settled) return;
+    if (this.#isAccepted) this.#countUnfinished();
     if (this.#sink.started)
       this.#settle({ kind: 'streamed', status: this.#status, error, told: false, raw: this.#events === null });
     else this.#settle({ kind: 'error', error });
+  }
+
+  /** True once the provider has begun to answer with what was asked for. */
+  get #isAccepted(): boolean {
+    return this.#status >= 200 && this.#status < 300;
   }
 
   #open(headers: HeaderList, contentLength: number | undefined): void {
@@ -218,54 +168,27 @@ class Attempt implements UpstreamHandler {
   }
 
   #keep(chunk: Uint8Array): boolean {
-    this.#size += chunk.length;
-    const ok = this.#status < 300;
-    if (this.#size > (ok ? bufferedReplyBytesMax : keptErrorBytesMax)) {
-      // An error page without end is cut where we stop reading; a reply that should be JSON is not usable in part.
-      if (!ok) {
-        this.exchange?.abort();
-        this.#endPlain();
-        return true;
-      }
-      this.#fail(
-        new GatewayError('upstream_invalid', {
-          message: `The reply of ${this.#resolved.adapter.id} is larger than ${bufferedReplyBytesMax} bytes`,
-        }),
-      );
-      return true;
-    }
-    try {
-      holdBytes(this.#ctx, chunk.length);
-    } catch (thrown) {
-      this.#fail(toGatewayError(thrown));
-      return true;
-    }
-    this.#chunks.push(chunk);
+    this.#held ??= new HeldReply();
+    if (this.#held.push(this.#ctx, this.#status, chunk, this.#resolved.adapter.id)) return true;
+    this.exchange?.abort();
+    this.#endPlain();
     return true;
+  }
+
+  #endPlain(): void {
+    const body = this.#held?.body ?? noBytes;
+    const reply = { status: this.#status, headers: this.#headers, body };
+    this.#settle(plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply));
   }
 
   #endStream(): void {
     const stream = this.#stream as ReplyStream;
     if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.replacement) return this.#replace(stream.replacement);
-    let error: GatewayError | null = null;
-    let told = false;
-    let owed = '';
-    if (this.#events && this.#reader) {
-      const text = this.#events.end();
-      if (this.#translated) owed = text;
-      error = this.#reader.error?.() ?? null;
-      told = error !== null;
-      if (!error && !this.#reader.complete()) {
-        error = new GatewayError('stream_incomplete', {
-          message: `${this.#resolved.adapter.id} ended the stream before it was complete`,
-        });
-        // What a translator would add to round the reply off would make a cut stream look whole.
-        owed = '';
-      }
-      this.#ctx.usage = this.#reader.usage() ?? this.#usageOfCall();
-      this.#ctx.streamEvents = this.#events.count;
-    } else this.#ctx.usage = this.#usageOfCall();
+    const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id) ?? wholeEnd;
+    if (error) this.#countUnfinished();
+    else this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
+    if (this.#events) this.#ctx.streamEvents = this.#events.count;
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
       if (owed !== '') stream.write(Buffer.from(owed));
@@ -274,105 +197,6 @@ class Attempt implements UpstreamHandler {
       return this.#fail(toGatewayError(thrown));
     }
     this.#settle({ kind: 'streamed', status: this.#status, error, told, raw: this.#events === null });
-  }
-
-  #endPlain(): void {
-    const body = this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks);
-    const { operation, operationCall } = this.#outgoing;
-    const ok = this.#status >= 200 && this.#status < 300;
-    if (!operation || !operationCall) {
-      const error = ok ? null : this.#fault(parseJson(body)).error;
-      return this.#plain(passedHeaders(this.#headers, null), body, error);
-    }
-    if (!ok) return this.#endFault(body);
-    if (operationCall.stream && isStream(this.#headers, operation)) return this.#endBufferedStream(body);
-    if (!isJson(this.#headers)) {
-      if (operation.fromBytes) return this.#endBytes(body, operation.fromBytes, operationCall);
-      if (operation.passesBytes) {
-        this.#ctx.usage = this.#usageOfCall();
-        return this.#plain(passedHeaders(this.#headers, null), body, null);
-      }
-    }
-    const reply = parseJson(body);
-    if (!reply) {
-      const error = new GatewayError('upstream_invalid', {
-        message: `Invalid response received from ${this.#resolved.adapter.id}: ${excerpt(body)}`,
-      });
-      return this.#settle({ kind: 'error', error });
-    }
-    try {
-      this.#ctx.usage = operation.usage(reply, operationCall) ?? this.#usageOfCall();
-      const bytes = operation.toBytes?.(reply, operationCall) ?? null;
-      if (bytes) return this.#plain(passedHeaders(this.#headers, bytes.contentType), bytes.body, null);
-      const shaped = operation.fromProvider ? operation.fromProvider(reply, operationCall) : reply;
-      const same = shaped === reply;
-      const headers = passedHeaders(this.#headers, same ? null : 'application/json');
-      this.#plain(headers, same ? body : Buffer.from(JSON.stringify(shaped)), null);
-    } catch (thrown) {
-      this.#unusable(thrown);
-    }
-  }
-
-  /** A reply that is not JSON, as the JSON of the route. */
-  #endBytes(body: Uint8Array, fromBytes: NonNullable<Operation['fromBytes']>, call: OperationCall): void {
-    try {
-      const reply = fromBytes({ contentType: findHeader(this.#headers, 'content-type') ?? '', body }, call);
-      this.#ctx.usage = this.#outgoing.operation?.usage(reply, call) ?? this.#usageOfCall();
-      this.#plain(passedHeaders(this.#headers, 'application/json'), Buffer.from(JSON.stringify(reply)), null);
-    } catch (thrown) {
-      this.#unusable(thrown);
-    }
-  }
-
-  /** The adapter could make nothing of the reply; one that knows why has said so in a GatewayError. */
-  #unusable(thrown: unknown): void {
-    this.#settle({ kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') });
-  }
-
-  /** What the request itself says is billed, where the reply said nothing. */
-  #usageOfCall(): Usage | null {
-    const { operation, operationCall } = this.#outgoing;
-    return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
-  }
-
-  /** A stream that a plugin wanted to read whole: translated at once instead of chunk by chunk. */
-  #endBufferedStream(body: Uint8Array): void {
-    const { operation, operationCall } = this.#outgoing;
-    if (!operation || !operationCall) return;
-    const translator = operation.translateStream?.(operationCall) ?? null;
-    const reader = operation.streamReader();
-    const events = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
-    const text = events.push(body) + events.end();
-    this.#ctx.usage = reader.usage();
-    const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
-    if (error) return this.#settle({ kind: 'error', error });
-    const headers = passedHeaders(this.#headers, translator ? 'text/event-stream; charset=utf-8' : null);
-    this.#plain(headers, translator ? Buffer.from(text) : body, null);
-  }
-
-  #endFault(body: Uint8Array): void {
-    const parsed = parseJson(body);
-    const { error, reply } = this.#fault(parsed, body);
-    this.#plain(passedHeaders(this.#headers, 'application/json'), Buffer.from(JSON.stringify(reply)), error);
-  }
-
-  #plain(headers: HeaderList, body: Uint8Array, error: GatewayError | null): void {
-    const { operationCall: call } = this.#outgoing;
-    this.#settle({ kind: 'plain', status: this.#status, headers, body, error, retryAfterMs: error?.retryAfterMs ?? null, call });
-  }
-
-  /** The provider's error as ours, and the body a client of a shaped route reads (data-plane §10). */
-  #fault(parsed: JsonObject | null, raw?: Uint8Array): { error: GatewayError; reply: JsonObject } {
-    const id = this.#resolved.adapter.id;
-    const fault = this.#resolved.adapter.error(this.#status, parsed, this.#headers);
-    const message = parsed || !raw ? fault.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
-    const error = new GatewayError('upstream_status', {
-      status: this.#status,
-      message,
-      retryAfterMs: fault.retryAfterMs ?? undefined,
-    });
-    const body: JsonObject = { error: { message, type: fault.type, param: fault.param, code: fault.code }, provider: id };
-    return { error, reply: this.#ctx.endpoint?.format === 'messages' ? { type: 'error', ...body } : body };
   }
 
   #replace(reply: Reply): void {
@@ -385,10 +209,12 @@ class Attempt implements UpstreamHandler {
     this.onError(error);
   }
 
-  #readUsage(): void {
-    if (this.settled) return;
-    if (this.#reader) this.#ctx.usage = this.#reader.usage();
-    if (this.#events) this.#ctx.streamEvents = this.#events.count;
+  /** The reply has not come to its end: what it has used by then. */
+  #countUnfinished(): void {
+    const events = this.#events?.count ?? 0;
+    this.#ctx.streamEvents = events;
+    const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
+    this.#ctx.usage = unfinishedUsage(this.#ctx, this.#outgoing, seen);
   }
 
   #settle(answer: Answer): void {
@@ -397,3 +223,7 @@ class Attempt implements UpstreamHandler {
     this.#resolve(answer);
   }
 }
+
+const noBytes = new Uint8Array(0);
+/** Bytes end as they are. */
+const wholeEnd = { owed: '', error: null, told: false };

@@ -20,7 +20,8 @@ export function callerOf(ctx: RequestContext): Caller | null {
 
 function headersOf(ctx: RequestContext): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of ctx.gatewayHeaders) if (!notKept.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
+  for (const [name, value] of ctx.gatewayHeaders)
+    if (!notKept.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     const value = ctx.request.header(name);
     if (value === undefined || name === ctx.keyHeader || holdsCredential(value, ctx.token)) continue;

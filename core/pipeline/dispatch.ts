@@ -6,7 +6,7 @@ import type { Target } from '../contract/plan.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
-import type { Answer } from './attempt.ts';
+import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './outgoing.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
 import type { RetryBudget } from './retry-budget.ts';

@@ -46,27 +46,6 @@ export async function estimateUsage(ctx: RequestContext, services: Services, rep
   }
 }
 
-/** Characters of text per token, roughly. */
-const charactersPerToken = 4;
-
-/**
- * The tokens of a stream that ended early, marked as estimated. Providers count at the end: without this whoever leaves just before it
- * would have had the answer for nothing. At once, because the record of such a request waits for nobody: one token per event, as for
- * whole streams, and the prompt by its length.
- */
-export function addUsageOfCutStream(ctx: RequestContext): void {
-  const { usage, streamEvents } = ctx;
-  if (streamEvents === 0 || !isEstimated(ctx) || (usage !== null && usage.outputTokens >= streamEvents)) return;
-  if (usage !== null) {
-    ctx.usage = { ...usage, outputTokens: streamEvents, estimated: true };
-    return;
-  }
-  let characters = 0;
-  for (const text of promptTexts(ctx.params)) characters += text.length;
-  const inputTokens = Math.ceil(characters / charactersPerToken);
-  ctx.usage = { ...emptyUsage(), inputTokens, outputTokens: streamEvents, estimated: true };
-}
-
 function parse(body: Uint8Array): JsonObject | null {
   const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   return isObject(value) ? value : null;

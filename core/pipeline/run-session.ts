@@ -4,7 +4,7 @@ import type { HeaderList, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SessionOutcome, Sessions } from '../contract/web-socket.ts';
-import type { Answer, UpgradedAnswer } from './attempt.ts';
+import type { Answer, UpgradedAnswer } from './answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
 import { chosenProtocol } from './socket-call.ts';

@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import type { StepReply } from '../contract/provider.ts';
-import type { Answer } from './attempt.ts';
+import type { Answer } from './answer.ts';
 import { incoming } from './exchange-stream.ts';
 import type { Outgoing } from './outgoing.ts';
 import { takenOnce } from './outgoing-body.ts';

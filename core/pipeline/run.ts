@@ -5,12 +5,12 @@ import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts'
 import { isPromise } from '../contract/json.ts';
 import type { Reply, Services } from '../contract/plugin.ts';
 import type { Sessions } from '../contract/web-socket.ts';
-import type { Answer, StreamedAnswer } from './attempt.ts';
+import type { Answer, StreamedAnswer } from './answer.ts';
 import type { Chain } from './compile-plan.ts';
 import { addDebugRoute } from './debug-route.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
-import { addStatedDuration, addUsageOfCutStream, estimateUsage, isEstimated } from './estimate-usage.ts';
+import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.ts';
 import { explainConfig } from './explain-config.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
@@ -24,6 +24,7 @@ import { runSession } from './run-session.ts';
 import { adoptProtocolKeys, isSession } from './socket-call.ts';
 import { streamError } from './stream-error.ts';
 import { traceIdOf } from './trace-id.ts';
+import { unfinishedUsage } from './unfinished-usage.ts';
 
 /** What a path means: an endpoint of the data plane, the control plane, or nothing. */
 type Match = Endpoint | 'control-plane' | 'not-found' | 'method-not-allowed';
@@ -144,10 +145,13 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
       return endStream(options, ctx, sink, answer);
     case 'plain': {
       const head = { status: answer.status, headers: answer.headers };
+      const reply = ctx.stream ? null : answer.body;
+      const uncounted = answer.error === null && isUncounted(ctx);
+      if (uncounted) countRoughly(ctx, reply);
       for (const hook of ctx.plan.onResponse) {
         const outcome = hook(ctx, head);
-        const reply = isPromise(outcome) ? await outcome : outcome;
-        if (reply) return sendReply(options, ctx, sink, reply);
+        const replacement = isPromise(outcome) ? await outcome : outcome;
+        if (replacement) return sendReply(options, ctx, sink, replacement);
       }
       let body = answer.body;
       for (const hook of ctx.plan.onBody) {
@@ -159,7 +163,7 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
         if (passed === null) break;
         body = passed;
       }
-      if (answer.error === null && isUncounted(ctx)) await completeUsage(options, ctx, ctx.stream ? null : answer.body);
+      if (uncounted) await completeUsage(options, ctx, reply);
       if (ctx.aborted) return;
       addGatewayHeaders(ctx, answer.headers, answer.call);
       complete(
@@ -179,16 +183,27 @@ function isUncounted(ctx: RequestContext): boolean {
   return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
 }
 
+/** By lengths, at once: whoever leaves while the tokens are counted has used them all the same. */
+function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
+  const seen = { usage: null, events: ctx.streamEvents, body: reply };
+  ctx.usage ??= unfinishedUsage(ctx, { operation: null, operationCall: null }, seen);
+}
+
 /** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
 async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
-  if (ctx.usage === null && isEstimated(ctx)) ctx.usage = await estimateUsage(ctx, options.services, reply);
+  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
+    ctx.usage = (await estimateUsage(ctx, options.services, reply)) ?? ctx.usage;
+  }
   const stated = ctx.gatewayHeaders.get('audio-file-duration');
   if (stated !== undefined) addStatedDuration(ctx, stated);
 }
 
 async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
   if (!answer.error) {
-    if (isUncounted(ctx)) await completeUsage(options, ctx, null);
+    if (isUncounted(ctx)) {
+      countRoughly(ctx, null);
+      await completeUsage(options, ctx, null);
+    }
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }
@@ -280,7 +295,6 @@ function complete(
 
 function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
   releaseBytes(ctx);
-  if (!ctx.ended && (outcome.kind === 'aborted' || outcome.kind === 'cut')) addUsageOfCutStream(ctx);
   endRequest(ctx, outcome, options.plans, options.services.log);
 }
 

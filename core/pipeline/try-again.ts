@@ -1,7 +1,7 @@
 import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import type { ReplySink } from '../contract/http.ts';
 import type { Retry, Target } from '../contract/plan.ts';
-import type { Answer } from './attempt.ts';
+import type { Answer } from './answer.ts';
 import type { Dispatcher } from './dispatch.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { mayRetry, retryWaitMs, waitUnlessLeft } from './retry-wait.ts';

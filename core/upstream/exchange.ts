@@ -71,6 +71,10 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#sending = false;
   }
 
+  get sent(): boolean {
+    return this.#phase !== 'connect';
+  }
+
   resume(): void {
     this.#resumeAsked = true;
     if (!this.#paused || this.#over) return;

@@ -86,7 +86,8 @@ export class Reservations {
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
-    const isCharged = !isHit && outcome.kind !== 'refused' && outcome.kind !== 'failed';
+    // A request that failed is charged where its provider had begun to answer it: the usage says so.
+    const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
     for (const hold of [...this.own.splice(0), ...this.ofTarget.splice(0)]) {
       const { meter, units, startMs, lease } = hold;
       if (meter.unit === 'requests') continue;

@@ -145,6 +145,8 @@ describe('what did not go well', () => {
     await Promise.all([call, request.closed]);
     const log = await gateway.logOf('gave-up-early');
     expect([log.outcome, log.metrics.response_status_code]).toEqual(['aborted', 499]);
+    // The provider has it, and counts the question whoever waits for the answer.
+    expect(log.metrics.req_units).toBe(Math.ceil(messages.map((message) => message.content).join('').length / 4));
   });
 
   it('records a client that left a stream as 499, with the tokens counted so far', async () => {

@@ -157,8 +157,14 @@ export function createHarness(
         onEnd: () => gone.yes || handler.onEnd(),
         onError: (error) => gone.yes || handler.onError(error),
       };
-      setImmediate(() => !gone.yes && script(call, guarded));
+      const exchange = { sent: true };
+      setImmediate(() => {
+        if (!gone.yes && script(call, guarded) === 'connecting') exchange.sent = false;
+      });
       return {
+        get sent() {
+          return exchange.sent;
+        },
         resume: () => {},
         abort: () => {
           if (!gone.yes) aborted.push(call);

@@ -3,8 +3,8 @@ import type { HeaderList } from '../../core/contract/http.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { UpstreamCall, UpstreamHandler } from '../../core/contract/upstream.ts';
 
-/** What one scripted provider does with one call; it may keep the handler and go on later. */
-export type Script = (call: UpstreamCall, handler: UpstreamHandler) => void;
+/** What one scripted provider does with one call; it may keep the handler and go on later. `connecting`: it has not seen the call. */
+export type Script = (call: UpstreamCall, handler: UpstreamHandler) => unknown;
 
 export function answer(
   status: number,

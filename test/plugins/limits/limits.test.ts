@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
+import { GatewayError } from '../../../core/contract/errors.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
@@ -236,10 +237,20 @@ describe('budgets', () => {
     expect(listed.status).not.toBe(412);
   });
 
-  it('get back all that was set aside when the client leaves before anything was used', async () => {
-    const { harness, ask, script } = start({ usageLimits: budgetOf(15, 'tokens') });
+  it.each([
+    ['all that was set aside when the client leaves before the provider was reached', 'connecting', 200],
+    ['what its question did not use when the client leaves before the answer', 'asked', 412],
+  ])('get back %s', async (_case, state, status) => {
+    // 10 for the answer and 5 for the question are set aside.
+    const { harness, ask, script, records } = start({ usageLimits: budgetOf(15, 'tokens') });
     let client: FakeSink | null = null;
-    script(() => setImmediate(() => client?.leave()), answer(200, chatReply('hello')));
+    script(
+      () => {
+        setImmediate(() => client?.leave());
+        return state;
+      },
+      answer(200, chatReply('hello')),
+    );
     await harness.send({
       method: 'POST',
       path: '/v1/chat/completions',
@@ -249,6 +260,20 @@ describe('budgets', () => {
         client = sink;
       },
     });
-    expect((await ask()).status).toBe(200);
+    expect(records[0]?.reservations).toEqual([expect.objectContaining({ units: state === 'asked' ? 1 : 0 })]);
+    expect((await ask()).status).toBe(status);
+    expect((await ask({}, { ...body, max_tokens: 9 })).status).toBe(status === 200 ? 412 : 200);
+  });
+
+  it('count a reply that its provider cut', async () => {
+    const { ask, script, records } = start({ usageLimits: budgetOf(1_000, 'tokens') });
+    script((_call, handler) => {
+      handler.onHead(200, ['content-type', 'application/json']);
+      handler.onData(Buffer.from(JSON.stringify(chatReply('x'.repeat(400))).slice(0, 300)));
+      handler.onError(new GatewayError('upstream_reset'));
+    });
+    expect((await ask()).status).toBe(502);
+    expect(records[0]).toMatchObject({ outcome: 'failed', usageEstimated: true });
+    expect(records[0]?.reservations?.[0]?.units).toBeGreaterThan(30);
   });
 });

@@ -1,0 +1,51 @@
+import type { GatewayError } from '../contract/errors.ts';
+import type { HeaderList } from '../contract/http.ts';
+import type { Reply } from '../contract/plugin.ts';
+import type { OperationCall, ProviderAdapter } from '../contract/provider.ts';
+import type { FrameSocket } from '../contract/web-socket.ts';
+
+/** What one try came to. */
+export type Answer =
+  /** The reply is on its way. */
+  | StreamedAnswer
+  /** The whole reply is here, no byte has left. */
+  | PlainAnswer
+  /** The provider agreed to a WebSocket, which waits to be read. */
+  | UpgradedAnswer
+  /** A plugin answered in the provider's place. */
+  | { readonly kind: 'replaced'; readonly reply: Reply }
+  | { readonly kind: 'error'; readonly error: GatewayError };
+
+export interface StreamedAnswer {
+  readonly kind: 'streamed';
+  readonly status: number;
+  /** Why the stream ended early, if it did. */
+  readonly error: GatewayError | null;
+  /** True when the client has read of the error already, in an event of the provider. */
+  readonly told: boolean;
+  /** True when the reply is bytes, not events: an error can only be told by cutting it. */
+  readonly raw: boolean;
+}
+
+export interface UpgradedAnswer {
+  readonly kind: 'upgraded';
+  readonly status: 101;
+  readonly headers: HeaderList;
+  readonly socket: FrameSocket;
+  /** The subprotocol the provider chose. */
+  readonly protocol: string | null;
+  readonly adapter: ProviderAdapter;
+  readonly error: null;
+}
+
+export interface PlainAnswer {
+  readonly kind: 'plain';
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+  /** Set when the provider answered with an error status. */
+  readonly error: GatewayError | null;
+  readonly retryAfterMs: number | null;
+  /** What was dropped or adapted on the way, on shaped routes. */
+  readonly call: OperationCall | null;
+}

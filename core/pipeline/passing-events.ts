@@ -1,0 +1,55 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { Operation, OperationCall, StreamReader } from '../contract/provider.ts';
+import type { Usage } from '../contract/usage.ts';
+import { EventStream } from './event-stream.ts';
+
+/** How a stream of events came to its end. */
+export interface StreamEnd {
+  /** Bytes that are owed to the client behind the last of the provider's; empty for none. */
+  readonly owed: string;
+  /** Why it ended early, if it did. */
+  readonly error: GatewayError | null;
+  /** True when the client has read of the error already, in an event of the provider. */
+  readonly told: boolean;
+}
+
+/** The events of a provider on their way to the client: looked at, and translated where the route is of another format. */
+export class PassingEvents {
+  readonly isTranslated: boolean;
+  readonly #reader: StreamReader;
+  readonly #events: EventStream;
+
+  constructor(operation: Operation, call: OperationCall) {
+    const translator = operation.translateStream?.(call) ?? null;
+    this.isTranslated = translator !== null;
+    this.#reader = operation.streamReader();
+    this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
+  }
+
+  /** Events so far. */
+  get count(): number {
+    return this.#events.count;
+  }
+
+  /** As far as the provider has told. */
+  get usage(): Usage | null {
+    return this.#reader.usage();
+  }
+
+  /** What goes to the client for this chunk; null: nothing yet. Throws where an event has no end. */
+  push(chunk: Uint8Array): Uint8Array | null {
+    const text = this.#events.push(chunk);
+    if (!this.isTranslated) return chunk;
+    return text === '' ? null : Buffer.from(text);
+  }
+
+  end(provider: string): StreamEnd {
+    const text = this.#events.end();
+    const owed = this.isTranslated ? text : '';
+    const error = this.#reader.error?.() ?? null;
+    if (error !== null || this.#reader.complete()) return { owed, error, told: error !== null };
+    const message = `${provider} ended the stream before it was complete`;
+    // What a translator would add to round the reply off would make a cut stream look whole.
+    return { owed: '', error: new GatewayError('stream_incomplete', { message }), told: false };
+  }
+}
