@@ -1,41 +1,43 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import { isOwnId } from '../../contract/own-store.ts';
-import type { Operation, OperationCall, StepReply, StepServices } from '../../contract/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { chatReply } from '../shared/anthropic/chat-reply.ts';
 import { chatRequest } from '../shared/anthropic/chat-request.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../shared/batch-lines.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { idOf, notReady } from '../shared/kept-files.ts';
-import { wantsDetails } from '../shared/kept-operation.ts';
+import {
+  askForJson,
+  exchange,
+  jsonReply,
+  kept,
+  linesReply,
+  secondsOf,
+  uncounted,
+  wantsDetails,
+} from '../shared/kept-operation.ts';
 import { batchId, nativeId, rememberedAs } from './batch-id.ts';
-
-/** Tokens are on the lines, not on the calls about the batch. */
-const uncounted = {
-  usage: () => null,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
-} satisfies Partial<Operation>;
 
 /**
  * Message batches (https://docs.anthropic.com/en/api/creating-message-batches) in the form of OpenAI's: the input is a file of the
  * service (this provider's own files cannot be read back), its lines are chat completions, and so are those of the output.
  */
 export const createBatch: Operation = {
-  ...stepsOf(async (call, services) => {
+  ...kept(async (call, services) => {
     const { input_file_id: file } = call.params;
     if (!isOwnId(file)) throw badParam('input_file_id', 'a file of the service is expected (svc_file_…)');
     const remembered = { input_file_id: file as string, metadata: metadataOf(call) };
     if (endpointOf(call) !== '/v1/chat/completions') throw badParam('endpoint', 'anthropic runs batches of /v1/chat/completions');
-    const response = await services.send({
+    const response = await exchange(services, {
       method: 'POST',
       path: '/messages/batches',
       headers: ['content-type', 'application/json'],
       body: requestsOf(services.ownFile(file as string), call),
     });
-    if (response.status >= 300) throw await services.fault(response);
     const batch = toBatch(await response.json());
     const id = batchId(batch.id, remembered, call);
-    return json({ ...batch, ...remembered, id, ...(call.dropped.includes('metadata') ? { metadata: null } : {}) });
+    return jsonReply({ ...batch, ...remembered, id, ...(call.dropped.includes('metadata') ? { metadata: null } : {}) });
   }),
   takesOwnFiles: true,
   checksModels: true,
@@ -71,26 +73,15 @@ export const listBatches: Operation = {
   ...uncounted,
 };
 
-export const getBatchOutput: Operation = stepsOf(async (call, services) => {
-  const state = await services.send({ method: 'GET', path: batchPath(call) });
-  if (state.status >= 300) throw await services.fault(state);
-  const batch = await state.json();
+export const getBatchOutput: Operation = kept(async (call, services) => {
+  const batch = await askForJson(services, 'GET', batchPath(call));
   if (batch.processing_status !== 'ended') throw notReady({ status: toBatch(batch).status });
-  const results = await services.send({ method: 'GET', path: `${batchPath(call)}/results` });
-  if (results.status >= 300) throw await services.fault(results);
-  return { status: 200, contentType: 'application/jsonl', body: linesOf(results.body, call) };
+  const results = await exchange(services, { method: 'GET', path: `${batchPath(call)}/results` });
+  return linesReply(linesOf(results.body, call));
 });
 
 function batchPath(call: OperationCall): string {
   return `/messages/batches/${nativeId(idOf(call), 'id')}`;
-}
-
-function stepsOf(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
-  return { path: () => '', steps, ...uncounted };
-}
-
-function json(body: JsonObject): StepReply {
-  return { status: 200, contentType: 'application/json', body };
 }
 
 /** `{"requests": […]}`, written while the file is read. */
@@ -171,11 +162,6 @@ function statusOf(given: JsonObject, count: (name: string) => number): string {
   if (given.processing_status !== 'ended') return 'in_progress';
   if (count('canceled') > 0) return 'cancelled';
   return count('expired') > 0 && count('succeeded') === 0 ? 'expired' : 'completed';
-}
-
-function secondsOf(time: unknown): number | null {
-  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
-  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
 }
 
 /** `after` is `after_id` there. */

@@ -5,8 +5,8 @@ import { badParam } from '../shared/bad-param.ts';
 import { callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
 import { idOf, notReady } from '../shared/kept-files.ts';
-import { listPages, secondsOf } from '../shared/list-pages.ts';
-import { jsonReply, kept, wantsDetails } from '../shared/stored-object.ts';
+import { askForJson, jsonReply, kept, linesReply, secondsOf, wantsDetails } from '../shared/kept-operation.ts';
+import { listPages } from '../shared/list-pages.ts';
 import { outputLines } from './batch-output.ts';
 import { batchLines, kindOf, modelOf } from './batch-requests.ts';
 import { datasetName, endpointOfWord, readDatasetName, wordOf } from './dataset-name.ts';
@@ -67,7 +67,7 @@ export const getBatchOutput: Operation = kept(async (call, services) => {
   const shown = toBatch(batch);
   if (typeof output !== 'string' || output === '' || !isOver.has(shown.status)) throw notReady(shown);
   const dataset = await readDataset(services, output);
-  return { status: 200, contentType: 'application/jsonl', body: outputLines(call, services, dataset, batch.model) };
+  return linesReply(outputLines(call, services, dataset, batch.model));
 });
 
 interface Input {
@@ -99,11 +99,7 @@ async function found(id: string, call: OperationCall, services: StepServices, be
 
 /** One exchange about batches; a batch comes wrapped. */
 async function ask(services: StepServices, method: string, path: string, body?: JsonObject): Promise<JsonObject> {
-  const sent =
-    body === undefined ? {} : { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) };
-  const response = await services.send({ method, path, ...sent });
-  if (response.status >= 300) throw await services.fault(response);
-  const reply = await response.json();
+  const reply = await askForJson(services, method, path, body);
   return isObject(reply.batch) ? reply.batch : reply;
 }
 

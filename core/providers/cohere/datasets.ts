@@ -1,14 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
+import type { OperationCall, StepServices } from '../../contract/provider.ts';
 import { badParam } from '../shared/bad-param.ts';
-
-/** Nothing is billed by the token. */
-export const uncounted = {
-  usage: () => null,
-  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
-} satisfies Partial<Operation>;
+import { askForJson, exchange } from '../shared/kept-operation.ts';
 
 /** Makes a dataset of these bytes, which the provider looks through later. Gives its id. Rejects with `upstream_status`, `bad_request`. */
 export async function createDataset(
@@ -20,13 +15,12 @@ export async function createDataset(
   const { name, type } = dataset;
   const query = new URLSearchParams({ name, type, ...(type.startsWith('batch-') ? { keep_fields: 'custom_id' } : {}) });
   const boundary = call.newId('svc-form-');
-  const response = await services.send({
+  const response = await exchange(services, {
     method: 'POST',
     path: `/v1/datasets?${query}`,
     headers: ['content-type', `multipart/form-data; boundary=${boundary}`],
     body: formOf(boundary, dataset, bytes),
   });
-  if (response.status >= 300) throw await services.fault(response);
   const { id } = await response.json();
   if (typeof id !== 'string') throw new GatewayError('upstream_invalid', { message: 'cohere made a dataset without an id' });
   return id;
@@ -42,9 +36,7 @@ export async function dropDataset(services: StepServices, id: string): Promise<v
 
 /** A dataset of the provider. */
 export async function readDataset(services: StepServices, id: string): Promise<JsonObject> {
-  const response = await services.send({ method: 'GET', path: `/v1/datasets/${encodeURIComponent(id)}` });
-  if (response.status >= 300) throw await services.fault(response);
-  const { dataset } = await response.json();
+  const { dataset } = await askForJson(services, 'GET', `/v1/datasets/${encodeURIComponent(id)}`);
   return isObject(dataset) ? dataset : {};
 }
 

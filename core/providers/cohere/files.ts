@@ -3,14 +3,14 @@ import type { Operation, OperationCall, StepServices } from '../../contract/prov
 import { badParam } from '../shared/bad-param.ts';
 import { readBatchRequests } from '../shared/batch-lines.ts';
 import { idOf } from '../shared/kept-files.ts';
+import { askForJson, jsonReply, kept, linesReply, secondsOf, uncounted } from '../shared/kept-operation.ts';
 import { keptText } from '../shared/kept-settings.ts';
-import { listPages, secondsOf } from '../shared/list-pages.ts';
-import { jsonReply, kept } from '../shared/stored-object.ts';
+import { listPages } from '../shared/list-pages.ts';
 import { type UploadedFile, withUpload } from '../shared/uploaded-file.ts';
 import { outputLines } from './batch-output.ts';
 import { batchLines, kindOf, modelOf } from './batch-requests.ts';
 import { datasetName, plainName, readDatasetName } from './dataset-name.ts';
-import { createDataset, linesFile, readDataset, uncounted } from './datasets.ts';
+import { createDataset, linesFile, readDataset } from './datasets.ts';
 
 /**
  * Datasets as files (https://docs.cohere.com/reference/create-dataset). What is uploaded for batches is written in the provider's own
@@ -44,9 +44,7 @@ export const listFiles: Operation = kept(async (call, services) => {
   const purpose = new URLSearchParams(call.query).get('purpose');
   const page = async (token: string | null) => {
     const offset = Number(token ?? 0);
-    const response = await services.send({ method: 'GET', path: `/v1/datasets?limit=${pageSize}&offset=${offset}` });
-    if (response.status >= 300) throw await services.fault(response);
-    const { datasets } = await response.json();
+    const { datasets } = await askForJson(services, 'GET', `/v1/datasets?limit=${pageSize}&offset=${offset}`);
     const found = Array.isArray(datasets) ? datasets.filter(isObject) : [];
     return { items: found.map(toFile), next: found.length < pageSize ? null : String(offset + pageSize) };
   };
@@ -64,7 +62,7 @@ export const retrieveFileContent: Operation = kept(async (call, services) => {
   const id = decodeURIComponent(idOf(call));
   const dataset = await readDataset(services, id);
   if (readDatasetName(dataset.name)) throw badParam('id', 'cohere gives back the content of batch output alone');
-  return { status: 200, contentType: 'application/jsonl', body: outputLines(call, services, dataset, null) };
+  return linesReply(outputLines(call, services, dataset, null));
 });
 
 export const deleteFile: Operation = {

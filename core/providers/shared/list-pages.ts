@@ -46,5 +46,3 @@ export async function listPages(
     has_more: data.length > limit,
   };
 }
-
-export { secondsOf } from './kept-operation.ts';

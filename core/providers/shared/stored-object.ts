@@ -92,5 +92,3 @@ export function askedObjects(
     after: after === null ? null : objectOfId(scheme, after, 'after', bucket).key,
   };
 }
-
-export { jsonReply, kept, secondsOf, wantsDetails } from './kept-operation.ts';
