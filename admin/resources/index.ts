@@ -14,6 +14,7 @@ import { integrationWorkspaceRoutes } from './integrations/workspace-routes.ts';
 import { logRoutes } from './logs/routes.ts';
 import { modelConfigRoutes } from './model-configs/routes.ts';
 import { organisationMemberRoutes } from './organisation-members/routes.ts';
+import { organisationUtilityRoutes } from './organisation-utilities/routes.ts';
 import { organisationRoutes } from './organisations/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
 import { acceptInviteRoute } from './user-invites/accept-route.ts';
@@ -29,6 +30,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...sessionRoutes,
   ...organisationRoutes,
   ...organisationMemberRoutes,
+  ...organisationUtilityRoutes,
   ...userInviteRoutes,
   ...userRoutes,
   ...workspaceRoutes,

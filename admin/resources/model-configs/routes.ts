@@ -32,22 +32,24 @@ const anything = v.record(v.string(), v.unknown());
 
 /** What is known about providers and models as such: types of providers, public prices (control-plane reference §3.17, §4). */
 export const modelConfigRoutes: readonly AdminRoute[] = [
-  defineRoute({
-    method: 'GET',
-    path: '/utils/static-resources/ai-providers',
-    summary: 'List the types of providers',
-    reply: success(v.array(text)),
-    scopes,
-    tenant: 'either',
-    resource: 'model_configs',
-    action: 'list-providers',
-    query: tenantQuery,
-    body: null,
-    async handle() {
-      const data = providerTypes.map((slug) => ({ id: slug, slug, name: titleOf(slug), status: 'active', description: null }));
-      return { success: true, data };
-    },
-  }),
+  ...['ai-providers', 'integration-providers'].map((name) =>
+    defineRoute({
+      method: 'GET',
+      path: `/utils/static-resources/${name}`,
+      summary: 'List the types of providers',
+      reply: success(v.array(text)),
+      scopes,
+      tenant: 'either',
+      resource: 'model_configs',
+      action: 'list-providers',
+      query: tenantQuery,
+      body: null,
+      async handle() {
+        const data = providerTypes.map((slug) => ({ id: slug, slug, name: titleOf(slug), status: 'active', description: null }));
+        return { success: true, data };
+      },
+    }),
+  ),
   defineRoute({
     method: 'GET',
     path: '/utils/model-configs/:type/:provider',

@@ -35,6 +35,7 @@ describe.each(databases)('what is known of models, on %s', (database) => {
     const types = (await plane.ask('GET', '/utils/static-resources/ai-providers')).body;
     expect(types.success).toBe(true);
     expect(types.data).toContainEqual(expect.objectContaining({ slug: 'azure-openai', name: 'Azure OpenAI', status: 'active' }));
+    expect((await plane.ask('GET', '/utils/static-resources/integration-providers')).body).toEqual(types);
     const all = (await plane.ask('GET', '/utils/model-configs/pricing/openai')).body;
     expect(all.data['gpt-4o'].pay_as_you_go.request_token.price).toBe(0.00025);
     const one = (await plane.ask('GET', '/utils/model-configs/general/openai/gpt-4o')).body;
