@@ -88,7 +88,9 @@ export async function putObject(
     (await callStorage(call, services, { method: 'PUT', ...place, headers, body })).cancel();
     return body.length;
   }
-  const opened = await callStorage(call, services, { method: 'POST', ...place, query: 'uploads=', headers });
+  // An empty body is one that can be signed; none would be one that nobody has read.
+  const body = new Uint8Array(0);
+  const opened = await callStorage(call, services, { method: 'POST', ...place, query: 'uploads=', headers, body });
   const upload = `uploadId=${strictly(tagIn(await textOf(opened), 'UploadId') ?? '')}`;
   try {
     const tags: string[] = [];
