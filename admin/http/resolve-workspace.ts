@@ -29,7 +29,7 @@ export async function resolveWorkspace(
     return actor.workspaceId;
   }
   if (route.tenant === 'organisation') return null;
-  if (named !== null) return (await findWorkspace(em, actor.organisationId, named)).id;
+  if (named !== null) return (await findWorkspace(em, actor.organisationId, named, route.deletedToo)).id;
   // An item named by its row id says which workspace it is in.
   if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
@@ -62,10 +62,17 @@ async function workspaceOfMember(
   return only;
 }
 
-/** The organisation's active workspace of this id or slug; throws AB08. */
-export async function findWorkspace(em: EntityManager, organisationId: string, idOrSlug: string): Promise<Workspace> {
+/** The organisation's workspace of this id or slug, one that is active unless told otherwise; throws AB08. */
+export async function findWorkspace(
+  em: EntityManager,
+  organisationId: string,
+  idOrSlug: string,
+  deletedToo = false,
+): Promise<Workspace> {
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
-  const found = await em.findOne(workspaces, { ...name, organisationId, status: 'active' });
+  const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
+  // A deleted one may have had the slug of one that is there.
+  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
   if (!found) throw notFound('Workspace');
   return found;
 }

@@ -32,6 +32,8 @@ export interface AdminRoute {
   readonly signedIn?: 'suffices' | 'required';
   /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
   readonly allMemberships?: true;
+  /** Organisation keys may name a workspace that was deleted: what it left behind is still read. */
+  readonly deletedToo?: true;
   /**
    * Whose data it works on. `organisation`: organisation keys only. `workspace`: a workspace must be known (the key's own, or
    * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.

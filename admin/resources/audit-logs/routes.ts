@@ -14,6 +14,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
     summary: 'List changes and refused attempts, newest first; as CSV with `accept: text/csv`',
     scopes: ['audit_logs.list'],
     tenant: 'either',
+    deletedToo: true,
     resource: 'audit_logs',
     action: 'list',
     query: listQuery,
@@ -22,6 +23,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
     alsoProduces: 'text/csv',
     async handle(call) {
       const { organisationId, workspaceId, query } = call;
+      if (query.end_time < query.start_time) throw invalid('query.end_time: must not be before start_time');
       const asCsv = /\btext\/csv\b/i.test(call.accept);
       const size = query.page_size ?? (asCsv ? csvSizeMax : pageSizeMax);
       if (!asCsv && size > pageSizeMax) throw invalid(`query.page_size: at most ${pageSizeMax}`);

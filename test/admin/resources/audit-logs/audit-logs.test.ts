@@ -65,6 +65,38 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(JSON.stringify(one)).not.toContain(plane.adminKey.slice(-20));
   });
 
+  it('tells of a workspace that is gone', async () => {
+    const { id, slug } = (await plane.ask('POST', '/workspaces', { body: { name: 'Gone' } })).body;
+    const key = { name: 'K', scopes: ['configs.list'], workspace_id: id };
+    expect((await plane.ask('POST', '/api-keys/workspace/service', { body: key })).status).toBe(200);
+    const body = { name: 'Gone', force_delete: true };
+    expect((await plane.ask('DELETE', `/workspaces/${id}`, { body })).status).toBe(200);
+    for (const name of [id, slug]) {
+      expect((await read(`&workspace_id=${name}`)).records).toMatchObject([{ resource_type: 'api_keys', workspace_id: id }]);
+    }
+    await expectRefusal(plane, () => plane.ask('GET', `/api-keys?workspace_id=${id}`), 404, 'AB08', false);
+    await expectRefusal(plane, () => plane.ask('GET', `/audit-logs?${always}&workspace_id=never`), 404, 'AB08', false);
+  });
+
+  it.each([
+    ['end_time before start_time', 'start_time=2030-01-02T00:00:00Z&end_time=2030-01-01T00:00:00Z', 'query.end_time'],
+    ['a country that is no code', `${always}&country=Austria`, 'country'],
+    ['a method that changes nothing', `${always}&method=GET`, 'method'],
+    ['a status that is none', `${always}&response_status_code=ok`, 'response_status_code'],
+    ['a page that is too long', `${always}&page_size=101`, 'query.page_size'],
+    ['somebody else’s organisation', `${always}&organisation_id=7f9c2d1e-0000-4000-8000-000000000001`, null],
+  ])('refuses %s', async (_what, query, field) => {
+    const [status, code] = field === null ? [404, 'AB08'] : [400, 'AB01'];
+    const reply = await expectRefusal(
+      plane,
+      () => plane.ask('GET', `/audit-logs?${query}`),
+      status as number,
+      code as string,
+      false,
+    );
+    if (field !== null) expect(reply.body.data.message).toContain(field);
+  });
+
   it('comes as CSV that no spreadsheet runs', async () => {
     await plane.ask('POST', '/configs', { body: '{"name": 1}', headers: { 'user-agent': '=cmd()' } });
     await plane.ask('DELETE', '/configs/a%22,b?workspace_id=ws-default');
