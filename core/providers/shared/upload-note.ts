@@ -14,10 +14,10 @@ const noteMax = 600;
 
 /**
  * What the headers of an upload say of the batches that will be made of it, as a part of its key: nothing else has to be kept about
- * files. Empty where they say nothing.
+ * files. Empty where they say nothing. `model` goes before `provider_model`.
  */
-export function noteOfUpload(call: OperationCall): string {
-  const said = [keptText(call, 'provider_batch_endpoint'), keptText(call, 'provider_model')];
+export function noteOfUpload(call: OperationCall, model: unknown = null): string {
+  const said = [keptText(call, 'provider_batch_endpoint'), textOrNull(model) ?? keptText(call, 'provider_model')];
   if (said.every((value) => value === null)) return '';
   const note = `.${Buffer.from(JSON.stringify(said)).toString('base64url')}`;
   if (note.length > noteMax)
