@@ -65,7 +65,7 @@ class Visit {
   readonly #services: AdminServices;
   readonly #c: Context;
   readonly #origin: ClientOrigin;
-  #actor: Pick<Actor, 'keyId' | 'organisationId' | 'workspaceId' | 'userId'> | null = null;
+  #actor: Pick<Actor, 'keyId' | 'organisationId' | 'workspaceId' | 'userId' | 'tokenSubject'> | null = null;
   #workspaceId: string | null = null;
   #body: unknown = null;
   #wrote = false;
@@ -209,8 +209,9 @@ class Visit {
     }
   }
 
-  #auditDraft(actor: Pick<Actor, 'keyId' | 'organisationId' | 'userId'>): AuditDraft {
+  #auditDraft(actor: Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>): AuditDraft {
     const route = this.#route;
+    const told = readToldHeaders((name) => this.#c.req.header(name));
     return {
       organisationId: actor.organisationId,
       workspaceId: this.#workspaceId,
@@ -219,7 +220,8 @@ class Visit {
       requestId: this.id,
       requestBody: this.#body,
       queryParams: readQueryLeniently(this.#c.req.url),
-      requestHeaders: readToldHeaders((name) => this.#c.req.header(name)),
+      // The id of a token names no key that anybody could look up.
+      requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
       userId: actor.userId ?? actor.keyId,
       userType: actor.userId ? 'user' : 'api_key',
       resourceType: route.resource,

@@ -5,11 +5,12 @@ import { clearExhausted } from './entity-state.ts';
 /** Windows and leases are kept this long after their end, for late returns and settlements. */
 const keptMs = 3_600_000;
 
-/** Forgets windows and leases that are long over. */
+/** Forgets windows and leases that are long over, and budgets of tokens that have ended. */
 export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: number): Promise<void> {
   const em = database.em();
   await em.execute('delete from limit_windows where end_ms < ?', [nowMs - keptMs], 'run');
   await em.execute('delete from limit_leases where expires_ms < ?', [nowMs - keptMs], 'run');
+  await em.execute(`delete from limit_budgets where key like 'budget:token:%' and end_ms < ?`, [nowMs - keptMs], 'run');
 }
 
 /** Takes the mark of being used up from entities whose budget has begun anew without anybody asking for it. */

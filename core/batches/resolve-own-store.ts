@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
 import { isPromise, type Maybe } from '../contract/json.ts';
 import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/own-store.ts';
 import type { Target } from '../contract/plan.ts';
@@ -24,9 +25,9 @@ export function withOwnStore<Found extends Resolved>(
   return (ctx, target) => {
     const { endpoint } = ctx;
     const name = target.provider ?? ctx.requestTarget?.provider ?? null;
-    if (name === ownStoreProvider) return own;
+    if (name === ownStoreProvider) return ownFor(ctx);
     if (!endpoint?.isKept) return resolve(ctx, target);
-    if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return own;
+    if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return ownFor(ctx);
     const found = resolve(ctx, target);
     return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);
   };
@@ -35,8 +36,16 @@ export function withOwnStore<Found extends Resolved>(
     const name = ctx.endpoint?.operation;
     if (!name || !emulated.has(name)) return resolved;
     const operation = resolved.adapter.operations[name];
-    if (!operation || operation.serves?.(ctx.request) === false) return own;
-    return name === 'createBatch' && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? own : resolved;
+    if (!operation || operation.serves?.(ctx.request) === false) return ownFor(ctx);
+    return name === 'createBatch' && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
+  }
+
+  function ownFor(ctx: RequestContext): Found {
+    if (ctx.token === null || ctx.endpoint?.operation !== 'createBatch') return own;
+    // Its lines are sent for the key that made it, over as much as a day.
+    throw new GatewayError('forbidden', {
+      message: 'Forbidden! A batch that the service runs takes an API key: a token may end before its lines are sent',
+    });
   }
 }
 

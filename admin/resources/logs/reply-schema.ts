@@ -85,6 +85,8 @@ export const logReply = v.strictObject({
   attempts: v.array(v.strictObject(attemptRecord.entries)),
   decisions: v.array(v.strictObject(decisionRecord.entries)),
   session: v.nullable(session),
+  /** Whom the token of the request was for, as it says; null for keys. */
+  token_subject: nullableText,
   metrics,
 });
 

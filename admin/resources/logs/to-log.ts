@@ -10,7 +10,8 @@ export interface LogNames {
 
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions` and `session` are ours.
+ * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `session` and
+ * `token_subject` are ours.
  */
 export function toLog(
   row: StoredRecord,
@@ -44,6 +45,7 @@ export function toLog(
     attempts: record.attempts,
     decisions: record.decisions ?? [],
     session: toSession(record),
+    token_subject: record.tokenSubject ?? null,
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,

@@ -16,14 +16,14 @@ beforeEach(() => {
 
 describe('the organisation', () => {
   it('is svc_oid, else organisation_id, in either case of letters', async () => {
-    const both = await test.sign({ organisation_id: 'ignored' });
+    const both = test.sign({ organisation_id: 'ignored' });
     expect((await test.verify(both)).identity.organisationId).toBe(organisationId);
-    const second = await test.sign({ svc_oid: undefined, organisation_id: organisationId.toUpperCase() });
+    const second = test.sign({ svc_oid: undefined, organisation_id: organisationId.toUpperCase() });
     expect((await test.verify(second)).identity.organisationId).toBe(organisationId);
   });
 
   it.each([undefined, 'acme', 7])('is refused as %s', async (svc_oid) => {
-    expect((await test.refusal(await test.sign({ svc_oid }))).message).toContain('svc_oid');
+    expect((await test.refusal(test.sign({ svc_oid }))).message).toContain('svc_oid');
   });
 });
 
@@ -33,25 +33,25 @@ describe('the workspace', () => {
     ['svc_workspace as id', { svc_workspace: secondWorkspaceId }],
     ['workspace_slug', { svc_workspace: undefined, workspace_slug: 'ws-second' }],
   ])('is %s', async (_what, claims) => {
-    expect((await test.verify(await test.sign(claims))).identity.workspaceId).toBe(secondWorkspaceId);
+    expect((await test.verify(test.sign(claims))).identity.workspaceId).toBe(secondWorkspaceId);
   });
 
   it('must be said, and be one of the organisation', async () => {
-    expect(await test.refusal(await test.sign({ svc_workspace: undefined }))).toMatchObject({ status: 401 });
+    expect(await test.refusal(test.sign({ svc_workspace: undefined }))).toMatchObject({ status: 401 });
     for (const svc_workspace of ['ws-nowhere', 'ws-foreign', foreignWorkspaceId, '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff']) {
-      expect(await test.refusal(await test.sign({ svc_workspace }))).toMatchObject({ code: 'forbidden', status: 403 });
+      expect(await test.refusal(test.sign({ svc_workspace }))).toMatchObject({ code: 'forbidden', status: 403 });
     }
   });
 
   it('that is gone, or has another name now, ends its tokens', async () => {
-    const token = await test.sign();
+    const token = test.sign();
     await test.verify(token);
     test.documents.delete(`workspace-name ${organisationId}/ws-main`);
     expect(await test.refusal(token)).toMatchObject({ status: 403 });
   });
 
   it('cannot be chosen by a header for a token that is attributed to nobody', async () => {
-    const token = await test.sign();
+    const token = test.sign();
     expect((await test.verify(token, { workspace: workspaceId })).identity.workspaceId).toBe(workspaceId);
     expect(await test.refusal(token, { workspace: 'ws-second' })).toMatchObject({ code: 'forbidden' });
     expect((await test.verify(token)).identity.workspaceId).toBe(workspaceId);
@@ -64,7 +64,7 @@ describe('scopes', () => {
     ['a list', { scope: undefined, scopes: ['svc.logs.read'] }, ['logs.read']],
     ['a text over a list', { scope: '', scopes: ['completions.write'] }, []],
   ])('are %s', async (_what, claims, scopes) => {
-    expect([...(await test.verify(await test.sign(claims))).identity.scopes]).toEqual(scopes);
+    expect([...(await test.verify(test.sign(claims))).identity.scopes]).toEqual(scopes);
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe('scopes', () => {
     [{ scope: undefined, scopes: [7] }],
     [{ scope: undefined, scopes: Array.from({ length: 501 }, (_, at) => `s${at}`) }],
   ])('are refused as %j', async (claims) => {
-    const error = await test.refusal(await test.sign(claims));
+    const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain('scope');
   });
@@ -88,7 +88,7 @@ describe('the user', () => {
       { sub: 'ada@example.com', uid: 'x' },
       { uid: 'ada@example.com' },
     ]) {
-      const { identity, scopes } = await test.verify(await test.sign({ ...claims, scope }));
+      const { identity, scopes } = await test.verify(test.sign({ ...claims, scope }));
       expect(identity).toMatchObject({ userId, userName: 'Ada Lovelace' });
       expect([...identity.scopes]).toEqual(['completions.write']);
       expect(scopes).toEqual(['completions.write', 'logs.write']);
@@ -100,13 +100,13 @@ describe('the user', () => {
     ['no e-mail', { sub: 'auth|7', uid: 'ada@example.com' }, 'auth|7'],
     ['nothing', {}, null],
   ])('is nobody where the first of them names %s', async (_what, claims, tokenSubject) => {
-    const { identity } = await test.verify(await test.sign(claims));
+    const { identity } = await test.verify(test.sign(claims));
     expect(identity).toMatchObject({ userId: null, userName: null, tokenSubject });
     expect([...identity.scopes]).toEqual(['completions.write']);
   });
 
   it('chooses among their workspaces with x-svc-workspace, and has no place elsewhere', async () => {
-    const token = await test.sign({ sub: 'ada@example.com', svc_workspace: 'ws-second' });
+    const token = test.sign({ sub: 'ada@example.com', svc_workspace: 'ws-second' });
     expect(await test.refusal(token)).toMatchObject({ code: 'forbidden', status: 403 });
     for (const workspace of ['ws-main', workspaceId]) {
       expect((await test.verify(token, { workspace })).identity.workspaceId).toBe(workspaceId);
@@ -117,7 +117,7 @@ describe('the user', () => {
   });
 
   it('loses with their place what the token had through it, at once', async () => {
-    const token = await test.sign({ sub: 'ada@example.com' });
+    const token = test.sign({ sub: 'ada@example.com' });
     await test.verify(token);
     const id = `${organisationId}/ada@example.com`;
     const user = { id: userId, name: 'Ada', everywhere: null, places: { [workspaceId]: [] } };
@@ -133,10 +133,10 @@ describe('the user', () => {
 describe('defaults', () => {
   it('are a config of the workspace, passed over where there is none, and metadata', async () => {
     const metadata = { team: 'core' };
-    const known = await test.verify(await test.sign({ defaults: { config_id: 'pc-mine', metadata } }));
+    const known = await test.verify(test.sign({ defaults: { config_id: 'pc-mine', metadata } }));
     expect(known.identity.defaults).toEqual({ configSlug: 'pc-mine', metadata, allowConfigOverride: true });
     for (const config_id of ['pc-nowhere', '../x', '', null]) {
-      const { identity } = await test.verify(await test.sign({ defaults: { config_id } }));
+      const { identity } = await test.verify(test.sign({ defaults: { config_id } }));
       expect(identity.defaults.configSlug).toBeNull();
     }
   });
@@ -147,7 +147,7 @@ describe('defaults', () => {
     [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team'],
     [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team'],
   ])('are refused as %j, naming the claim and not its value', async (claims, path) => {
-    const error = await test.refusal(await test.sign(claims));
+    const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain(path);
     expect(error.message).not.toContain('xxx');
@@ -162,7 +162,7 @@ describe('limits', () => {
       { type: 'tokens', credit_limit: 1000, status: 'exhausted' },
     ];
     const rate_limits = [{ type: 'requests', unit: 'rpm', value: 3 }];
-    const { identity } = await test.verify(await test.sign({ exp, usage_limits, rate_limits }));
+    const { identity } = await test.verify(test.sign({ exp, usage_limits, rate_limits }));
     const [cost, tokens] = identity.limits?.usageLimits ?? [];
     expect(cost).toMatchObject({ id: `token:${identity.keyId}:0`, type: 'cost', creditLimit: 2.5 });
     expect(tokens).toMatchObject({ id: `token:${identity.keyId}:1`, creditLimit: 0 });
@@ -180,7 +180,7 @@ describe('limits', () => {
     [{ rate_limits: [{ type: 'requests', unit: 'rpm', value: 1.5 }] }, 'rate_limits.0.value'],
     [{ rate_limits: [1, 2].map((value) => ({ type: 'requests', unit: 'rpm', value })) }, 'rate_limits'],
   ])('that cannot be understood are refused instead of ignored: %j', async (claims, path) => {
-    const error = await test.refusal(await test.sign(claims));
+    const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain(path);
   });

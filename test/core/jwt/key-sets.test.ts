@@ -31,15 +31,15 @@ const by = (key: typeof first) => test.sign({}, {}, key);
 describe('keys at URLs', () => {
   it('are merged, and read once for all who wait', async () => {
     hosts.set('a', setOf(first)).set('b', setOf(second));
-    await Promise.all([test.verify(await by(first)), test.verify(await by(second)), test.verify(await by(first))]);
-    await test.verify(await by(second));
+    await Promise.all([test.verify(by(first)), test.verify(by(second)), test.verify(by(first))]);
+    await test.verify(by(second));
     expect(asked.sort()).toEqual(['a', 'b']);
   });
 
   it('are read again for a key that is not known, every 30 seconds at most', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
-    await test.verify(await by(first));
-    const token = await by(second);
+    await test.verify(by(first));
+    const token = by(second);
     expect(await test.refusal(token)).toMatchObject({ code: 'invalid_api_key', status: 401 });
     hosts.set('b', setOf(second));
     test.nowMs += 29_000;
@@ -52,39 +52,39 @@ describe('keys at URLs', () => {
 
   it('that were taken out verify no more tokens, and end none', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
-    const old = await by(first);
+    const old = by(first);
     await test.verify(old);
     hosts.set('a', setOf(second));
     test.nowMs += 31_000;
-    await test.verify(await by(second));
-    expect(await test.refusal(await by(first))).toMatchObject({ status: 401 });
+    await test.verify(by(second));
+    expect(await test.refusal(by(first))).toMatchObject({ status: 401 });
     await test.verify(old);
   });
 
   it('in use are read again after ten minutes, beside the request', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
-    await test.verify(await by(first));
+    await test.verify(by(first));
     hosts.set('a', setOf(second));
     test.nowMs += 601_000;
-    await test.verify(await by(first));
+    await test.verify(by(first));
     expect(asked).toHaveLength(4);
-    expect(await test.refusal(await by(first))).toMatchObject({ status: 401 });
+    expect(await test.refusal(by(first))).toMatchObject({ status: 401 });
   });
 
   it('that cannot be read are a fault of nobody who calls: 503, and what is known goes on for a day', async () => {
-    expect(await test.refusal(await by(first))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 5_000 });
+    expect(await test.refusal(by(first))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 5_000 });
     hosts.set('a', setOf(first));
     test.nowMs += 4_000;
-    expect(await test.refusal(await by(first))).toMatchObject({ status: 503 });
+    expect(await test.refusal(by(first))).toMatchObject({ status: 503 });
     test.nowMs += 2_000;
-    await test.verify(await by(first));
+    await test.verify(by(first));
     // The other host may hold it: nobody can say that there is no such key.
-    expect(await test.refusal(await by(second))).toMatchObject({ status: 503 });
+    expect(await test.refusal(by(second))).toMatchObject({ status: 503 });
     hosts.clear();
     test.nowMs += 86_000_000;
-    await test.verify(await test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first));
+    await test.verify(test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first));
     test.nowMs += 500_000;
-    const late = await test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first);
+    const late = test.sign({ exp: Math.floor(test.nowMs / 1000) + 60 }, {}, first);
     expect(await test.refusal(late)).toMatchObject({ status: 503 });
     expect(test.log.lines.filter(({ message }) => message.includes('cannot be read')).length).toBeLessThan(4);
   });
@@ -93,8 +93,8 @@ describe('keys at URLs', () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     test.setTokens(otherOrganisationId, { urls: ['c'] });
     hosts.set('c', setOf(second));
-    await test.verify(await by(first));
-    expect(await test.refusal(await by(second))).toMatchObject({ status: 401 });
+    await test.verify(by(first));
+    expect(await test.refusal(by(second))).toMatchObject({ status: 401 });
     expect(asked).not.toContain('c');
   });
 });

@@ -26,7 +26,7 @@ afterEach(() => refusals.close());
 
 const use = { method: 'POST', path: '/v1/chat/completions', requestId: 'r1' };
 const note = async (claims = {}, clientAddress = '192.0.2.1', error = new GatewayError('invalid_api_key')) =>
-  refusals.note({ token: await test.sign(claims), workspace: null, clientAddress }, error, use);
+  refusals.note({ token: test.sign(claims), workspace: null, clientAddress }, error, use);
 
 describe('refused tokens', () => {
   it('are told with what they say of themselves, and never with their text', async () => {
@@ -53,7 +53,7 @@ describe('refused tokens', () => {
   });
 
   it('from very many addresses are bounded', async () => {
-    const token = await test.sign();
+    const token = test.sign();
     for (let i = 0; i < 2_000; i++) {
       refusals.note({ token, workspace: null, clientAddress: `a${i}` }, new GatewayError('invalid_api_key'), use);
     }

@@ -24,7 +24,7 @@ export interface UnderTest {
   /** Milliseconds, of both clocks. */
   nowMs: number;
   /** A token of the organisation for the first workspace that may call models, changed by these claims. */
-  sign(claims?: JsonObject, header?: JsonObject, key?: SigningKey): Promise<string>;
+  sign(claims?: JsonObject, header?: JsonObject, key?: SigningKey): string;
   verify(token: string, ask?: Partial<TokenAsk>): Promise<VerifiedToken>;
   /** What verifying it is refused with; fails when it is not. */
   refusal(token: string, ask?: Partial<TokenAsk>): Promise<GatewayError>;

@@ -48,7 +48,7 @@ describe('a token', () => {
     ],
   ])('is taken from %s, and no copy of it goes further', async (_name, headersOf) => {
     const gateway = gatewayWithTokens();
-    const token = await sign({ sub: 'machine 7' });
+    const token = sign({ sub: 'machine 7' });
     const reply = await gateway.send({
       headers: {
         ...headersOf(token),
@@ -66,8 +66,8 @@ describe('a token', () => {
 
   it('leaves a token of a provider in Authorization to the provider', async () => {
     const gateway = gatewayWithTokens();
-    const theirs = await signToken(newSigningKey(), { sub: 'azure' });
-    const headers = { 'x-svc-api-key': await sign(), authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
+    const theirs = signToken(newSigningKey(), { sub: 'azure' });
+    const headers = { 'x-svc-api-key': sign(), authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
     expect((await gateway.send({ headers, body })).status).toBe(200);
     expect(gateway.calls[0]?.headers).toContain(`Bearer ${theirs}`);
     const withKey = { 'x-api-key': gateway.key, authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
@@ -76,7 +76,7 @@ describe('a token', () => {
 
   it('needs the scope of the route', async () => {
     const gateway = gatewayWithTokens();
-    const token = await sign({ scope: 'logs.read' });
+    const token = sign({ scope: 'logs.read' });
     const reply = await gateway.send({ headers: { 'x-svc-api-key': token, 'x-svc-provider': '@one' }, body });
     expect(reply.status).toBe(403);
     expect(reply.text).toContain('completions.write');
@@ -86,7 +86,7 @@ describe('a token', () => {
 
   it('that is refused is noted, and its record belongs to nobody', async () => {
     const gateway = gatewayWithTokens();
-    const forged = await signToken(newSigningKey(key.kid), { svc_oid: organisationId, svc_workspace: workspaceId, scope: '' });
+    const forged = signToken(newSigningKey(key.kid), { svc_oid: organisationId, svc_workspace: workspaceId, scope: '' });
     expect((await gateway.send({ headers: { 'x-svc-api-key': forged }, body })).status).toBe(401);
     expect(gateway.refusals).toMatchObject([{ code: 'invalid_api_key' }]);
     expect(gateway.records[0]).toMatchObject({ organisationId: null, status: 401 });
@@ -94,6 +94,6 @@ describe('a token', () => {
 
   it('is no credential where nothing verifies tokens', async () => {
     const gateway = createHarness();
-    expect((await gateway.send({ headers: { 'x-svc-api-key': await sign() }, body })).status).toBe(401);
+    expect((await gateway.send({ headers: { 'x-svc-api-key': sign() }, body })).status).toBe(401);
   });
 });

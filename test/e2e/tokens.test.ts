@@ -1,0 +1,311 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/json.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/tokens.ts';
+import { until } from '../support/until.ts';
+
+/** Tokens that an organisation signs, against the whole product and a host that publishes its keys over HTTPS. */
+const tls = join(import.meta.dirname, '../support/tls');
+const key = newSigningKey();
+let gateway: GatewayWithUpstream;
+let host: KeySetHost;
+let organisationId: string;
+
+beforeAll(async () => {
+  host = await startKeySetHost({ cert: readFileSync(join(tls, 'cert.pem')), key: readFileSync(join(tls, 'key.pem')) });
+  gateway = await startGatewayWithUpstream({ env: { NODE_EXTRA_CA_CERTS: join(tls, 'cert.pem') } });
+  organisationId = (await gateway.admin.get('/organisations/self')).body.data.id;
+});
+afterAll(async () => {
+  await gateway?.close();
+  await host?.close();
+});
+
+const setTokens = async (jwt: JsonObject | null) => {
+  const reply = await gateway.admin.put('/organisations/self/auth-settings', { jwt });
+  expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+};
+
+let round = 0;
+/** A path of its own for each test: what an earlier one published is known to the gateway. */
+let path = '';
+beforeEach(async () => {
+  path = `/jwks/${++round}`;
+  host.sets.set(path, { keys: [key.jwk] });
+  host.failWith = null;
+  await setTokens({ jwks_url: `${host.origin}${path}` });
+});
+
+const sign = (claims: JsonObject = {}, by = key, header: JsonObject = {}) =>
+  signToken(by, { svc_oid: organisationId, svc_workspace: 'ws-default', scope: 'completions.write', ...claims }, header);
+
+function clientWith(apiKey: string, headers: Record<string, string> = {}): OpenAI {
+  return new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0, defaultHeaders: headers });
+}
+
+const chat = (apiKey: string, headers: Record<string, string> = {}) =>
+  clientWith(apiKey, headers).chat.completions.create({ model: '@oai/m', messages: [{ role: 'user', content: 'hello' }] });
+
+/** Status of a call; the code of the error behind it. */
+async function outcome(apiKey: string, headers: Record<string, string> = {}): Promise<[number, string | null]> {
+  try {
+    await chat(apiKey, headers);
+    return [200, null];
+  } catch (error) {
+    if (error instanceof OpenAI.APIError) return [error.status as number, error.code ?? null];
+    throw error;
+  }
+}
+const becomes = (apiKey: string, status: number) =>
+  until(async () => (await outcome(apiKey))[0] === status, { what: `status ${status}`, deadlineMs: 3_000 });
+
+const invite = async (email: string, workspaces: JsonObject[]) => {
+  const made = await gateway.admin.post('/users', { email, role: 'member', workspaces });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  return String(made.body.id);
+};
+
+/** Entries of the audit trail about tokens, or something else, newest first. */
+async function trail(resource = 'jwt'): Promise<JsonObject[]> {
+  const from = new Date(Date.now() - 600_000).toISOString();
+  const to = new Date(Date.now() + 60_000).toISOString();
+  return (await gateway.admin.get(`/audit-logs?start_time=${from}&end_time=${to}&resource_type=${resource}`)).body.records;
+}
+
+describe('with the OpenAI SDK, a token as apiKey', () => {
+  it('calls models, plain and streamed; its record says whom it is for, and it goes nowhere else', async () => {
+    const token = sign({ sub: 'machine 7', defaults: { metadata: { team: 'core' } } });
+    const { data, response } = await clientWith(token)
+      .chat.completions.create({ model: '@oai/m', messages: [{ role: 'user', content: 'hello' }] })
+      .withResponse();
+    expect(data.choices[0]?.message.content).toBeTruthy();
+    let text = '';
+    const stream = await clientWith(token).chat.completions.create({
+      model: '@oai/m',
+      stream: true,
+      messages: [{ role: 'user', content: 'hello' }],
+    });
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    expect(text).toBeTruthy();
+    const log = await gateway.logOf(String(response.headers.get('x-svc-trace-id')));
+    expect(log).toMatchObject({ organisation_id: organisationId, token_subject: 'machine 7', metrics: { user_id: null } });
+    expect(log.metrics['metadata.key']).toContain('team');
+    expect(JSON.stringify(log) + JSON.stringify(gateway.upstream.requests) + gateway.output()).not.toContain(token.slice(0, 60));
+    expect(host.asked.filter((one) => one === path)).toHaveLength(1);
+  });
+
+  it('is refused with what is wrong, as an SDK reads it', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    expect(await outcome(sign({}, newSigningKey(key.kid)))).toEqual([401, '03']);
+    expect(await outcome(sign({}, newSigningKey('unknown')))).toEqual([401, '03']);
+    expect(await outcome(sign({ exp: now - 60 }))).toEqual([401, '01']);
+    expect(await outcome(sign({ exp: now - 2 }))).toEqual([200, null]);
+    expect(await outcome(sign({}, key, { kid: undefined }))).toEqual([401, '03']);
+    expect(await outcome(sign({ scope: 'logs.read' }))).toEqual([403, '033']);
+    expect(await outcome(sign({ svc_workspace: 'ws-nowhere' }))).toEqual([403, '033']);
+    expect(await outcome(sign({ svc_oid: '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff' }))).toEqual([403, '033']);
+    // A key that is published, but too short to be trusted.
+    const short = newSigningKey('short', 1024);
+    host.sets.set(`${path}/short`, { keys: [short.jwk, key.jwk] });
+    await setTokens({ jwks_url: `${host.origin}${path}/short` });
+    expect(await outcome(sign({}, short))).toEqual([401, '03']);
+    expect((await outcome(sign()))[0]).toBe(200);
+    expect(host.asked).toContain(`${path}/short`);
+    await setTokens(null);
+    await becomes(sign(), 403);
+  });
+
+  it('goes on with the next key when keys rotate, and those signed before stay good', async () => {
+    const next = newSigningKey();
+    const old = sign();
+    expect((await outcome(old))[0]).toBe(200);
+    host.sets.set(path, { keys: [next.jwk] });
+    // Another URL is another set: nobody waits for the 30 seconds here.
+    host.sets.set(`${path}/2`, { keys: [next.jwk] });
+    await setTokens({ jwks_url: `${host.origin}${path},${host.origin}${path}/2` });
+    await becomes(sign({}, next), 200);
+    expect((await outcome(old))[0]).toBe(200);
+    await setTokens({ jwks: { keys: [next.jwk] } });
+    await becomes(old, 401);
+    expect((await outcome(sign({}, next)))[0]).toBe(200);
+  });
+
+  it('is 503 while its keys cannot be read, and works when they can be; known ones stay', async () => {
+    host.failWith = 302;
+    const [status] = await outcome(sign());
+    expect(status).toBe(503);
+    expect(host.asked).not.toContain('/elsewhere');
+    host.failWith = null;
+    await until(async () => (await outcome(sign()))[0] === 200, { what: 'keys again', deadlineMs: 10_000 });
+    host.failWith = 500;
+    expect((await outcome(sign()))[0]).toBe(200);
+  });
+
+  it('is held to the limits it claims, each token for itself', async () => {
+    const rate_limits = [{ type: 'requests', unit: 'rpd', value: 2 }];
+    const [one, other] = [sign({ rate_limits }), sign({ rate_limits })];
+    expect((await outcome(one))[0]).toBe(200);
+    expect((await outcome(one))[0]).toBe(200);
+    expect(await outcome(one)).toEqual([429, '05']);
+    expect((await outcome(other))[0]).toBe(200);
+    const used = sign({ usage_limits: [{ id: 'b', type: 'tokens', credit_limit: 5, status: 'exhausted' }] });
+    expect(await outcome(used)).toEqual([412, '04']);
+    const few = sign({ usage_limits: [{ id: 'b', type: 'tokens', credit_limit: 1 }] });
+    expect(await outcome(few)).toEqual([412, '04']);
+  });
+
+  it('is held to the limits of its workspace', async () => {
+    const made = await gateway.admin.post('/workspaces', {
+      name: 'Limited',
+      slug: 'ws-limited',
+      rate_limits: [{ type: 'requests', unit: 'rpd', value: 1 }],
+    });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    const ask = async () => {
+      const token = sign({ svc_workspace: 'ws-limited' });
+      return clientWith(token, { 'x-svc-provider': 'openai', 'x-svc-custom-host': gateway.upstream.openaiHost })
+        .chat.completions.create({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+        .then(
+          () => 200,
+          (error: InstanceType<typeof OpenAI.APIError>) => error.status,
+        );
+    };
+    await ask();
+    expect(await ask()).toBe(429);
+  });
+});
+
+it('keeps files of the service, and starts no batch of it that would outlive the token', async () => {
+  const client = clientWith(sign());
+  const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: '@oai/m', messages: [] } };
+  const file = await client.files.create({ purpose: 'batch', file: new File([JSON.stringify(line)], 'in.jsonl') });
+  const batch = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  await expect(client.batches.create(batch)).rejects.toMatchObject({ status: 403 });
+});
+
+describe('a token of a user', () => {
+  it('acts with their role where they are members, chooses with x-svc-workspace, and ends with them', async () => {
+    const second = await gateway.admin.post('/workspaces', { name: 'Second', slug: 'ws-second' });
+    const third = await gateway.admin.post('/workspaces', { name: 'Third', slug: 'ws-third' });
+    expect([second.status, third.status]).toEqual([200, 200]);
+    const email = 'token-user@example.com';
+    const id = await invite(email, [
+      { id: gateway.workspaceId, role: 'member' },
+      { id: second.body.id, role: 'viewer' },
+    ]);
+    const token = sign({ email_id: email.toUpperCase(), sub: 'other@example.com' });
+    const { response } = await clientWith(token)
+      .chat.completions.create({ model: '@oai/m', messages: [{ role: 'user', content: 'hello' }] })
+      .withResponse();
+    const log = await gateway.logOf(String(response.headers.get('x-svc-trace-id')));
+    expect(log).toMatchObject({ metrics: { user_id: id }, token_subject: email.toUpperCase() });
+    // A viewer calls no models; nobody is in the third.
+    expect(await outcome(token, { 'x-svc-workspace': 'ws-second' })).toEqual([403, '033']);
+    expect(await outcome(token, { 'x-svc-workspace': 'ws-third' })).toEqual([403, '033']);
+    expect((await outcome(token, { 'x-svc-workspace': gateway.workspaceId }))[0]).toBe(200);
+
+    const settings = { settings: { user_key_metadata: 1 } };
+    expect((await gateway.admin.put(`/workspaces/${gateway.workspaceId}`, settings)).status).toBe(200);
+    await until(
+      async () => {
+        const { response } = await clientWith(token)
+          .chat.completions.create({ model: '@oai/m', user: 'somebody else', messages: [{ role: 'user', content: 'hello' }] })
+          .withResponse();
+        const { metrics } = await gateway.logOf(String(response.headers.get('x-svc-trace-id')));
+        return metrics['metadata.value'][metrics['metadata.key'].indexOf('_user')] === email;
+      },
+      { what: 'the name of the user in _user' },
+    );
+
+    const place = `/workspaces/${gateway.workspaceId}/users/${id}`;
+    await gateway.admin.put(place, { role: 'viewer' });
+    await becomes(token, 403);
+    await gateway.admin.put(place, { role: 'manager' });
+    await becomes(token, 200);
+    // Attributed to nobody, it is worth no more than it claims; and nobody is what they become with their account.
+    await gateway.admin.delete(place);
+    await becomes(token, 403);
+  });
+});
+
+describe('the admin API', () => {
+  const ask = async (token: string, method: string, url: string, body?: JsonObject, headers: Record<string, string> = {}) => {
+    const reply = await fetch(`${gateway.baseUrl}${url}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: replies of several routes
+    return { status: reply.status, body: (await reply.json()) as any };
+  };
+
+  it('takes a token as a key of its workspace, with the scopes it claims, and never as more', async () => {
+    const token = sign({
+      sub: 'deployer',
+      scope: 'svc.configs.create configs.list organisation_settings.read workspaces.create audit_logs.list',
+    });
+    const made = await ask(token, 'POST', '/configs', { name: 'By token', config: { provider: '@oai' } });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    expect((await trail('configs'))[0]).toMatchObject({ action: 'create', request_headers: { 'jwt-subject': 'deployer' } });
+    expect((await ask(token, 'GET', '/configs')).status).toBe(200);
+    expect((await ask(token, 'GET', '/providers')).status).toBe(403);
+    expect((await ask(token, 'GET', '/organisations/self')).status).toBe(403);
+    expect((await ask(token, 'POST', '/workspaces', { name: 'x' })).status).toBe(403);
+    const other = await gateway.admin.post('/workspaces', { name: 'Other', slug: 'ws-other' });
+    expect((await ask(token, 'GET', `/configs?workspace_id=${other.body.id}`)).status).toBe(403);
+    const direct = await fetch(`${gateway.controlPlaneUrl}/v1/configs`, { headers: { 'x-svc-api-key': token } });
+    expect(direct.status).toBe(200);
+  });
+
+  it('gives no token a key that would outlive it', async () => {
+    const scope = 'workspace_service_api_keys.create workspace_service_api_keys.list completions.write';
+    const body = { name: 'k', scopes: ['completions.write'], workspace_id: gateway.workspaceId };
+    expect((await ask(sign({ scope }), 'POST', '/api-keys/workspace/service', body)).status).toBe(403);
+  });
+
+  it('holds a token of a user to their role, and lets them choose their workspace', async () => {
+    const place = await gateway.admin.post('/workspaces', { name: 'Managed', slug: 'ws-managed' });
+    const workspaces = [
+      { id: gateway.workspaceId, role: 'viewer' },
+      { id: place.body.id, role: 'manager' },
+    ];
+    await invite('admin-token@example.com', workspaces);
+    const token = sign({ sub: 'admin-token@example.com', scope: 'configs.create configs.list' });
+    const body = { name: 'C', config: { provider: 'openai' } };
+    expect((await ask(token, 'GET', '/configs')).status).toBe(200);
+    expect((await ask(token, 'POST', '/configs', body)).status).toBe(403);
+    expect((await ask(token, 'POST', '/configs', body, { 'x-svc-workspace': 'ws-managed' })).status).toBe(200);
+    expect((await ask(token, 'GET', '/configs', undefined, { 'x-svc-workspace': 'ws-nowhere' })).status).toBe(403);
+  });
+
+  it('refuses what is no good, and says so in the audit trail, once for a flood', async () => {
+    const forged = sign({ sub: 'mallory' }, newSigningKey(key.kid), { typ: 'logout+jwt' });
+    const before = (await trail()).length;
+    for (let i = 0; i < 20; i++) {
+      expect((await ask(forged, 'GET', '/configs')).status).toBe(401);
+      expect((await outcome(forged))[0]).toBe(401);
+    }
+    const entry = await until(async () => (await trail()).find((one) => JSON.stringify(one).includes('mallory')), {
+      what: 'an entry about the token',
+      deadlineMs: 10_000,
+    });
+    expect(entry).toMatchObject({ response_status_code: 401, action: 'authenticate', client_ip: '127.0.0.1' });
+    expect(JSON.stringify(await trail())).not.toContain(forged.slice(0, 60));
+    expect((await trail()).length - before).toBeLessThan(5);
+    const expired = sign({ exp: 1 });
+    expect((await ask(expired, 'GET', '/configs')).body.data.errorCode).toBe('AB05');
+  });
+
+  it('is told whose a token is by nobody but a gateway', async () => {
+    const check = { token: sign(), workspace: null, clientAddress: 'a', method: 'GET', path: '/', requestId: 'r' };
+    const reply = await fetch(`${gateway.origin}/internal/v1/token-checks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(check),
+    });
+    expect(reply.status).toBe(404);
+  });
+});
