@@ -19,10 +19,10 @@ import { proxyEndpoint } from './proxy.ts';
 import { realtimeEndpoint } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { responseRoutes, responses } from './responses.ts';
-import { compileRoutes } from './route.ts';
+import { compileRoutes, type Route } from './route.ts';
 
 /** The shaped routes. Adding one is adding a line here. */
-const find = compileRoutes([
+const shaped: readonly Route[] = [
   chatCompletions,
   completions,
   embeddings,
@@ -43,7 +43,19 @@ const find = compileRoutes([
   ...fileRoutes,
   ...batchRoutes,
   ...fineTuningRoutes,
+];
+
+/** Routes that no single operation shapes, by method and path below `/v1`. */
+const standalone: ReadonlyMap<string, Endpoint> = new Map([
+  ['GET /models', modelsEndpoint],
+  ['GET /realtime', realtimeEndpoint],
+  ['POST /configs/explain', explainEndpoint],
 ]);
+
+const find = compileRoutes(shaped, standalone);
+
+/** `GET /files/{id}` and so on: every route there is. What is none of them is the control plane's or passes through. */
+export const routeNames: readonly string[] = [...shaped.map(({ method, path }) => `${method} ${path}`), ...standalone.keys()];
 
 /** What a path means: an endpoint of the data plane, the control plane, or nothing (404, 405). */
 export type Match = Endpoint | 'control-plane' | 'not-found' | 'method-not-allowed';
@@ -53,9 +65,6 @@ export function matchEndpoint(method: string, path: string): Match {
   const below = path.slice('/v1'.length);
   const known = find(method, below);
   if (known) return known;
-  if (method === 'GET' && below === '/models') return modelsEndpoint;
-  if (method === 'GET' && below === '/realtime') return realtimeEndpoint;
-  if (method === 'POST' && below === '/configs/explain') return explainEndpoint;
   // What is noted about a batch of the service; everything else about batches is the data plane's.
   if (method === 'PUT' && below.startsWith(`/batches/${ownBatchPrefix}`)) return 'control-plane';
   if (isControlPlanePath(path)) return 'control-plane';

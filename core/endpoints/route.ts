@@ -25,9 +25,12 @@ interface Pattern {
   readonly endpoint: Endpoint;
 }
 
-/** Prepares the table: routes without braces are one look-up, the others are tried in order by their first segment. */
-export function compileRoutes(routes: readonly Route[]): FindRoute {
-  const exact = new Map<string, Endpoint>();
+/**
+ * Prepares the table: routes without braces are one look-up, the others are tried in order by their first segment. `standalone`:
+ * endpoints that are no shaped route, by `METHOD /path`.
+ */
+export function compileRoutes(routes: readonly Route[], standalone: ReadonlyMap<string, Endpoint> = new Map()): FindRoute {
+  const exact = new Map<string, Endpoint>(standalone);
   const patterns = new Map<string, Pattern[]>();
   for (const route of routes) {
     const endpoint = endpointOf(route);

@@ -54,7 +54,9 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call
     );
   }
   if (ctx.provider !== null) headers.push(`${prefix}provider`, ctx.provider);
-  if (ctx.cacheStatus !== null) headers.push(`${prefix}cache-status`, ctx.cacheStatus);
+  // Once a target was chosen, saying nothing would leave open whether anybody looked.
+  const cacheStatus = ctx.cacheStatus ?? (ctx.targetPath === null ? null : 'DISABLED');
+  if (cacheStatus !== null) headers.push(`${prefix}cache-status`, cacheStatus);
   if (call !== null) {
     if (call.dropped.length > 0) headers.push(`${prefix}dropped-params`, headerList(call.dropped));
     if (call.adapted.length > 0) headers.push(`${prefix}adapted`, headerList(call.adapted));

@@ -124,7 +124,7 @@ describe('the cache of single targets', () => {
     const gateway = createHarness();
     gateway.script(answer(200, chatReply('one')), answer(500, {}), answer(200, chatReply('two')), answer(500, {}));
     const replies = [await send(gateway), await send(gateway), await send(gateway)];
-    expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual([undefined, 'MISS', 'HIT']);
+    expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual(['DISABLED', 'MISS', 'HIT']);
     expect(replies[2]?.text).toBe(replies[1]?.text);
     expect(replies[2]?.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
     expect(gateway.calls).toHaveLength(4);

@@ -1,0 +1,130 @@
+import { toFile } from 'openai';
+import { expect } from 'vitest';
+import { reply } from '../../support/fake-upstream.ts';
+import { patternBytes } from '../../support/pattern-bytes.ts';
+import { id, type RouteCase } from './route-case.ts';
+
+const file = { id, object: 'file', bytes: 9, created_at: 1, filename: 'in.jsonl', purpose: 'batch' };
+const batch = { id, object: 'batch', status: 'completed', endpoint: '/v1/chat/completions', output_file_id: 'out-1' };
+const job = { id, object: 'fine_tuning.job', status: 'running', model: 'm', training_file: id };
+const list = (item: object) => ({ object: 'list', data: [item], has_more: false });
+
+/** Files, batches and fine-tuning jobs of a provider, and the three routes that no operation shapes. */
+export const keptCases: Record<string, readonly RouteCase[]> = {
+  'POST /files': [
+    {
+      by: 'openai',
+      answer: file,
+      send: async ({ openai }) =>
+        openai.files.create({ file: await toFile(patternBytes(90_000), 'in.jsonl'), purpose: 'fine-tune' }),
+      expected: file,
+    },
+  ],
+  'GET /files': [
+    { by: 'openai', answer: list(file), send: async ({ openai }) => (await openai.files.list()).data, expected: [file] },
+  ],
+  'GET /files/{id}': [{ by: 'openai', answer: file, send: ({ openai }) => openai.files.retrieve(id), expected: file }],
+  'GET /files/{id}/content': [
+    {
+      by: 'openai',
+      answer: reply(200, '{"a":1}\n', { 'content-type': 'application/octet-stream' }),
+      send: async ({ openai }) => (await openai.files.content(id)).text(),
+      expected: '{"a":1}\n',
+    },
+  ],
+  'DELETE /files/{id}': [
+    {
+      by: 'openai',
+      answer: { id, object: 'file', deleted: true },
+      send: ({ openai }) => openai.files.delete(id),
+      expected: { id, object: 'file', deleted: true },
+    },
+  ],
+  'POST /batches': [
+    {
+      by: 'openai',
+      answer: batch,
+      send: ({ openai }) =>
+        openai.batches.create({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }),
+      expected: batch,
+    },
+  ],
+  'GET /batches': [
+    { by: 'openai', answer: list(batch), send: async ({ openai }) => (await openai.batches.list()).data, expected: [batch] },
+  ],
+  'GET /batches/{id}': [{ by: 'openai', answer: batch, send: ({ openai }) => openai.batches.retrieve(id), expected: batch }],
+  'GET /batches/{id}/output': [
+    {
+      by: 'openai, as a path of its own',
+      at: '/v1/files/out-1/content',
+      answer: reply(200, '{"custom_id":"a"}\n', { 'content-type': 'application/jsonl' }),
+      send: async ({ openai }) => ((await openai.get(`/batches/${id}/output`, { __binaryResponse: true })) as Response).text(),
+      expected: '{"custom_id":"a"}\n',
+    },
+  ],
+  'POST /batches/{id}/cancel': [
+    {
+      by: 'openai',
+      answer: { ...batch, status: 'cancelling' },
+      send: ({ openai }) => openai.batches.cancel(id),
+      expected: { id, status: 'cancelling' },
+    },
+  ],
+  'POST /fine_tuning/jobs': [
+    {
+      by: 'openai',
+      answer: job,
+      send: ({ openai }) => openai.fineTuning.jobs.create({ model: 'm', training_file: id }),
+      expected: job,
+    },
+  ],
+  'GET /fine_tuning/jobs': [
+    { by: 'openai', answer: list(job), send: async ({ openai }) => (await openai.fineTuning.jobs.list()).data, expected: [job] },
+  ],
+  'GET /fine_tuning/jobs/{id}': [
+    { by: 'openai', answer: job, send: ({ openai }) => openai.fineTuning.jobs.retrieve(id), expected: job },
+  ],
+  'POST /fine_tuning/jobs/{id}/cancel': [
+    {
+      by: 'openai',
+      answer: { ...job, status: 'cancelled' },
+      send: ({ openai }) => openai.fineTuning.jobs.cancel(id),
+      expected: { id, status: 'cancelled' },
+    },
+  ],
+  'GET /models': [
+    {
+      by: 'openai',
+      send: async ({ openai }) => (await openai.models.list()).data,
+      expected: expect.arrayContaining([expect.objectContaining({ id: 'gpt-4o-mini', object: 'model' })]),
+    },
+    {
+      by: '@anthropic-ai/sdk',
+      provider: 'ant',
+      send: async ({ anthropic }) => (await anthropic.models.list()).data,
+      expected: expect.arrayContaining([expect.objectContaining({ type: 'model' })]),
+    },
+  ],
+  'GET /realtime': [
+    {
+      by: 'WebSocket (the official client takes TLS only: test/core/realtime)',
+      provider: 'rt',
+      send: async ({ session }) => {
+        const { socket, messages, received } = await session('/realtime?model=gpt-realtime');
+        await received(1);
+        socket.close();
+        return JSON.parse(String(messages[0]));
+      },
+      expected: { type: 'session.created' },
+    },
+  ],
+  'POST /configs/explain': [
+    {
+      by: 'plain HTTP',
+      asksProvider: false,
+      send: ({ plain }) =>
+        plain('POST', '/configs/explain', { config: { provider: '@oai' }, request: { body: { model: 'm' } } }),
+      expected: {},
+    },
+  ],
+};

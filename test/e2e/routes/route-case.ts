@@ -1,0 +1,31 @@
+import type { BehaviourLike } from '../../support/fake-upstream.ts';
+import type { Clients } from './clients.ts';
+
+/** One call of a route by a client that exists outside this repository, and what the client must make of the reply. */
+export interface RouteCase {
+  /** The client, and what is special about the call. */
+  readonly by: string;
+  /** Slug of a provider of `startRoutes`; absent = `oai`. */
+  readonly provider?: ProviderSlug;
+  /** What the provider answers at its own path of the route (`{id}` filled with `id`), where that is not its usual answer. */
+  readonly answer?: object | BehaviourLike;
+  /** Path at the provider where it is not `/v1` and the route's. */
+  readonly at?: string;
+  send(clients: Clients): Promise<unknown>;
+  /** The parsed reply, as `toMatchObject` takes it. */
+  readonly expected: unknown;
+  /** False where no provider is asked: the reply then names none. */
+  readonly asksProvider?: false;
+}
+
+export type ProviderSlug = 'oai' | 'ant' | 'coh' | 'mis' | 'rt';
+
+/** What every `{id}` of a route is filled with; shared by all routes, for the tables are sent at the same time. */
+export const id = 'one-1';
+
+/** All a stream gives, in order. */
+export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of stream) all.push(item);
+  return all;
+}
