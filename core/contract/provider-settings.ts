@@ -5,6 +5,7 @@
 export const providerSettingKeys = [
   'anthropic_beta',
   'anthropic_version',
+  'anthropic_aws_workspace_id',
   'openai_organization',
   'openai_project',
   'openai_beta',

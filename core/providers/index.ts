@@ -1,8 +1,11 @@
 import type { ProviderAdapter } from '../contract/provider.ts';
+import { providerAliases } from '../contract/provider-aliases.ts';
 import { anthropic } from './anthropic/index.ts';
+import { claudePlatformAws } from './anthropic/platform-on-aws.ts';
 import { azureAi } from './azure-ai/index.ts';
 import { azureOpenAi } from './azure-openai/index.ts';
 import { bedrock } from './bedrock/index.ts';
+import { bedrockMantle } from './bedrock-mantle/index.ts';
 import { cohere } from './cohere/index.ts';
 import { compatibleRows } from './compatible-rows/index.ts';
 import { deepgram } from './deepgram/index.ts';
@@ -40,6 +43,8 @@ const adapters: readonly ListedAdapter[] = [
   azureAi,
   azureOpenAi,
   bedrock,
+  bedrockMantle,
+  claudePlatformAws,
   cohere,
   deepgram,
   deepseek,
@@ -65,10 +70,18 @@ const adapters: readonly ListedAdapter[] = [
   ...compatibleRows,
 ];
 
-/** The providers by their id of data-plane §7, each with the operations and the authentication that adapters add. */
-export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
+const byId: ReadonlyMap<string, ProviderAdapter> = new Map(
   adapters.map((adapter) => [adapter.id, withClientCredentials(withAdapters(adapter))]),
 );
+
+/**
+ * The providers by their id of data-plane §7 and by its other spellings (which lead to the one adapter, with its own id), each with the
+ * operations and the authentication that adapters add.
+ */
+export const providers: ReadonlyMap<string, ProviderAdapter> = new Map([
+  ...byId,
+  ...Object.entries(providerAliases).map(([alias, id]) => [alias, byId.get(id) as ProviderAdapter] as const),
+]);
 
 type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras };
 

@@ -88,6 +88,7 @@ const everyProvider: Readonly<Record<string, Kind>> = {
   oauth_client_id: text,
   oauth_client_secret: secret,
   oauth_scope: text,
+  use_responses_api: flag,
 };
 
 const azureIdentity: Readonly<Record<string, Kind>> = {
@@ -183,6 +184,8 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
       secret: false,
     },
   },
+  'bedrock-mantle': { ...aws, anthropic_version: text, anthropic_beta: text },
+  'claude-platform-aws': { ...aws, anthropic_aws_workspace_id: text, anthropic_version: text, anthropic_beta: text },
   sagemaker: {
     ...aws,
     amzn_sagemaker_custom_attributes: text,

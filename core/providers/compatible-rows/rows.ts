@@ -94,6 +94,7 @@ export const rows: readonly CompatibleProvider[] = [
     ],
     chat: openModels,
   },
+  { id: 'ember-cloud', baseUrl: 'https://api.embercloud.ai/v1', operations: ['chatComplete'], chat: openModels },
   {
     id: 'fal-ai',
     baseUrl: 'https://fal.run',
@@ -102,7 +103,23 @@ export const rows: readonly CompatibleProvider[] = [
     images: falImages,
   },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
-  { id: 'github', baseUrl: 'https://models.github.ai/inference', operations: ['chatComplete', 'embed'], chat: manyMakers },
+  {
+    id: 'github',
+    baseUrl: 'https://models.github.ai/inference',
+    // GitHub itself answers chat and embeddings; the others reach what stands behind `custom_host`, a Foundry resource for example.
+    operations: [
+      'chatComplete',
+      'complete',
+      'embed',
+      'imageGenerate',
+      'imageEdit',
+      'createSpeech',
+      'createTranscription',
+      'createTranslation',
+    ],
+    realtime: true,
+    chat: manyMakers,
+  },
   {
     id: 'huggingface',
     baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/\/+$/, ''),

@@ -1,4 +1,5 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
+import { completionsOverChat } from '../shared/completions-over-chat.ts';
 import { geminiChat } from '../shared/gemini/chat-completions.ts';
 import { imagen } from '../shared/gemini/imagen.ts';
 import { imagenOr } from '../shared/gemini/imagen-or.ts';
@@ -10,9 +11,12 @@ import { modelPath } from './paths.ts';
 
 const id = 'google';
 
+const chatComplete = geminiChat(id, modelPath, { serviceTier: true });
+
 /** What the Gemini API answers, by generateContent save for embeddings and Imagen. */
 export const operations: ProviderAdapter['operations'] = {
-  chatComplete: geminiChat(id, modelPath, { serviceTier: true }),
+  chatComplete,
+  complete: completionsOverChat(chatComplete, id),
   embed,
   createSpeech: geminiSpeech(id, modelPath),
   createTranscription: geminiTranscription(id, modelPath, 'transcribe'),

@@ -8,12 +8,14 @@ export function claudeOrChat(isClaude: (call: OperationCall) => boolean, claude:
     isOther: isClaude,
     isOtherReply: isMessage,
     isOtherEvent(data) {
-      if (data.type === 'message_start' || data.type === 'error') return true;
-      return Array.isArray(data.choices) ? false : null;
+      if (data.type === 'message_start' || (data.type === 'error' && isObject(data.error))) return true;
+      // A model of OpenAI may be asked through the Responses API.
+      return Array.isArray(data.choices) || String(data.type).startsWith('response.') ? false : null;
     },
   });
 }
 
 function isMessage(reply: JsonObject): boolean {
+  if (reply.object === 'response') return false;
   return reply.type === 'message' || (isObject(reply.usage) && 'input_tokens' in reply.usage);
 }

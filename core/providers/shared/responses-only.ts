@@ -7,7 +7,7 @@ import type { OperationCall, ProviderSettings } from '../../contract/provider.ts
  * before or between. Looked up 2026-11-21. A list of names would be out of date with the next release.
  */
 const responsesOnly =
-  /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use-|codex-|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind)-)/i;
+  /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
 
 /** True for a model of OpenAI that is known to have the Responses API alone. */
 export function isResponsesOnly(model: string): boolean {

@@ -35,8 +35,12 @@ export interface ContractOptions {
   readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
   /** Where a provider's body wraps the caller's fields: the part of it that holds them. */
   readonly unwrap?: (operation: OperationName, body: JsonObject) => JsonObject;
+  /** Replies the provider does not give, and why: `complete streamed`, `chatComplete calls a tool`. */
+  readonly lacks?: Readonly<Record<string, string>>;
   /** For providers that are rows of one folder: that folder, and which of its fixtures are this row's. */
   readonly row?: { readonly folder: string; readonly fixtures: ReturnType<typeof fixturesOf> };
+  /** False where what it keeps goes by the very operations of another provider, whose fixtures show them. */
+  readonly keptShown?: boolean;
 }
 
 /** What every provider must keep, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`. */
@@ -64,15 +68,24 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
         for (const name of offered) expect(operationNames).toContain(name);
       });
 
-      it('has a streamed fixture for chat and a fixture of a refusal', () => {
-        if (adapter.operations.chatComplete) {
-          expect(calls.some((call) => call.operation === 'chatComplete' && call.chunks !== null)).toBe(true);
-        }
+      it('has fixtures of every kind of reply of each operation that talks, and of a refusal', () => {
+        const missing = talking.flatMap((name) => {
+          const own = calls.filter((call) => call.operation === name);
+          const has = {
+            plain: own.length > 0,
+            streamed: own.some((call) => call.chunks !== null),
+            'calls a tool': name === 'complete' || own.some((call) => callsTool(call) && call.chunks !== null),
+          };
+          const offered = adapter.operations[name] === undefined ? [] : Object.entries(has);
+          return offered.flatMap(([kind, isThere]) => (isThere ? [] : [`${name} ${kind}`]));
+        });
+        expect(missing).toEqual(Object.keys(options.lacks ?? {}));
         expect(errors.length).toBeGreaterThan(0);
       });
     });
 
-    keptContractSuite(adapter, options.row ? `${options.row.folder}/fixtures/kept/${adapter.id}` : `${adapter.id}/fixtures/kept`);
+    const keptFolder = options.row ? `${options.row.folder}/fixtures/kept/${adapter.id}` : `${adapter.id}/fixtures/kept`;
+    if (options.keptShown !== false) keptContractSuite(adapter, keptFolder);
 
     describe('settings, address and credential', () => {
       it('ignores settings of other providers and refuses a wrong type', () => {
@@ -224,6 +237,13 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       );
     });
   });
+}
+
+/** Operations whose replies are a model's words. */
+const talking = ['chatComplete', 'complete', 'messages', 'createModelResponse'] as const;
+
+function callsTool(fixture: CallCase): boolean {
+  return (answersOfReply(fixture.operation, fixture.reply)[0]?.toolCalls.length ?? 0) > 0;
 }
 
 function parsedSettings(adapter: ProviderAdapter, input: JsonObject): ProviderSettings {

@@ -1,9 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isProviderId, providerTypes } from '../../../admin/resources/integrations/provider-ids.ts';
 import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
 import type { Operation } from '../../../core/contract/provider.ts';
+import { providerAliases } from '../../../core/contract/provider-aliases.ts';
 import { compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockTransport } from '../../../core/providers/mock/transport.ts';
@@ -20,22 +22,30 @@ describe('the list of providers', () => {
       .map((entry) => entry.name);
     const rows = compatibleRows.map((row) => row.id);
     const own = folders.filter((name) => name !== 'compatible-rows');
-    expect([...providers.keys()].sort()).toEqual([...own, ...rows].sort());
+    const others = ['claude-platform-aws', ...Object.keys(providerAliases)];
+    expect([...providers.keys()].sort()).toEqual([...own, ...rows, ...others].sort());
     for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
   });
 
   it('answers Messages and Responses calls wherever there are chat completions', () => {
     const [withChat, withMessages, withResponses] = (['chatComplete', 'messages', 'createModelResponse'] as const).map((name) =>
-      [...providers.values()].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
+      [...new Set(providers.values())].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
     );
     expect(withMessages).toEqual(withChat);
     expect(withResponses).toEqual(withChat);
   });
 });
 
+it('is what the control plane takes for provider types', () => {
+  expect([...providerTypes].sort()).toEqual([...new Set([...providers.values()].map((adapter) => adapter.id))].sort());
+  for (const id of providers.keys()) expect([id, isProviderId(id)]).toEqual([id, true]);
+});
+
 describe('example configs in the READMEs', () => {
   const rows: ReadonlySet<string> = new Set(compatibleRows.map((row) => row.id));
-  const withFolder = [...providers.keys()].filter((id) => !rows.has(id));
+  const withFolder = [...new Set([...providers.values()].map((adapter) => adapter.id))].filter(
+    (id) => !rows.has(id) && id !== 'claude-platform-aws',
+  );
   const examples = withFolder.flatMap((id) => {
     const readme = readFileSync(join(import.meta.dirname, '../../../core/providers', id, 'README.md'), 'utf8');
     const example = /## Example config\s+```json\n([\s\S]*?)```/.exec(readme)?.[1];

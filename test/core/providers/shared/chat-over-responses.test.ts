@@ -63,6 +63,8 @@ describe('which models go by the Responses API', () => {
     'o4-mini',
     'gpt-5.1-chat-latest',
     'gpt-oss-120b',
+    'gpt-5-prod',
+    'gpt-5-prototype',
     'my-profile',
     'codexia',
     '',

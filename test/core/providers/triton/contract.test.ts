@@ -5,7 +5,11 @@ import { createHarness } from '../../../support/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';
 
 const custom_host = 'https://triton.example.com';
-providerContractSuite(triton, { settings: { custom_host }, finishReasons: {} });
+providerContractSuite(triton, {
+  settings: { custom_host },
+  lacks: { 'complete streamed': 'its streams do not say how they end: see the test below' },
+  finishReasons: {},
+});
 
 it('streams through an address of its own, and makes text completions of what comes', async () => {
   const gateway = createHarness();

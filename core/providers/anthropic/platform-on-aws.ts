@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+import type { HeaderList } from '../../contract/http.ts';
+import type { Maybe } from '../../contract/json.ts';
+import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicCompletions } from '../shared/anthropic/completions.ts';
+import { anthropicFault } from '../shared/anthropic/errors.ts';
+import { anthropicMessages } from '../shared/anthropic/messages.ts';
+import { signAwsCall } from '../shared/aws-call.ts';
+import { authTypeOf } from '../shared/aws-identity.ts';
+import { awsSettings, regionOf } from '../shared/aws-region.ts';
+import type { Labels } from '../shared/aws-session-tags.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import { authHeaders, completeHeaders } from './auth.ts';
+import { anthropic } from './index.ts';
+import { anthropicEntries } from './settings.ts';
+
+const id = 'claude-platform-aws';
+const service = 'aws-external-anthropic';
+
+const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
+  ...awsSettings,
+  ...anthropicEntries,
+  /** The workspace calls are made for, `wrkspc_…`: every call names it. */
+  anthropic_aws_workspace_id: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,128}$/, 'the id of a workspace'))),
+});
+
+/**
+ * Claude Platform on AWS: the whole of Anthropic's API at an address of AWS, with identities and bills of an AWS account
+ * (https://docs.aws.amazon.com/claude-platform/latest/userguide/making-requests.html). See README.md.
+ */
+export const claudePlatformAws: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
+  ...anthropic,
+  id,
+  settings,
+  operations: {
+    ...anthropic.operations,
+    chatComplete: anthropicChat(id),
+    complete: anthropicCompletions(id),
+    messages: anthropicMessages(id),
+  },
+  baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws/v1`,
+  headers(given, credentials): HeaderList {
+    const { anthropic_aws_workspace_id: workspace } = given;
+    const key = authTypeOf(given, credentials) === 'apiKey' ? credentials : {};
+    return [...authHeaders(given, key), ...(typeof workspace === 'string' ? ['anthropic-workspace-id', workspace] : [])];
+  },
+  sign,
+  // A signature covers the body.
+  buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
+  movedBy: ['aws_region'],
+  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags', 'anthropic_aws_workspace_id'],
+  error: (status, body, headers) => anthropicFault(id, status, body, headers),
+};
+
+function sign(
+  call: OutgoingCall,
+  given: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  labels?: Labels,
+): Maybe<void> {
+  completeHeaders(call, given, credentials);
+  if (authTypeOf(given, credentials) === 'apiKey') return;
+  return signAwsCall(call, service, given, credentials, services, labels);
+}

@@ -1,0 +1,56 @@
+import { findHeader } from '../../contract/http.ts';
+import type { Maybe } from '../../contract/json.ts';
+import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { signAwsCall } from '../shared/aws-call.ts';
+import { authTypeOf } from '../shared/aws-identity.ts';
+import { regionOf } from '../shared/aws-region.ts';
+import type { Labels } from '../shared/aws-session-tags.ts';
+import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
+import { providerFault } from '../shared/provider-fault.ts';
+import { chatComplete, chatExtras, createModelResponse, messages } from './operations.ts';
+import { settings } from './settings.ts';
+
+const service = 'bedrock-mantle';
+
+/** Amazon Bedrock's endpoint in the formats of OpenAI and Anthropic. See README.md. */
+export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
+  id: 'bedrock-mantle',
+  settings,
+  baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
+  headers(given, credentials) {
+    const key = authTypeOf(given, credentials) === 'apiKey' ? (credentials.api_key?.reveal() ?? '') : '';
+    return key === '' ? [] : ['authorization', `Bearer ${key}`];
+  },
+  sign,
+  forwards: ['anthropic-beta', 'anthropic-version'],
+  // Signatures cover bodies.
+  buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
+  movedBy: ['aws_region'],
+  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags'],
+  proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),
+  operations: { chatComplete, messages, createModelResponse },
+  chatExtras,
+  error: providerFault('bedrock-mantle'),
+};
+
+/** What Anthropic's API needs beside the model, and the signature where no key says who calls. */
+function sign(
+  call: OutgoingCall,
+  given: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  labels?: Labels,
+): Maybe<void> {
+  if (/\/anthropic\/v1\//.test(call.path)) {
+    for (const [name, otherwise] of [
+      ['anthropic-version', '2023-06-01'],
+      ['anthropic-beta', null],
+    ] as const) {
+      const value = given[name.replace('-', '_')] ?? otherwise;
+      if (typeof value === 'string' && value !== '' && findHeader(call.headers, name) === undefined)
+        call.headers.push(name, value);
+    }
+  }
+  if (authTypeOf(given, credentials) === 'apiKey') return;
+  return signAwsCall(call, service, given, credentials, services, labels);
+}

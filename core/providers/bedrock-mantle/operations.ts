@@ -1,0 +1,62 @@
+import type { OperationCall } from '../../contract/provider.ts';
+import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
+import { anthropicMessages } from '../shared/anthropic/messages.ts';
+import { chatCompletions } from '../shared/chat-completions.ts';
+import { chatOrResponses, sealedThoughts } from '../shared/chat-over-responses/chat-over-responses.ts';
+import { claudeOrChat } from '../shared/claude-or-chat.ts';
+import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import { oneOfTwo } from '../shared/one-of-two.ts';
+import { responses } from '../shared/responses.ts';
+import { responsesOverChat } from '../shared/responses-over-chat/responses-over-chat.ts';
+
+const id = 'bedrock-mantle';
+
+/** Anthropic's models, which answer in Anthropic's format only. */
+const isClaude = ({ model }: OperationCall): boolean => /(^|[./])anthropic\.|claude/i.test(model);
+
+/** OpenAI's own models, which are not open: they live below `/openai/v1` and have the Responses API alone (model cards, 2026-06-01). */
+const isFrontier = ({ model }: OperationCall): boolean => /(^|\/)openai\.gpt-(?!oss)/i.test(model);
+
+const pathOf =
+  (path: string) =>
+  (call: OperationCall): string =>
+    `${isFrontier(call) ? '/openai' : ''}/v1${path}`;
+const claudePath = (): string => '/anthropic/v1/messages';
+
+function byResponses(call: OperationCall): boolean {
+  const { use_responses_api: asked } = call.settings;
+  return typeof asked === 'boolean' ? asked : isFrontier(call);
+}
+
+const claudeChat = { ...anthropicChat(id), path: claudePath };
+const ownResponses = responses(id, pathOf('/responses'));
+const otherChat = chatOrResponses(
+  id,
+  byResponses,
+  chatCompletions(id, { ownFinishReasons: true }, pathOf('/chat/completions')),
+  ownResponses,
+);
+const otherExtras = sealedThoughts(byResponses);
+
+export const chatComplete = claudeOrChat(isClaude, claudeChat, otherChat);
+
+export const messages = claudeOrChat(
+  isClaude,
+  { ...anthropicMessages(id), path: claudePath },
+  messagesOverChat(otherChat, otherExtras),
+);
+
+/** What chat calls take beyond OpenAI's fields, by who made the model. */
+export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
+  isClaude(call) ? anthropicChatExtras : otherExtras(call);
+
+export const createModelResponse = oneOfTwo(ownResponses, responsesOverChat(claudeChat, anthropicChatExtras), {
+  isOther: isClaude,
+  isOtherReply: (reply) => reply.type === 'message',
+  isOtherEvent({ type }) {
+    if (type === 'message_start') return true;
+    return typeof type === 'string' && type.startsWith('response.') ? false : null;
+  },
+});
