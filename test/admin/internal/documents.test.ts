@@ -11,6 +11,8 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
+    const jwt = { jwks_url: 'https://id.example.com/jwks' };
+    await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
   });
   afterAll(() => plane?.close());
