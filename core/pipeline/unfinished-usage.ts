@@ -49,13 +49,31 @@ function promptTokens(ctx: RequestContext): number {
   return Math.ceil(characters / charactersPerToken);
 }
 
-/** Fields of replies that hold text the model wrote, in every format. */
-const textFields = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"((?:[^"\\]|\\.)*)/gs;
+/** Where a field of a reply begins that holds text the model wrote, in every format. */
+const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"/g;
 
 /** Characters of what the model wrote, in JSON that may end anywhere. */
 function textLength(body: Uint8Array): number {
   let length = 0;
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
-  for (const [, written] of text.matchAll(textFields)) length += (written as string).length;
+  textField.lastIndex = 0;
+  while (textField.test(text)) {
+    const start = textField.lastIndex;
+    textField.lastIndex = endOfText(text, start);
+    length += textField.lastIndex - start;
+  }
   return length;
 }
+
+/** Where the quote stands that ends a text. By hand: an expression for texts of any length needs as much stack as they are long. */
+function endOfText(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at;
+    if (code === backslash) at++;
+  }
+  return text.length;
+}
+
+const quote = 34;
+const backslash = 92;

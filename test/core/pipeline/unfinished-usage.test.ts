@@ -65,6 +65,31 @@ describe('a request whose client leaves', () => {
     expect(record?.outputTokens).toBeLessThan(525);
   });
 
+  it('in the middle of a very long text counts what has come', async () => {
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(part('y'.repeat(24_000_000), 20_000_000));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt });
+    expect(record?.outputTokens).toBeGreaterThan(4_999_000);
+    expect(record?.outputTokens).toBeLessThan(5_000_000);
+  });
+
+  it('in the middle of an escape counts the text before it', async () => {
+    const text = '{"choices":[{"message":{"content":"ab\\"cd\\';
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(Buffer.from(text));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 2 });
+  });
+
   it('once the answer is here counts what the provider says', async () => {
     const harness = createHarness({ plugins: [slow()] });
     const record = await recordOf(harness, (leave) => [answerThen(leave)]);
