@@ -279,6 +279,11 @@ describe('batch jobs of mistral in the form of OpenAI', () => {
       timeout_hours: 24,
       model: 'mistral-small-latest',
     });
+    await viaMistral.batches.create(
+      { input_file_id: 'f-1', endpoint: '/v1/chat/completions', completion_window: '24h' },
+      { headers: { 'x-svc-provider-model': 'mistral-large-latest' } },
+    );
+    expect(JSON.parse(upstream.last.text).model).toBe('mistral-large-latest');
     expect(await viaMistral.batches.retrieve('job-1')).toMatchObject({
       status: 'completed',
       output_file_id: 'f-2',

@@ -25,7 +25,8 @@ export const uploadFile = kept(async (call, services) => {
   const bucket = bucketOf(call);
   return withUpload(call, services, async ({ filename, purpose, chunks }) => {
     const given = call.settings.aws_s3_object_key ?? keptText(call, 'provider_file_name');
-    const key = typeof given === 'string' ? given : keyOfUpload(purpose, filename, noteOfUpload(call, call.settings.aws_bedrock_model));
+    const key =
+      typeof given === 'string' ? given : keyOfUpload(purpose, filename, noteOfUpload(call, call.settings.aws_bedrock_model));
     const place = objectOfId('s3', idOfObject('s3', { bucket, key }), 'aws_s3_object_key');
     const bytes = await putObject(call, services, place, chunks);
     return jsonReply({ ...fileObject('s3', place, { bytes, createdAt: call.nowSeconds }), purpose, filename });

@@ -91,10 +91,12 @@ async function madeOf(file: string, call: OperationCall, services: StepServices,
 
 /** A dataset that is there: what it was uploaded for is in its name. */
 async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+  // A model that must not be is refused before the provider is asked anything.
+  const named = beside === null ? null : callOfLine(call, { model: beside }).model;
   const said = readDatasetName((await validatedDataset(services, id)).name);
-  const model = beside ?? said?.model;
-  if (model === undefined) throw badParam('model', 'a batch of a dataset that was not uploaded here needs one, beside it');
-  return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model: callOfLine(call, { model }).model };
+  if (named === null && !said) throw badParam('model', 'a batch of a dataset that was not uploaded here needs one, beside it');
+  const model = named ?? callOfLine(call, { model: said?.model }).model;
+  return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model };
 }
 
 /** One exchange about batches; a batch comes wrapped. */

@@ -1,4 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { modelBesideLines } from '../shared/batch-plan.ts';
 
 /** OpenAI's words for this provider's (https://docs.mistral.ai/api/#tag/batch). */
 const statuses: Readonly<Record<string, string>> = {
@@ -11,14 +13,15 @@ const statuses: Readonly<Record<string, string>> = {
   CANCELLED: 'cancelled',
 };
 
-/** A job made of OpenAI's batch. The model of all lines is said beside them: `provider_options.model`, or `model`. */
-export function toJob(params: JsonObject): JsonObject {
+/** A job made of OpenAI's batch. The model of all lines is said beside them: `provider_options.model`, `model`, or `provider_model`. */
+export function toJob(params: JsonObject, call: OperationCall): JsonObject {
   const more = isObject(params.provider_options) ? params.provider_options : {};
+  const model = modelBesideLines(call);
   const hours = /^(\d{1,3})h$/.exec(String(params.completion_window ?? ''))?.[1];
   return {
     input_files: [params.input_file_id],
     endpoint: params.endpoint,
-    ...(params.model === undefined ? {} : { model: params.model }),
+    ...(model === null ? {} : { model }),
     ...(params.metadata ? { metadata: params.metadata } : {}),
     ...(hours === undefined ? {} : { timeout_hours: Number(hours) }),
     ...more,
