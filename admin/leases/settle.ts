@@ -83,7 +83,7 @@ async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly E
 async function addUsed(tx: EntityManager, row: BudgetRow, units: number): Promise<void> {
   const before = Number(row.used);
   // Less than before where a price has fallen while a session was open.
-  const after = Math.max(0, before + units);
+  const after = Math.min(Math.max(0, before + units), Number.MAX_SAFE_INTEGER);
   const threshold = row.alert_threshold === null ? Number.POSITIVE_INFINITY : Number(row.alert_threshold);
   const crossed = (limit: number): boolean => before < limit && after >= limit;
   await tx.execute(

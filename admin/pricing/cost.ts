@@ -81,6 +81,9 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
+/** Micro-USD that any number of records may be summed up from: amounts and prices are what others say. */
+const costMax = 1e15;
+
 /** What providers take for batches where their list says nothing else. */
 const batchFactor = 0.5;
 
@@ -151,7 +154,8 @@ class Bill {
 
   total(factor: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
-    return Math.round((this.#sum + (this.#priced ? this.#rates.perRequest : 0)) * factor);
+    const cost = Math.round((this.#sum + (this.#priced ? this.#rates.perRequest : 0)) * factor);
+    return Number.isNaN(cost) ? null : Math.min(cost, costMax);
   }
 
   #add(microUsd: number): void {

@@ -7,6 +7,12 @@ export type UsageUnit = (typeof usageUnits)[number];
 /** What `units` is where nothing is counted so: the same object always. */
 export const noUnits: Readonly<Partial<Record<UsageUnit, number>>> = Object.freeze({});
 
+/**
+ * More tokens or micro-USD than any call uses. What a broken or hostile provider says beyond it counts as this: sums of it still fit
+ * records and ledgers, which would else refuse them, and with them what they share a question with.
+ */
+export const unitsPerCallMax = 1e11;
+
 /** Tokens of one reply, counted the same way for every provider, streamed or plain. All counts are whole tokens ≥ 0. */
 export interface Usage {
   /** Input tokens that were neither read from nor written to the provider's prompt cache. */

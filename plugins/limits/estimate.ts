@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/context.ts';
 import { imageRate } from '../../core/contract/image-rate.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { ModelRates } from '../../core/contract/leases.ts';
-import { serviceTierOf, totalTokens } from '../../core/contract/usage.ts';
+import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {
@@ -80,12 +80,12 @@ const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdi
 /** What a finished request has used of a limit, by its own counts; 0 where the price is not known. */
 export function usedUnits(unit: 'tokens' | 'cost', { usage, params }: RequestContext, rates: ModelRates | null): number {
   if (usage === null) return 0;
-  if (unit === 'tokens') return totalTokens(usage);
+  if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;
   const ofTier = (usage.serviceTier !== null && rates.tiers?.[usage.serviceTier]) || rates;
   const input = usage.inputTokens + usage.cacheWriteTokens;
   const tokens = input * ofTier.input + usage.cacheReadTokens * ofTier.cacheRead + usage.outputTokens * ofTier.output;
   const images = usage.units.generated_images ?? 0;
   const perImage = images > 0 && rates.images ? (imageRate(rates.images, params?.quality, params?.size) ?? 0) : 0;
-  return Math.ceil(tokens + images * perImage);
+  return Math.min(Math.ceil(tokens + images * perImage), unitsPerCallMax);
 }

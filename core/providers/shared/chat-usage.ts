@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
 import type { Usage } from '../../contract/usage.ts';
-import { emptyUsage, serviceTierOf } from '../../contract/usage.ts';
+import { emptyUsage, serviceTierOf, unitsPerCallMax } from '../../contract/usage.ts';
 
 /**
  * The `usage` object of chat completions, completions and embeddings in our counts. Covers the places where compatible
@@ -31,9 +31,9 @@ export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   };
 }
 
-/** A count as whole number ≥ 0; anything else is 0. */
+/** A count as whole number ≥ 0, no more than one call can have used; anything else is 0. */
 export function tokenCount(value: unknown): number {
-  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.round(value) : 0;
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.min(Math.round(value), unitsPerCallMax) : 0;
 }
 
 /**

@@ -109,6 +109,18 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
   });
 
+  it('stores and settles what no column could hold, however often', async () => {
+    const lease = randomUUID();
+    const { startMs } = await grant(budgetAsk('endless', { lease, need: 600 }));
+    const reservations = [{ key: 'endless', lease, startMs, units: 1e11 }];
+    const { reply } = await store([
+      { ...counts(1e300, 1), reservations },
+      { ...counts(1e300, 1), reservations },
+    ]);
+    expect(reply.body).toMatchObject({ inserted: 2, rejected: [] });
+    expect(await grant(budgetAsk('endless', { need: 1 }))).toMatchObject({ units: 0, remaining: 0 });
+  });
+
   it('keeps what a process held and was silent about for a day, and no more than that', async () => {
     const lease = randomUUID();
     const { startMs, leaseMs } = await grant(budgetAsk('dead', { lease, need: 600 }));

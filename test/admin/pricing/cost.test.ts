@@ -18,11 +18,14 @@ const nothing: BilledUsage = {
 const noMedia = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 const rates = (tokens: Rates['tokens'], units: Rates['units'] = {}, perRequest = 0): Rates => ({ tokens, units, perRequest });
 const twice = [{ value: 'rates.request_token' }, { value: 2 }];
+const endless = { operation: 'multiply', operands: [{ value: 1e300 }, { value: 1e300 }, { value: 'input_tokens' }] } as const;
 const plain = rates({ request_token: 2, response_token: 8 });
 
 describe('what usage costs', () => {
   const cases: [string, Partial<BilledUsage>, Rates, number | null, CostOptions?][] = [
     ['nothing used', {}, plain, 0],
+    ['more than a column holds', { rawUsage: { num_search_queries: 1e300 } }, rates({}, { web_search: 1e15 }), 1e15],
+    ['what no number holds', { inputTokens: 0, outputTokens: 5 }, { ...plain, calculate: { response: endless } }, null],
     ['input and output', { inputTokens: 100, outputTokens: 10 }, plain, 280],
     ['cached input at its price', { cacheReadTokens: 100 }, rates({ request_token: 2, cache_read_input_token: 0.5 }), 50],
     ['cached input without a price as input', { cacheReadTokens: 100 }, plain, 200],

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
 import { GatewayError } from '../../../core/contract/errors.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
+import { leasesBody } from '../../../core/contract/leases.ts';
+import { requestRecord } from '../../../core/contract/record.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -148,6 +151,16 @@ describe('budgets', () => {
     expect(errorOf(replies[2] as FakeSink)).toMatchObject({ code: 'key_usage_limit', message: 'API Key Usage Limit Exceeded' });
     expect(records[0]?.reservations).toMatchObject([{ key: `budget:${usageLimits.id}`, units: 5 }]);
     expect(records[2]?.reservations).toBeUndefined();
+  });
+
+  it('are used up by counts that no ledger could hold, and nothing else is', async () => {
+    const { ask, records, script, ledger } = start({ usageLimits: budgetOf(1_000, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1e6, output: 1e6, cacheRead: 0 });
+    script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 1e300, completion_tokens: 1e300 } }));
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 412]);
+    expect(v.safeParse(requestRecord, JSON.parse(JSON.stringify(records[0]))).issues).toBeUndefined();
+    expect(records[0]?.reservations).toMatchObject([{ units: 1e11 }]);
+    expect(v.safeParse(leasesBody, { asks: ledger.asks }).issues).toBeUndefined();
   });
 
   it('of cost set aside the price of the most a request may use, and never more than there is', async () => {

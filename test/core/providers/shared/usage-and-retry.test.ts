@@ -19,6 +19,15 @@ describe('chat token counts', () => {
     expect(chatUsage(raw)).toEqual({ ...emptyUsage(), raw });
   });
 
+  it('are no more than budgets can hold, whatever a broken provider says', () => {
+    const usage = chatUsage({
+      prompt_tokens: 1e300,
+      completion_tokens: 1.7e308,
+      completion_tokens_details: { reasoning_tokens: 1e308 },
+    });
+    expect(usage).toMatchObject({ inputTokens: 1e11, outputTokens: 1e11, reasoningTokens: 1e11 });
+  });
+
   it('add reasoning only where the total says that it stands beside the output', () => {
     const details = { completion_tokens_details: { reasoning_tokens: 5 } };
     expect(chatUsage({ prompt_tokens: 1, completion_tokens: 7, total_tokens: 13, ...details }).outputTokens).toBe(12);
