@@ -18,6 +18,8 @@ import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { batchJobKind } from './resources/batches/create-batch.ts';
+import { priceBatchKind } from './resources/batches/follow-batch.ts';
+import { priceBatchJob } from './resources/batches/price-batch.ts';
 import { batchJob } from './resources/batches/run-batch.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
@@ -83,7 +85,11 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       wakeRelay: (notices) => relay.wake(notices),
       wakeJobs: () => runner.wake(),
     };
-    const runner = startJobRunner({ handlers: { [batchJobKind]: batchJob(services) }, database, log: deps.log });
+    const runner = startJobRunner({
+      handlers: { [batchJobKind]: batchJob(services), [priceBatchKind]: priceBatchJob(services) },
+      database,
+      log: deps.log,
+    });
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {

@@ -243,6 +243,12 @@ export const settingsTable = {
     wholeNumber(1, 1000),
   ),
   batchIntervalMs: row('BATCH_INTERVAL', '5000', 'ms from one such bucket to the next', milliseconds),
+  batchPollMs: row(
+    'BATCH_POLL_INTERVAL',
+    '60000',
+    'ms until a provider is asked again whether a batch it runs is over; the older the batch, the longer',
+    wholeNumber(10, 900_000, 'milliseconds'),
+  ),
   requestTimeoutMs: row(
     'REQUEST_TIMEOUT',
     '600000',

@@ -57,6 +57,8 @@ export interface Settings {
   /** How many lines of a batch are sent at a time, and how often. */
   readonly batchBucketLines: number;
   readonly batchIntervalMs: number;
+  /** How soon a provider is asked again whether a batch it runs is over. */
+  readonly batchPollMs: number;
   readonly requestTimeoutMs: number;
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;

@@ -7,6 +7,7 @@ import { createWorkerPool } from '../workers/pool.ts';
 import { addGauges } from './add-gauges.ts';
 import { ownStoreTransport } from './batches/own-store-transport.ts';
 import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
+import { batchUsagePath, batchUsageQuestion } from './contract/batch-usage.ts';
 import { BodyMemory } from './contract/body-memory.ts';
 import { connectionTestPath } from './contract/connection-test.ts';
 import { keyPurposes } from './contract/documents.ts';
@@ -29,12 +30,14 @@ import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
 import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
+import { answerControlPlane } from './pipeline/answer-control-plane.ts';
 import { createBuilder } from './pipeline/build-target.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
 import { withHeldProxyBodies } from './pipeline/hold-proxy-body.ts';
 import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
+import { readBatchUsage } from './pipeline/read-batch-usage.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
 import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
@@ -43,6 +46,7 @@ import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { providers } from './providers/index.ts';
 import { mockOrigin } from './providers/mock/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
+import { usageOfLine } from './providers/shared/usage-of-line.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { refusedRecord } from './refused-record.ts';
@@ -60,6 +64,9 @@ export interface Gateway {
   /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
   close(): Promise<void>;
 }
+
+/** Outputs of batches that are read at a time, each line by line. */
+const batchesReadMax = 4;
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
@@ -219,17 +226,25 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
   });
 
-  const testConnection = createConnectionTests({
+  const providerAccess = {
     builder: createBuilder({ providers, parseBaseUrl }),
     transport,
     sign: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
-    clusterKey: settings.clusterKeyText,
     openSecrets: secretOpener(settings.clusterKey),
-  });
+  };
+  const testConnection = createConnectionTests({ ...providerAccess, clusterKey: settings.clusterKeyText });
 
+  const batchUsage = answerControlPlane({
+    clusterKey: settings.clusterKeyText,
+    question: batchUsageQuestion,
+    atOnceMax: batchesReadMax,
+    answer: (question) =>
+      readBatchUsage(question, { ...providerAccess, usageOf: usageOfLine, ...{ now: clock.now, newId: services.newId } }),
+  });
   const checkToken = createTokenChecks({ tokens, clusterKey: settings.clusterKey, clusterKeyText: settings.clusterKeyText });
   const internal = new Map([
     [connectionTestPath, testConnection],
+    [batchUsagePath, batchUsage],
     [tokenCheckPath, checkToken],
   ]);
 

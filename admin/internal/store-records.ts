@@ -9,6 +9,7 @@ import { invalid } from '../http/errors.ts';
 import { settleRecords } from '../leases/settle.ts';
 import { priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../pricing/read-pricing.ts';
+import { followBatch, isMaking } from '../resources/batches/follow-batch.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
 /** Most records in one batch. */
@@ -27,7 +28,13 @@ export async function storeRecords(database: Database, bytes: Uint8Array, nowMs:
     if (record) records.push(record);
     else rejected.push(idOf(item));
   }
-  if (records.length === 0) return { inserted: 0, duplicates: 0, rejected };
+  const { inserted, duplicates, refused } = await storeKnown(database, records, nowMs);
+  return { inserted, duplicates, rejected: [...rejected, ...refused] };
+}
+
+/** Stores records that are known to be whole, each once: priced, settled against budgets, the batches they have made followed. */
+export async function storeKnown(database: Database, records: readonly RequestRecord[], nowMs: number): Promise<Stored> {
+  if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
   const em = database.em();
   const pricingOf = await readPricing(em, records);
   const rows = records.map((record): RecordRow => {
@@ -36,20 +43,23 @@ export async function storeRecords(database: Database, bytes: Uint8Array, nowMs:
   });
   try {
     const inserted = await insert(em, rows, nowMs);
-    return { inserted, duplicates: rows.length - inserted, rejected };
+    return { inserted, duplicates: rows.length - inserted, refused: [] };
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
-    return storeOneByOne(em, rows, rejected, nowMs);
+    return storeOneByOne(em, rows, nowMs);
   }
 }
 
+interface Stored {
+  readonly inserted: number;
+  readonly duplicates: number;
+  /** Ids of those that the database will never take. */
+  readonly refused: readonly string[];
+}
+
 /** The slow way, when the database refused something in the batch: finds out which. */
-async function storeOneByOne(
-  em: EntityManager,
-  rows: readonly RecordRow[],
-  rejected: string[],
-  nowMs: number,
-): Promise<RecordsReply> {
+async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<Stored> {
+  const refused: string[] = [];
   let inserted = 0;
   let duplicates = 0;
   for (const row of rows) {
@@ -59,22 +69,25 @@ async function storeOneByOne(
       duplicates += 1 - count;
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      rejected.push(row.id);
+      refused.push(row.id);
     }
   }
-  return { inserted, duplicates, rejected };
+  return { inserted, duplicates, refused };
 }
 
 /** How many were stored; what they used of budgets is settled in the same transaction. */
 async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
-  if (!rows.some(({ record }) => record.reservations?.length || record.session)) return (await insertRows(em, rows)).length;
+  const isPlain = rows.every(({ record }) => !record.reservations?.length && !record.session && !isMaking(record));
+  if (isPlain) return (await insertRows(em, rows)).length;
   return em.fork().transactional(async (tx) => {
     // Of a session, the last word counts; of the same record twice, either.
     const newest = newestOf(rows);
     const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
     const known = newest.filter(({ id }) => !inserted.has(id));
     const replaced = await replaceCheckpoints(tx, known);
-    await settleRecords(tx, [...newest.filter(({ id }) => inserted.has(id)), ...replaced], nowMs);
+    const fresh = newest.filter(({ id }) => inserted.has(id));
+    await settleRecords(tx, [...fresh, ...replaced], nowMs);
+    for (const { record } of fresh) if (isMaking(record)) await followBatch(tx, record);
     return inserted.size + replaced.length;
   });
 }

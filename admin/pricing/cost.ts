@@ -2,6 +2,7 @@ import { imageRate } from '../../core/contract/image-rate.ts';
 import { isObject } from '../../core/contract/json.ts';
 import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
+import { batchFactor } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
 
@@ -13,8 +14,10 @@ export type BilledUsage = Pick<
 
 export interface CostOptions {
   readonly adjustments?: PricingAdjustments | null;
-  /** Done in a batch of the provider: at half the price. */
+  /** Done in a batch of the provider: at half of these rates. */
   readonly isBatch?: boolean;
+  /** Of how many requests it is the usage; 1 unless told. */
+  readonly requests?: number;
 }
 
 /**
@@ -38,7 +41,7 @@ export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = 
   bill.images(images, usage.image ?? null);
   for (const [unit, amount] of Object.entries(units)) bill.unit(amount, unit);
   bill.unit(details.webSearches, 'web_search');
-  return bill.total(options.isBatch ? batchFactor : 1);
+  return bill.total(options.isBatch ? batchFactor : 1, options.requests ?? 1);
 }
 
 function addInput(bill: Bill, usage: BilledUsage, media: MediaRecord, details: Details): void {
@@ -81,12 +84,15 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
+<<<<<<< ours
 /** Micro-USD that any number of records may be summed up from: amounts and prices are what others say. */
 const costMax = 1e15;
 
 /** What providers take for batches where their list says nothing else. */
 const batchFactor = 0.5;
 
+=======
+>>>>>>> theirs
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 
 class Bill {
@@ -152,10 +158,14 @@ class Bill {
     this.#add(amount * rate * this.#factor(own ?? (unit === 'generated_images' ? this.#multiplier?.image?.default : null)));
   }
 
-  total(factor: number): number | null {
+  total(factor: number, requests: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
+<<<<<<< ours
     const cost = Math.round((this.#sum + (this.#priced ? this.#rates.perRequest : 0)) * factor);
     return Number.isNaN(cost) ? null : Math.min(cost, costMax);
+=======
+    return Math.round((this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor);
+>>>>>>> theirs
   }
 
   #add(microUsd: number): void {

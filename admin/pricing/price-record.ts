@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../core/contract/record.ts';
 import { costOf } from './cost.ts';
-import { configuredRates, publicRates } from './rates.ts';
+import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
 import type { Rates } from './units.ts';
 
@@ -29,8 +29,9 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   const { provider, model } = record;
   if (provider === null || model === null) return { costMicroUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costMicroUsd: 0, source: null };
-  const { rates, source } = ratesFor(record, provider, model, own);
-  const costMicroUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null });
+  const { rates, source, isBatch } = ratesFor(record, provider, model, own);
+  const { requests } = resultOf(record);
+  const costMicroUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null, isBatch, requests });
   return { costMicroUsd, source: costMicroUsd === null ? 'unknown' : source };
 }
 
@@ -39,13 +40,24 @@ function ratesFor(
   provider: string,
   model: string,
   own: IntegrationPricing | null,
-): { readonly rates: Rates | null; readonly source: PriceSource } {
+): { readonly rates: Rates | null; readonly source: PriceSource; readonly isBatch: boolean } {
+  const { isBatch, requests } = resultOf(record);
   const saved = own && savedPricing(own, model);
-  if (saved) return { rates: configuredRates(saved, record.serviceTier ?? null), source: 'model' };
-  const inputTokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens;
+  if (saved) {
+    const tier = record.serviceTier ?? null;
+    const ofBatch = isBatch ? configuredBatchRates(saved, tier) : null;
+    return { rates: ofBatch ?? configuredRates(saved, tier), source: 'model', isBatch: isBatch && ofBatch === null };
+  }
+  // The average stands for each of them: they are of one class of size.
+  const inputTokens = (record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens) / requests;
   const at = new Date(record.createdAt);
   const base = own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
-  return { rates: publicRates(provider, base, inputTokens, at), source: 'public' };
+  return { rates: publicRates(provider, base, inputTokens, at), source: 'public', isBatch };
+}
+
+/** Whether this sums up requests that a provider did in a batch, and how many. */
+function resultOf({ batch }: RequestRecord): { readonly isBatch: boolean; readonly requests: number } {
+  return batch?.part === 'result' ? { isBatch: true, requests: Math.max(1, batch.requests) } : { isBatch: false, requests: 1 };
 }
 
 /** The price that was saved with a model of the integration; null where none was. */

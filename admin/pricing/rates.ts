@@ -3,6 +3,28 @@ import { LRUCache } from 'lru-cache';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
+/** The saved prices of batches as rates, and half of the usual ones for what they do not name; null where none were saved. */
+export function configuredBatchRates(config: PricingConfig, serviceTier: string | null = null): Rates | null {
+  if (!config.batch_config) return null;
+  const { tokens, units, perRequest, images, calculate } = configuredRates(config, serviceTier);
+  const { pay_as_you_go: prices } = config.batch_config;
+  const own = ratesOf(prices);
+  return {
+    tokens: { ...halved(tokens), ...own.tokens },
+    units: { ...halved(units), ...own.units },
+    perRequest: prices.fixed_cost ? own.perRequest : perRequest * batchFactor,
+    images: own.images ?? (images && Object.fromEntries(Object.entries(images).map(([name, sizes]) => [name, halved(sizes)]))),
+    calculate,
+  };
+}
+
+function halved(prices: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, price * batchFactor]));
+}
+
+/** What providers take for batches where nothing else is said. */
+export const batchFactor = 0.5;
+
 /** The saved prices of a model as rates, in a tier of service where that has prices: US dollars per million tokens are micro-USD per token. */
 export function configuredRates(config: PricingConfig, serviceTier: string | null = null): Rates {
   const base = ratesOf(config.pay_as_you_go);

@@ -43,7 +43,8 @@ const payAsYouGo = v.strictObject({
 /**
  * Prices of one model as they are saved: US dollars per million tokens; `image`, `additional_units` and `fixed_cost` in US dollars
  * per image, per unit and per request. `calculate` says how the input or the output is priced where it is not tokens times price;
- * `service_tiers` what costs something else in a tier of service (`flex`, `priority`, …).
+ * `service_tiers` what costs something else in a tier of service (`flex`, `priority`, …); `batch_config` what batches of the provider cost,
+ * where that is not half of it.
  */
 export const pricingConfig = v.pipe(
   v.strictObject({
@@ -56,6 +57,7 @@ export const pricingConfig = v.pipe(
         v.check((tiers) => Object.keys(tiers).length <= 20, 'at most 20 tiers'),
       ),
     ),
+    batch_config: v.optional(v.strictObject({ pay_as_you_go: payAsYouGo })),
   }),
   v.forward(
     v.partialCheck(

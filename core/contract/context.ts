@@ -6,7 +6,7 @@ import type { HeaderList, InboundRequest, RequestBody } from './http.ts';
 import type { JsonObject } from './json.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
-import type { AttemptRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { Secret } from './secret.ts';
 import type { Usage } from './usage.ts';
 
@@ -163,6 +163,8 @@ export class RequestContext {
   streamEvents = 0;
   /** What was taken from budgets for this request; null where it has none. */
   reservations: ReservationRecord[] | null = null;
+  /** What this request has to do with a batch; null for nearly every one. */
+  batch: BatchRecord | null = null;
   /** What there is to say of a WebSocket session, once it is over. */
   session: SessionRecord | null = null;
   requestBytes = 0;

@@ -59,6 +59,20 @@ export const mediaRecord = v.object({
 });
 export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 
+/**
+ * A batch. `made`: this request made it, and its provider runs it · `line`: one request of it, which the service sends itself ·
+ * `result`: what its provider has done of it, by one model.
+ */
+export const batchRecord = v.object({
+  id: v.pipe(v.string(), v.maxLength(1_000)),
+  part: v.picklist(['made', 'line', 'result']),
+  /** Of `result`: how many requests it stands for. */
+  requests: count,
+  /** Of `made`: settings that are no secret and that have to be said again to find it (a region). */
+  settings: v.optional(v.record(v.string(), v.unknown())),
+});
+export type BatchRecord = v.InferOutput<typeof batchRecord>;
+
 /** What a price of images may depend on, as the request asked for it. */
 export const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
 export type ImageRecord = v.InferOutput<typeof imageRecord>;
@@ -140,6 +154,8 @@ export const requestRecord = v.object({
   clientAddress: v.string(),
   /** Of requests under budgets. */
   reservations: v.optional(v.array(reservationRecord)),
+  /** Of requests that have to do with a batch. */
+  batch: v.optional(batchRecord),
   /** Of requests that became WebSocket sessions. */
   session: v.optional(v.nullable(sessionRecord)),
   /** Of a session that is still open: how often it has been written down, from 1 on. Takes the place of the ones before. */

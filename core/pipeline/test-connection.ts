@@ -1,5 +1,3 @@
-import * as v from 'valibot';
-import { isFromControlPlane } from '../contract/cluster-key.ts';
 import { type ConnectionCheck, type ConnectionDiagnosis, connectionTest, connectionTestMs } from '../contract/connection-test.ts';
 import type { ProviderDocument } from '../contract/documents.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
@@ -7,6 +5,7 @@ import type { InboundRequest, ReplySink } from '../contract/http.ts';
 import { isObject } from '../contract/json.ts';
 import type { Credentials, OutgoingCall, SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
+import { answerControlPlane } from './answer-control-plane.ts';
 import type { ResolvedTarget, TargetBuilder } from './build-target.ts';
 import { errorChecks, hostField, statusChecks } from './diagnose.ts';
 import { readWholeReply } from './whole-reply.ts';
@@ -19,7 +18,6 @@ export interface ConnectionTestOptions {
   openSecrets(document: ProviderDocument): Credentials;
 }
 
-const requestBytesMax = 1024 * 1024;
 const replyBytesMax = 16 * 1024 * 1024;
 /** Tests at a time; each holds a list of models at most. */
 const atOnceMax = 8;
@@ -28,21 +26,12 @@ const deploymentsMax = 4;
 
 /** Serves `connectionTestPath`: the cheapest authenticated call of a provider over the one connector, and what its outcome means. */
 export function createConnectionTests(options: ConnectionTestOptions): (request: InboundRequest, sink: ReplySink) => void {
-  let running = 0;
-  return (request, sink) => {
-    const answer = (status: number, body: object) =>
-      sink.send(status, ['content-type', 'application/json', 'cache-control', 'no-store'], JSON.stringify(body));
-    if (!isFromControlPlane(request, options.clusterKey)) return answer(404, { error: 'not found' });
-    if (running >= atOnceMax) return answer(503, { error: 'busy' });
-    running += 1;
-    read(request)
-      .then((document) => (document === null ? null : testConnection(document, options)))
-      .then((diagnosis) => (diagnosis === null ? answer(400, { error: 'malformed' }) : answer(200, diagnosis)))
-      .catch(() => answer(500, { error: 'internal' }))
-      .finally(() => {
-        running -= 1;
-      });
-  };
+  return answerControlPlane({
+    clusterKey: options.clusterKey,
+    question: connectionTest,
+    atOnceMax,
+    answer: ({ document }) => testConnection(document, options),
+  });
 }
 
 /** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
@@ -146,16 +135,6 @@ function conceal(text: string, credentials: Credentials): string {
   }
   // Providers like to repeat the ends of a key that they refuse.
   return safe.replace(/\b(?:sk|key|pk|AKIA|AIza)[-_A-Za-z0-9*.]{6,}/g, '***');
-}
-
-async function read(request: InboundRequest): Promise<ProviderDocument | null> {
-  try {
-    const bytes = await request.body.bytes(requestBytesMax);
-    const parsed = v.safeParse(connectionTest, JSON.parse(Buffer.from(bytes).toString('utf8')));
-    return parsed.success ? parsed.output.document : null;
-  } catch {
-    return null;
-  }
 }
 
 function parse(bytes: Uint8Array) {

@@ -11,6 +11,7 @@ import { attempt } from './attempt.ts';
 import { checkBatch } from './check-batch.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { placeOfModel } from './gate-models.ts';
+import { noteBatch } from './note-batch.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { mayRetry } from './retry-wait.ts';
@@ -46,7 +47,10 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
     if (given.resolved.ofModel && ctx.endpoint?.operation === 'createBatch') {
       await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), given.resolved.ofModel);
     }
-    if (outgoing.operation?.steps) return await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher));
+    if (outgoing.operation?.steps) {
+      const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher));
+      return withBatch(ctx, given, answer);
+    }
     if (resolved.adapter.sign) {
       const signed = {
         ...outgoing.call,
@@ -60,7 +64,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
     // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
     if (ctx.aborted) return clientClosed();
     const { transport, services } = dispatcher;
-    return await attempt(ctx, sink, resolved, outgoing, {
+    const answer = await attempt(ctx, sink, resolved, outgoing, {
       transport,
       clock: services.clock,
       onLeft: () => void ctx.attempts.push(resultOf(ctx, clientClosed(), given, services.clock)),
@@ -84,9 +88,15 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
         return true;
       },
     });
+    return withBatch(ctx, given, answer);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
+}
+
+function withBatch(ctx: RequestContext, { target, resolved }: Try, answer: Answer): Answer {
+  if (ctx.endpoint?.operation === 'createBatch') noteBatch(ctx, target, resolved, answer);
+  return answer;
 }
 
 /** What several exchanges of one operation share. */

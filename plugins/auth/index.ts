@@ -7,6 +7,7 @@ import type { ApiKeyDocument } from '../../core/contract/documents.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/job-credential.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import { ownBatchPrefix } from '../../core/contract/own-store.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
 import { isToken } from '../../core/contract/tokens.ts';
 import { requireScope } from './access.ts';
@@ -67,6 +68,7 @@ function createHooks(services: Services): Hooks {
     const secret = services.jobCredentialKey;
     const id = secret ? readJobCredential(secret, credential, services.clock.now()) : null;
     if (id === null) throw refused(ctx, failures);
+    if (ctx.traceId.startsWith(ownBatchPrefix)) ctx.batch = { id: ctx.traceId, part: 'line', requests: 1 };
     const document = services.documents.get('api-key', id);
     const admitFound = (found: ApiKeyDocument | null): undefined => {
       if (!found) throw new GatewayError('invalid_api_key');

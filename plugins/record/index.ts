@@ -93,6 +93,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     clientAddress: ctx.request.remoteAddress,
     session: ctx.session ?? undefined,
     ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
+    ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };
 }

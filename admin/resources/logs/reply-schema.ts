@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { attemptRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/record.ts';
+import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/record.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 
 const nullableNumber = v.nullable(v.number());
@@ -87,6 +87,7 @@ export const logReply = v.strictObject({
   session: v.nullable(session),
   /** Whom the token of the request was for, as it says; null for keys. */
   token_subject: nullableText,
+  batch: v.nullable(v.strictObject(v.omit(batchRecord, ['settings']).entries)),
   metrics,
 });
 

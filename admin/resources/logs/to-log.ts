@@ -10,8 +10,8 @@ export interface LogNames {
 
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `session` and
- * `token_subject` are ours.
+ * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `session`,
+ * `token_subject` and `batch` are ours.
  */
 export function toLog(
   row: StoredRecord,
@@ -46,6 +46,7 @@ export function toLog(
     decisions: record.decisions ?? [],
     session: toSession(record),
     token_subject: record.tokenSubject ?? null,
+    batch: toBatch(record),
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,
@@ -104,6 +105,11 @@ function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
     close_code: session.closeCode,
     closed_by: session.closedBy,
   };
+}
+
+/** What a request had to do with a batch; null for nearly all. */
+function toBatch({ batch }: RequestRecord) {
+  return batch ? { id: batch.id, part: batch.part, requests: batch.requests } : null;
 }
 
 /** 1 for `config.targets[0].targets[1]`; 0 when there was nothing to choose from. */

@@ -88,7 +88,8 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
     ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
     ...(name === 'createBatch' ? { requestFiles: requestFilesAt(place) } : {}),
     passesBytes: true,
-    passesJson: true,
+    // Which batch was made is noted: it is read whole, and goes on as it came.
+    passesJson: name !== 'createBatch',
     ...uncounted,
   };
 }

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import * as v from 'valibot';
+import {
+  type BatchUsagePart,
+  type BatchUsageReply,
+  batchUsagePath,
+  batchUsageReply,
+} from '../../../core/contract/batch-usage.ts';
+import type { ProviderDocument } from '../../../core/contract/documents.ts';
+import type { RequestRecord } from '../../../core/contract/record.ts';
+import { causeOf } from '../../cause-of.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { readDocument } from '../../internal/read-document.ts';
+import { storeKnown } from '../../internal/store-records.ts';
+import type { JobHandler } from '../../jobs/job-runner.ts';
+import { budgetsOf } from '../../leases/budgets-of.ts';
+
+const payload = v.object({
+  batchId: v.string(),
+  settings: v.record(v.string(), v.unknown()),
+  workspaceId: v.string(),
+  provider: v.nullable(v.string()),
+  providerSlug: v.string(),
+  traceId: v.string(),
+  apiKeyId: v.nullable(v.string()),
+  userId: v.nullable(v.string()),
+  configSlug: v.nullable(v.string()),
+  metadata: v.record(v.string(), v.string()),
+  createdAt: v.string(),
+});
+type Payload = v.InferOutput<typeof payload>;
+
+/** Providers keep batches for a week or so; what has not been read until then is not read any more. */
+const followedMs = 10 * 86_400_000;
+const waitMsMax = 900_000;
+/** Outputs are long. */
+const readingMsMax = 1_800_000;
+
+/**
+ * The job of a batch that a provider runs: asks now and then whether it is over, then records what it used, one record for each model,
+ * whose ids follow from the batch. However often it is cut off and run again, each is stored once.
+ */
+export function priceBatchJob(services: AdminServices): JobHandler {
+  return async ({ key, organisationId, payload: given, signal }) => {
+    const made = v.parse(payload, given);
+    const ageMs = services.clock.now() - Date.parse(made.createdAt);
+    const againInMs = Math.min(waitMsMax, Math.max(services.settings.batchPollMs, ageMs / 10));
+    if (organisationId === null) return 'done';
+    const { database, vault, settings, log } = services;
+    const source = { em: database.em(), vault, clusterKey: settings.clusterKey };
+    const { document } = await readDocument(source, 'provider', `${made.workspaceId}/${made.providerSlug}`);
+    const giveUp = (why: string) => {
+      log.warn({ batch: key, why }, 'what a batch has cost is not known and is not recorded');
+      return 'done' as const;
+    };
+    if (!document) return giveUp('its provider was deleted');
+    const usage = await ask(services, document as ProviderDocument, made, signal).catch((cause: unknown) => causeOf(cause));
+    if (typeof usage === 'object' && usage !== null && 'state' in usage) {
+      const { state, parts } = usage as BatchUsageReply;
+      if (state === 'gone') return giveUp('its provider does not know it any more');
+      if (state === 'ended') {
+        await record(services, organisationId, document as ProviderDocument, made, parts);
+        return 'done';
+      }
+    }
+    signal.throwIfAborted();
+    return ageMs > followedMs ? giveUp('it was not over in time, or could not be read') : { againInMs };
+  };
+}
+
+async function ask(
+  { settings }: AdminServices,
+  document: ProviderDocument,
+  made: Payload,
+  signal: AbortSignal,
+): Promise<BatchUsageReply> {
+  const reply = await fetch(`${settings.gatewayUrl}${batchUsagePath}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${settings.clusterKeyText}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ document, settings: made.settings, batchId: made.batchId }),
+    redirect: 'error',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(readingMsMax)]),
+  });
+  if (reply.status !== 200) throw new Error(`a gateway answered ${reply.status}`);
+  return v.parse(batchUsageReply, await reply.json());
+}
+
+async function record(
+  services: AdminServices,
+  organisationId: string,
+  document: ProviderDocument,
+  made: Payload,
+  parts: readonly BatchUsagePart[],
+): Promise<void> {
+  const { database, clock } = services;
+  const { workspaceId, apiKeyId } = made;
+  const budgets = await budgetsOf(database.em(), { organisationId, workspaceId, apiKeyId, document });
+  const reservations = budgets.map((key) => ({ key, lease: null, startMs: 0, units: 0 }));
+  const createdAt = new Date(clock.now()).toISOString();
+  await storeKnown(
+    database,
+    parts.map((part) => ({ ...toRecord(organisationId, made, part, createdAt), reservations })),
+    clock.now(),
+  );
+}
+
+function toRecord(organisationId: string, made: Payload, part: BatchUsagePart, createdAt: string): RequestRecord {
+  const { batchId, workspaceId, providerSlug } = made;
+  const { requests, model, operation, serviceTier, sizeClass, raw, units, ...tokens } = part;
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, ...counts } = tokens;
+  return {
+    ...{ id: idOf([workspaceId, providerSlug, batchId, model, serviceTier, sizeClass]), traceId: made.traceId, createdAt },
+    ...{ spanId: null, parentSpanId: null, spanName: null },
+    ...{ organisationId, workspaceId, apiKeyId: made.apiKeyId, userId: made.userId },
+    ...{ method: 'POST', path: '/v1/batches', endpoint: operation ?? 'createBatch', status: 200, outcome: 'success' },
+    ...{ errorCode: null, errorMessage: null, provider: made.provider, providerSlug, model: model === '' ? null : model },
+    ...{ stream: false, configSlug: made.configSlug, configVersionId: null, targetPath: null, attempts: [] },
+    ...{ retryAttemptCount: 0, cacheStatus: null, ...counts, usageEstimated: false, rawUsage: raw },
+    media: { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units },
+    ...(serviceTier === null ? {} : { serviceTier }),
+    ...{ durationMs: 0, firstByteMs: null, requestBytes: 0, replyBytes: 0, clientAddress: '' },
+    batch: { id: batchId, part: 'result', requests },
+    metadata: made.metadata,
+  };
+}
+
+/** The same id for the same part of the same batch, always (RFC 9562 §5.8). */
+function idOf(parts: readonly unknown[]): string {
+  const hex = createHash('sha256')
+    .update(JSON.stringify(['svc batch result v1', ...parts]))
+    .digest('hex');
+  const variant = ((Number.parseInt(hex[16] as string, 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
