@@ -84,15 +84,9 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
-<<<<<<< ours
 /** Micro-USD that any number of records may be summed up from: amounts and prices are what others say. */
 const costMax = 1e15;
 
-/** What providers take for batches where their list says nothing else. */
-const batchFactor = 0.5;
-
-=======
->>>>>>> theirs
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
 
 class Bill {
@@ -160,12 +154,8 @@ class Bill {
 
   total(factor: number, requests: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
-<<<<<<< ours
-    const cost = Math.round((this.#sum + (this.#priced ? this.#rates.perRequest : 0)) * factor);
+    const cost = Math.round((this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor);
     return Number.isNaN(cost) ? null : Math.min(cost, costMax);
-=======
-    return Math.round((this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor);
->>>>>>> theirs
   }
 
   #add(microUsd: number): void {
