@@ -333,6 +333,8 @@ export interface OperationCall {
   /** A header of the client by its lower-case name. */
   header?(name: string): string | undefined;
   readonly settings: ProviderSettings;
+  /** The request's metadata; absent outside a true request. */
+  readonly metadata?: Readonly<Record<string, string>>;
   /** Null or absent outside a true request. */
   readonly caller?: Caller | null;
   /** Throws `model_not_allowed`. There while a batch is made under an integration that restricts its models. */

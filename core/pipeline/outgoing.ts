@@ -81,6 +81,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     query: ctx.query,
     header: (name) => ctx.request.header(name),
     settings: resolved.settings,
+    metadata: ctx.metadata,
     caller: ctx.endpoint?.isKept ? callerOf(ctx) : null,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
     dropped: [],

@@ -18,6 +18,7 @@ export class PassingEvents {
   readonly isTranslated: boolean;
   readonly #reader: StreamReader;
   readonly #events: EventStream;
+  #begun = false;
 
   constructor(operation: Operation, call: OperationCall) {
     const translator = operation.translateStream?.(call) ?? null;
@@ -36,10 +37,18 @@ export class PassingEvents {
     return this.#reader.usage();
   }
 
-  /** What goes to the client for this chunk; null: nothing yet. Throws where an event has no end. */
+  /**
+   * What goes to the client for this chunk; null: nothing yet. Throws where an event has no end, and the provider's error where the
+   * stream begins with one: no byte has left then, so another target can still be asked.
+   */
   push(chunk: Uint8Array): Uint8Array | null {
     const text = this.#events.push(chunk);
-    if (!this.isTranslated) return chunk;
+    if (!this.isTranslated) {
+      const error = this.#begun ? null : (this.#reader.error?.() ?? null);
+      if (error !== null) throw error;
+      this.#begun = true;
+      return chunk;
+    }
     return text === '' ? null : Buffer.from(text);
   }
 

@@ -16,9 +16,9 @@ export function derivedCalls(
   return (call, params = call.params) => {
     let derived = made.get(call);
     if (derived === undefined || params !== call.params) {
-      const { model, stream, settings, strict, dropped, adapted, nowSeconds } = call;
+      const { model, stream, settings, metadata, strict, dropped, adapted, nowSeconds } = call;
       const newId = (prefix: string): string => call.newId(prefix);
-      const rest = { model, stream, settings, strict, dropped, adapted, nowSeconds, newId, ...over(call) };
+      const rest = { model, stream, settings, metadata, strict, dropped, adapted, nowSeconds, newId, ...over(call) };
       derived = { ...rest, params: make(params, call) };
       made.set(call, derived);
     }

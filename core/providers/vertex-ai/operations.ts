@@ -12,11 +12,14 @@ import { byFamily } from './by-family.ts';
 import { openAiChat } from './chat.ts';
 import { overCountTokens, overRawPredict } from './claude.ts';
 import { geminiCountTokens } from './count-tokens.ts';
+import { withLabels } from './labels.ts';
 import { type VertexModel, vertexModel } from './models.ts';
 
 const id = 'vertex-ai';
 
-const gemini = geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { serviceTier: false });
+const gemini = withLabels(
+  geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { serviceTier: false }),
+);
 const geminiMessages = messagesOverChat(gemini, geminiChatExtras);
 
 export const chatComplete = byFamily({ gemini, claude: overRawPredict(anthropicChat(id)), chat: openAiChat });

@@ -1,7 +1,8 @@
 import type { GatewayError } from '../../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { StreamReader } from '../../../contract/provider.ts';
-import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../../contract/usage.ts';
+import { emptyUsage, serviceTierOf, type Usage } from '../../../contract/usage.ts';
+import { asChatUsage } from '../as-chat-usage.ts';
 import { tokenCount } from '../chat-usage.ts';
 import { streamFault } from './errors.ts';
 
@@ -20,8 +21,8 @@ export function usageOf(counts: JsonObject): Usage {
     cacheWriteTokens: tokenCount(counts.cache_creation_input_tokens),
     outputTokens: tokenCount(counts.output_tokens),
     reasoningTokens: tokenCount(details.thinking_tokens),
-    raw: counts,
     serviceTier: serviceTierOf(counts.service_tier),
+    raw: counts,
   };
 }
 
@@ -31,17 +32,11 @@ export function laterCounts(counts: JsonObject | null, later: unknown): JsonObje
   return { ...counts, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };
 }
 
-/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+/** Our counts as the `usage` of a chat completion; callers that are not strict also get Anthropic's names of cached tokens. */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
-  return {
-    prompt_tokens: inputTokens + cacheReadTokens + cacheWriteTokens,
-    completion_tokens: outputTokens,
-    total_tokens: totalTokens(usage),
-    prompt_tokens_details: { cached_tokens: cacheReadTokens, cache_write_tokens: cacheWriteTokens },
-    completion_tokens_details: { reasoning_tokens: reasoningTokens },
-    ...(strict ? {} : { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens }),
-  };
+  const { cacheReadTokens, cacheWriteTokens } = usage;
+  const own = { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens };
+  return { ...asChatUsage(usage), ...(strict ? {} : own) };
 }
 
 /** Reads a Messages event stream: counts from `message_start` and `message_delta`, its end from `message_stop`. */

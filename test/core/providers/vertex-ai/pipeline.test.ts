@@ -53,6 +53,29 @@ describe('a stored Vertex AI provider', () => {
     return { ...request, model: `@cloud/${String(request.model)}`, ...more };
   };
 
+  it.each([
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
+    ['/v1/responses', { input: 'hi' }],
+  ])('labels calls of Gemini to %s with the metadata of the request, and no others', async (path, params) => {
+    const gateway = createHarness();
+    store(gateway, settings, { vertex_service_account_json: accountFile() });
+    gateway.script(token('ya29.one'), answer(200, fixture('a-gemini-text').providerReply));
+    const metadata = JSON.stringify({ Team: 'Blue.Whales', long: 'x'.repeat(100), kept: 'ours' });
+    const ask = async (model: string, more: JsonObject, headers: Record<string, string>) => {
+      await gateway.send({ path, headers, body: { model: `@cloud/${model}`, ...params, ...more } });
+      return JSON.parse(Buffer.from(gateway.calls.at(-1)?.body as Uint8Array).toString()).labels;
+    };
+    const own = { labels: { svc_gateway_kept: 'theirs' } };
+    expect(await ask('gemini-3.8-flash', own, { 'x-svc-metadata': metadata })).toEqual({
+      svc_gateway_team: 'blue_whales',
+      svc_gateway_long: 'x'.repeat(63),
+      svc_gateway_kept: 'theirs',
+    });
+    expect(await ask('gemini-3.8-flash', {}, {})).toBeUndefined();
+    expect(await ask('anthropic.claude-sonnet-4-5@20250929', {}, { 'x-svc-metadata': metadata })).toBeUndefined();
+  });
+
   it('answers plain and streamed calls with one token, in its project and region', async () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });

@@ -1,0 +1,38 @@
+import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { Operation } from '../../contract/provider.ts';
+
+/** What stands before the names of a request's metadata among labels, so that they cannot be taken for those of somebody else. */
+const prefix = 'svc_gateway_';
+/** Google's limits: https://cloud.google.com/resource-manager/docs/labels-overview#requirements */
+const labelsMax = 64;
+const lengthMax = 63;
+
+/**
+ * An operation of Gemini whose calls bear the request's metadata as labels, by which Google splits its bills. What the caller labels
+ * itself wins; a request without metadata is sent as it is.
+ */
+export function withLabels(operation: Operation): Operation {
+  return {
+    ...operation,
+    toProvider(params, call) {
+      const body = operation.toProvider?.(params, call) ?? params;
+      const labels = labelsOf(call.metadata ?? {});
+      if (labels === null) return body;
+      return { ...body, labels: { ...labels, ...(isObject(body.labels) ? body.labels : {}) } };
+    },
+  };
+}
+
+/** Lower case, and `_` for what labels may not hold; null where there is nothing to say. */
+function labelsOf(metadata: Readonly<Record<string, string>>): JsonObject | null {
+  const entries = Object.entries(metadata).slice(0, labelsMax);
+  if (entries.length === 0) return null;
+  return Object.fromEntries(entries.map(([name, value]) => [written(prefix + name), written(value)]));
+}
+
+function written(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{Ll}\p{Lo}\d_-]/gu, '_')
+    .slice(0, lengthMax);
+}
