@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { parseStrictJson } from './parse-strict-json.ts';
 
 /** Pieces of request schemas that several resources share. Messages never repeat the value. */
 export const slug = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
@@ -67,7 +68,8 @@ export const tagsFilter = v.optional(
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    // What the database cannot hold, it cannot be asked for either.
+    return parseStrictJson(text, 'tags');
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { holdsApiKey } from '../../core/contract/api-key.ts';
+import { holdsCredential } from '../../core/contract/api-key.ts';
 import type { RequestContext } from '../../core/contract/context.ts';
 import { GatewayError } from '../../core/contract/errors.ts';
 import { isObject } from '../../core/contract/json.ts';
@@ -23,7 +23,7 @@ export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]
   for (const [key, value] of Object.entries(given)) {
     const name = nameOf(key, prefixes);
     if (settled.has(name)) throw fault(`.${name}`, 'it is sent as a header of the request');
-    headers.set(name, textOf(name, value));
+    headers.set(name, textOf(ctx, name, value));
     names.add(name);
   }
   ctx.gatewayHeaders = headers;
@@ -37,14 +37,15 @@ function nameOf(key: string, prefixes: readonly string[]): string {
   throw fault(`.${key.slice(0, 64)}`, 'the name of a header is expected');
 }
 
-function textOf(name: string, value: unknown): string {
+function textOf(ctx: RequestContext, name: string, value: unknown): string {
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   if (!isText && !isObject(value)) throw fault(`.${name}`, 'the text of a header is expected');
   const text = isText ? String(value) : JSON.stringify(value);
   // The rules of a header value, which this one never was.
   if (text.length > valueLengthMax || /[\0-\x08\n-\x1f\x7f]/.test(text))
     throw fault(`.${name}`, 'the text of a header is expected');
-  if (holdsApiKey(text)) throw fault(`.${name}`, 'keys of this service do not belong here: they are sent as a header');
+  if (holdsCredential(text, ctx.token))
+    throw fault(`.${name}`, 'what this service is called with does not belong here: it is sent as a header');
   // Headers are bytes: whoever reads them takes other characters for UTF-8 read as Latin-1.
   return Buffer.from(text, 'utf8').toString('latin1');
 }

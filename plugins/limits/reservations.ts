@@ -142,8 +142,8 @@ export class Reservations {
     const { meter } = hold;
     if (units >= 0) {
       const { lease, startMs } = meter.account;
-      // Out of another lease than the one before, which a record could not tell of beside it.
-      if (hold.lease !== lease || hold.startMs !== startMs) meter.account.put(units, startMs, lease);
+      // Out of another lease than the one before, which a record could not tell of beside it; or for a client who has left meanwhile.
+      if (hold.lease !== lease || hold.startMs !== startMs || this.#ctx.ended) meter.account.put(units, startMs, lease);
       else hold.units += units;
       return;
     }

@@ -9,6 +9,8 @@ export interface FakeLedger {
   readonly out: Map<string, number>;
   readonly rates: Map<string, ModelRates>;
   isAway: boolean;
+  /** Called when a question arrives, ahead of its answer. */
+  whenAsked: ((asks: readonly LeaseAsk[]) => void) | null;
 }
 
 export function newFakeLedger(): FakeLedger {
@@ -17,6 +19,7 @@ export function newFakeLedger(): FakeLedger {
     out: new Map(),
     rates: new Map(),
     isAway: false,
+    whenAsked: null,
     async fetch(_method, path, body) {
       if (ledger.isAway) return { status: 503, body: new Uint8Array() };
       if (body === null) {
@@ -25,6 +28,7 @@ export function newFakeLedger(): FakeLedger {
       }
       const { asks } = JSON.parse(Buffer.from(body).toString('utf8')) as { asks: LeaseAsk[] };
       ledger.asks.push(...asks);
+      ledger.whenAsked?.(asks);
       return reply({ grants: asks.map(grant) });
     },
   };

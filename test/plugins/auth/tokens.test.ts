@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GatewayError } from '../../../core/contract/errors.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
 import { KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -62,6 +63,21 @@ describe('a token', () => {
     expect(JSON.stringify(gateway.calls)).not.toContain(token);
     expect(gateway.records[0]).toMatchObject({ organisationId, workspaceId, userId: null, tokenSubject: 'machine 7' });
     expect(JSON.stringify(gateway.records) + JSON.stringify(gateway.logs)).not.toContain(token);
+  });
+
+  it('is not taken for a credential of the provider in the options of a batch', async () => {
+    const gateway = gatewayWithTokens();
+    const token = sign();
+    const reply = await gateway.send({
+      path: '/v1/batches',
+      headers: { 'x-svc-api-key': token },
+      body: {
+        ...{ input_file_id: 'file-1', endpoint: '/v1/chat/completions', completion_window: '24h' },
+        svc_options: { provider: 'openai', authorization: `Bearer ${token}` },
+      },
+    });
+    expect([reply.status, (reply.json.error as JsonObject).param]).toEqual([400, 'svc_options.authorization']);
+    expect(gateway.calls).toEqual([]);
   });
 
   it('leaves a token of a provider in Authorization to the provider', async () => {

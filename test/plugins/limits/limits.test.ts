@@ -278,6 +278,26 @@ describe('budgets', () => {
     expect((await ask({}, { ...body, max_tokens: 9 })).status).toBe(status === 200 ? 412 : 200);
   });
 
+  it('of cost get back what is granted to a client who left while the ledger was asked for more', async () => {
+    const { harness, ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    let client: FakeSink | null = null;
+    ledger.whenAsked = () => {
+      if (ledger.asks.length === 2) client?.leave();
+    };
+    await harness.send({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one' },
+      body,
+      prepare: (sink) => {
+        client = sink;
+      },
+    });
+    expect(harness.calls).toHaveLength(0);
+    expect((await ask({}, { ...body, max_tokens: 19 })).status).toBe(200);
+  });
+
   it('count a reply that its provider cut', async () => {
     const { ask, script, records } = start({ usageLimits: budgetOf(1_000, 'tokens') });
     script((_call, handler) => {

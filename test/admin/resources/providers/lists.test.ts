@@ -35,7 +35,7 @@ describe.each(databases)('lists, on %s', (database) => {
       expect([slugs(live), live.total]).toEqual([['a', 'b'], 2]);
       expect(slugs(await tagged({ stage: 'live', team: 'b' }))).toEqual(['b']);
       expect(slugs(await tagged({ team: "b' or 1=1 --" }))).toEqual([]);
-      for (const bad of ['live', '[1]', '{"a":']) {
+      for (const bad of ['live', '[1]', '{"a":', '{"a":"\\u0000"}', '{"a":"\\ud800"}']) {
         const request = () => plane.ask('GET', `${path}?tags=${encodeURIComponent(bad)}`);
         const reply = await expectRefusal(plane, request, 400, 'AB01', false);
         expect(reply.body.data.message).toBe('tags: a JSON object such as {"team":"a"} is expected');
