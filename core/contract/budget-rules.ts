@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 
+export const limitUnitsMax = 1e15;
+
 /** Units of a limit: requests, tokens or micro-USD. Sums in the ledger stay exact far beyond the bound. */
-export const limitUnits = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(1e15));
+export const limitUnits = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(limitUnitsMax));
 
 /** What a budget is: of whom, how large, and when it begins anew. */
 export const budgetRules = v.object({

@@ -1,3 +1,5 @@
+import { limitUnitsMax } from '../contract/budget-rules.ts';
+
 /**
  * A share of one budget, as the ledger is to know it. What it has `kept` is all that was granted less what was given back: in hand,
  * under way, or told by records. Nothing of it is ever lost to the budget, because the ledger takes off what records tell, and a lease
@@ -21,7 +23,8 @@ export class Lease {
   ask(): { lease: string; seq: number; kept: number } {
     this.#told = null;
     this.#asked = this.kept;
-    return { lease: this.id, seq: ++this.#seq, kept: Math.max(0, this.kept) };
+    // No more than a question can hold: it is shared with other budgets.
+    return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.kept), limitUnitsMax) };
   }
 
   /** The question has been answered, with so many units. */

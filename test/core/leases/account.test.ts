@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/leases.ts';
+import { limitUnits } from '../../../core/contract/budget-rules.ts';
+import { type BudgetAsk, type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/leases.ts';
 import { Account } from '../../../core/leases/account.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 
@@ -140,6 +142,24 @@ describe('an account of a budget', () => {
     all.grant(400, { startMs: 7, leaseMs: 300_000 });
     return { ...all, first };
   };
+
+  it('never tells of more than a question can hold, for a question is shared with other budgets', async () => {
+    const { account, grant } = newAccount({ ...budget, capacity: 1e15 });
+    const first = account.take(1, 1);
+    account.question();
+    grant(5_000, { startMs: 1, remaining: 1e15 });
+    await first;
+    const { startMs, lease } = account;
+    account.put(-2e15, startMs, lease);
+    const told = () => account.question() as BudgetAsk;
+    expect(v.is(limitUnits, told().need)).toBe(true);
+    grant(1e15, { startMs: 1, remaining: 0 });
+    expect(told().kept).toBe(1e15);
+    grant(0, { startMs: 1, remaining: 0 });
+    account.hold();
+    account.spec = { ...budget, capacity: 1e15, resetAt: '2027-01-01T00:00:00.000Z' };
+    expect(told().left).toMatchObject([{ kept: 1e15 }]);
+  });
 
   it('tells the ledger with each question all it has received and not given back', () => {
     const { account } = start();
