@@ -315,6 +315,24 @@ export const settingsTable = {
     'WebSocket sessions one gateway process has at a time before it answers 503',
     wholeNumber(0, 1_000_000),
   ),
+  realtimeSessionsPerOrganisationMax: row(
+    'REALTIME_SESSIONS_PER_ORGANISATION',
+    '500',
+    'of these, sessions of one organisation before it is answered 429; 0 = no limit',
+    wholeNumber(0, 1_000_000),
+  ),
+  realtimeSessionsPerWorkspaceMax: row(
+    'REALTIME_SESSIONS_PER_WORKSPACE',
+    '500',
+    'the same of one workspace; 0 = no limit',
+    wholeNumber(0, 1_000_000),
+  ),
+  realtimeSessionsPerKeyMax: row(
+    'REALTIME_SESSIONS_PER_KEY',
+    '250',
+    'the same of one API key; 0 = no limit',
+    wholeNumber(0, 1_000_000),
+  ),
   realtimeMessageBytesMax: row(
     'REALTIME_MESSAGE_MAX',
     '16777216',
@@ -333,6 +351,12 @@ export const settingsTable = {
     '10000',
     'ms WebSocket sessions may go on after a stop signal; no longer than DRAIN_TIMEOUT',
     milliseconds,
+  ),
+  realtimeRecordMs: row(
+    'REALTIME_RECORD_INTERVAL',
+    '10000',
+    'ms after which what an open WebSocket session has used is written down again: a killed process loses no more than that',
+    wholeNumber(100, 3_600_000),
   ),
   jsonBodyBytesMax: row('JSON_BODY_MAX', '33554432', 'bytes of a JSON request body', wholeNumber(1024, 1_073_741_824, 'bytes')),
   formBytesMax: row(

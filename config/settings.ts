@@ -81,6 +81,10 @@ export interface Settings {
   readonly drainTimeoutMs: number;
   /** WebSocket sessions one gateway process has at a time. */
   readonly realtimeSessionsMax: number;
+  /** Of one process; 0 = no limit beside that. */
+  readonly realtimeSessionsPerOrganisationMax: number;
+  readonly realtimeSessionsPerWorkspaceMax: number;
+  readonly realtimeSessionsPerKeyMax: number;
   /** Longest WebSocket message, either way. */
   readonly realtimeMessageBytesMax: number;
   /** Longest silence of both sides of a session; 0 = no limit. */
@@ -89,6 +93,8 @@ export interface Settings {
   readonly realtimeTotalMs: number;
   /** How long sessions may go on after a stop signal. */
   readonly realtimeDrainMs: number;
+  /** Between two writings of what an open session has used. */
+  readonly realtimeRecordMs: number;
   readonly jsonBodyBytesMax: number;
   /** Up to this a multipart body is kept; a larger one streams through. */
   readonly formBytesMax: number;

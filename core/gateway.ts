@@ -74,9 +74,6 @@ const lastShipmentMs = 3000;
 /** How long the keys of tokens may take to arrive; requests wait for the first ones. */
 const keySetTimeoutMs = 5000;
 
-/** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
-const bufferedMessages = 2;
-const bufferedBytesMin = 96 * 1024 * 1024;
 /** How long closing the sessions takes at most, beyond their grace. */
 const sessionClosingMs = 2000;
 
@@ -109,7 +106,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
   const journal: Journal = {
     append(record) {
-      metrics.observe(record);
+      // A session that is still open is no finished request.
+      if (record.checkpoint === undefined) metrics.observe(record);
       spool.append(record);
     },
     whenSafe: (callback) => spool.whenSafe(callback),
@@ -183,9 +181,15 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
+    ownerMax: {
+      organisation: settings.realtimeSessionsPerOrganisationMax,
+      workspace: settings.realtimeSessionsPerWorkspaceMax,
+      key: settings.realtimeSessionsPerKeyMax,
+    },
+    recordMs: settings.realtimeRecordMs,
     idleMs: settings.realtimeIdleMs,
     totalMs: settings.realtimeTotalMs,
-    bufferedBytesMax: bufferedMessages * settings.realtimeMessageBytesMax + bufferedBytesMin,
+    messageBytesMax: settings.realtimeMessageBytesMax,
     clock,
   });
   const handle = createHandler({

@@ -30,6 +30,13 @@ export const errorTable = {
     'rate_limit_error',
     'Too many failed attempts from this address or with this key; try again in a minute',
   ),
+  too_many_sessions: row(
+    429,
+    'client',
+    true,
+    'rate_limit_error',
+    'Too many WebSocket sessions are open; end one, or try again later',
+  ),
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
   invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),

@@ -25,6 +25,8 @@ export interface Plan {
   readonly onChunk: HookList<'onChunk'>;
   readonly onBody: HookList<'onBody'>;
   readonly onError: HookList<'onError'>;
+  readonly onSessionUsage: HookList<'onSessionUsage'>;
+  readonly onCheckpoint: HookList<'onCheckpoint'>;
   readonly onEnd: HookList<'onEnd'>;
   readonly onClose: HookList<'onClose'>;
   /** True when a plugin must see the whole reply before the first byte leaves. */

@@ -92,6 +92,13 @@ export interface Hooks {
   onChunk?(ctx: RequestContext, chunk: Uint8Array): Uint8Array | null;
   /** Any failure before the first byte. A Reply answers instead of the error. */
   onError?(ctx: RequestContext, error: GatewayError): Maybe<Reply | undefined | void>;
+  /**
+   * While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Not called again before it has answered, and
+   * perhaps behind the end of the session (`ctx.ended`).
+   */
+  onSessionUsage?(ctx: RequestContext): Maybe<GatewayError | null | undefined | void>;
+  /** A session that is open is to be written down as it is now: its process may not live to see its end. Must not throw. */
+  onCheckpoint?(ctx: RequestContext): void;
   /** Every request, exactly once, whatever happened, just before the reply is completed. Must not throw; a throw is logged. */
   onEnd?(ctx: RequestContext, outcome: Outcome): void;
   /** The config was replaced and its last request has ended. */

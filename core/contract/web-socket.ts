@@ -1,6 +1,6 @@
-import type { RequestContext } from './context.ts';
+import type { Identity, RequestContext } from './context.ts';
 import type { GatewayError } from './errors.ts';
-import type { JsonObject } from './json.ts';
+import type { JsonObject, Maybe } from './json.ts';
 import type { Usage } from './usage.ts';
 
 /** Close codes of RFC 6455 §7.4.1 and its registry that the gateway reads or sends. */
@@ -11,6 +11,7 @@ export const closeCodes = {
   none: 1005,
   /** Never on the wire: the connection ended without a close frame. */
   cut: 1006,
+  policyViolation: 1008,
   tooBig: 1009,
   internal: 1011,
   tryAgainLater: 1013,
@@ -56,6 +57,10 @@ export interface SessionStart {
   readonly provider: FrameSocket;
   /** Tokens an event of the provider speaks of, null for none; null where the provider's events are not known. */
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
+  /** Tells plugins that `ctx.usage` has grown. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  counted(): Maybe<GatewayError | null>;
+  /** Writes the session down as it is now; `ctx` is filled by then. */
+  checkpoint(): void;
   /** Ends the request; `ctx` is filled by then. Calls `recorded` once the record is safe. */
   end(outcome: SessionOutcome, recorded: () => void): void;
 }
@@ -71,8 +76,14 @@ export interface SessionPlace {
   release(): void;
 }
 
+/** Whose a session is. */
+export type SessionOwner = Pick<Identity, 'organisationId' | 'workspaceId' | 'keyId'>;
+
 /** The sessions of a gateway process. */
 export interface Sessions {
-  /** Throws GatewayError `overloaded` where there are as many sessions as there may be, `draining` while the process stops. */
-  reserve(): SessionPlace;
+  /**
+   * Throws GatewayError `overloaded` where there are as many sessions as there may be, `too_many_sessions` where their organisation,
+   * workspace or key has as many, `draining` while the process stops.
+   */
+  reserve(owner: SessionOwner): SessionPlace;
 }

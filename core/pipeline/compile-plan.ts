@@ -112,6 +112,8 @@ export function compilePlan(
     onBody: pick(all, 'onBody').reverse(),
     onChunk: pick(all, 'onChunk').reverse(),
     onError: pick(all, 'onError').reverse(),
+    onSessionUsage: pick(all, 'onSessionUsage').reverse(),
+    onCheckpoint: pick(all, 'onCheckpoint').reverse(),
     onEnd: pick(all, 'onEnd').reverse(),
     onClose: pick(all, 'onClose'),
     readsReply,

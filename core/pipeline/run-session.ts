@@ -30,7 +30,9 @@ export async function runSession(
   const { sessions, services } = options;
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'nobody takes WebSocket sessions' });
   ctx.stream = true;
-  const place = sessions.reserve();
+  // On realtime routes the model is in the address: what a session costs is known before it begins.
+  ctx.model ??= new URLSearchParams(ctx.query).get('model');
+  const place = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {
     const answer = await dispatch(ctx, sink, options.dispatcher);
@@ -56,6 +58,16 @@ export async function runSession(
       client,
       provider,
       readUsage: answer.adapter.realtime?.usage ?? null,
+      counted: () => askPlugins(ctx),
+      checkpoint() {
+        for (const hook of ctx.plan.onCheckpoint) {
+          try {
+            hook(ctx);
+          } catch (thrown) {
+            services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'onCheckpoint of a plugin threw');
+          }
+        }
+      },
       end(outcome, recorded) {
         end(outcome);
         services.journal.whenSafe(recorded);
@@ -66,6 +78,19 @@ export async function runSession(
     if (!started) place.release();
   }
 }
+
+/** The first error a plugin gives, each asked once. */
+async function askPlugins(ctx: RequestContext): Promise<GatewayError | null> {
+  for (const hook of ctx.plan.onSessionUsage) {
+    const outcome = hook(ctx);
+    const error = isPromise(outcome) ? await outcome : outcome;
+    if (error) return error;
+  }
+  return null;
+}
+
+/** Requests that a plugin in the place of `auth` has let in. */
+const nobody = { organisationId: '', workspaceId: '', keyId: '' };
 
 /** Ours first: they are the ones to stay should all of them be too long. */
 function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {

@@ -56,6 +56,45 @@ export function closingOfProvider(code: number, reason: string, byRule: boolean)
   return { code, closedBy: 'provider', kind, error, toClient: passedOn(code, reason), toProvider: 'cut' };
 }
 
+/** The gateway ends a session that did nothing wrong. */
+export function goingAway(reason: string): Closing {
+  const farewell: Farewell = { code: closeCodes.goingAway, reason, patient: true };
+  return {
+    code: closeCodes.goingAway,
+    closedBy: 'gateway',
+    kind: 'success',
+    error: null,
+    toClient: farewell,
+    toProvider: farewell,
+  };
+}
+
+/** One side does not take what the other sends. */
+export function tooSlow(who: 'client' | 'provider'): Closing {
+  const reason = `The ${who} does not take its messages as fast as they come`;
+  const farewell: Farewell = { code: closeCodes.tryAgainLater, reason, patient: false };
+  const error = new GatewayError('overloaded', { message: reason });
+  return { code: closeCodes.tryAgainLater, closedBy: 'gateway', kind: 'cut', error, toClient: farewell, toProvider: farewell };
+}
+
+/**
+ * A limit has no room for what the session would use next. A budget that is used up is 1008, for trying again does not help; a rate
+ * limit, or one that nobody can tell of right now, is 1013.
+ */
+export function limitReached(error: GatewayError): Closing {
+  const code = error.status === 412 ? closeCodes.policyViolation : closeCodes.tryAgainLater;
+  const toClient: Farewell = { code, reason: cutReason(error.message), patient: true };
+  const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
+  return { code, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
+}
+
+export function pluginFailed(cause: unknown): Closing {
+  const error = new GatewayError('internal', { cause });
+  const toClient: Farewell = { code: closeCodes.internal, reason: error.message, patient: true };
+  const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
+  return { code: closeCodes.internal, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
+}
+
 function passedOn(code: number, reason: string): Farewell {
   if (code === closeCodes.none) return { code: null, reason: '', patient: true };
   if (!canBeSent(code)) return { code: closeCodes.goingAway, reason: cutReason(reason), patient: true };

@@ -31,20 +31,22 @@ export class SessionUsage {
     this.#read = read;
   }
 
-  /** Looks into one text message of the provider. What is no JSON is none of its business. */
-  take(message: Uint8Array): void {
-    if (message.length > eventBytesMax) return;
+  /** Looks into one text message of the provider; true when it counted something. What is no JSON is none of its business. */
+  take(message: Uint8Array): boolean {
+    if (message.length > eventBytesMax) return false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
     // Inside a JSON string the word's quotes would be escaped.
-    if (!text.includes('"usage"')) return;
+    if (!text.includes('"usage"')) return false;
     let event: unknown;
     try {
       event = JSON.parse(text.toString('utf8'));
     } catch {
-      return;
+      return false;
     }
     const usage = isObject(event) ? this.#read(event) : null;
-    if (usage !== null) this.#add(usage);
+    if (usage === null) return false;
+    this.#add(usage);
+    return true;
   }
 
   /** Null when no event counted anything. `raw` is the sum of the provider's own counts, name by name. */

@@ -1,8 +1,16 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Clock } from '../contract/plugin.ts';
-import type { SessionRecord } from '../contract/record.ts';
-import { closeCodes, type FrameSocket, type SessionOutcome, type SessionStart } from '../contract/web-socket.ts';
-import { type Closing, closingOfClient, closingOfProvider, type Farewell } from './closing.ts';
+import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/web-socket.ts';
+import {
+  type Closing,
+  closingOfClient,
+  closingOfProvider,
+  type Farewell,
+  goingAway,
+  limitReached,
+  pluginFailed,
+  tooSlow,
+} from './closing.ts';
 import { Relay } from './relay.ts';
 import { SessionUsage } from './session-usage.ts';
 
@@ -13,6 +21,8 @@ export interface SessionLimits {
   readonly totalMs: number;
   /** Bytes that may wait for one side before the session is ended, for a sender that does not stop when it is told to. */
   readonly bufferedBytesMax: number;
+  /** Milliseconds after which what was used since is written down. */
+  readonly recordMs: number;
 }
 
 const pingEveryMs = 30_000;
@@ -49,6 +59,12 @@ export class Session {
   readonly #startedAtMs: number;
   #activeAtMs: number;
   #over = false;
+  /** Usage that plugins have not been told of. */
+  #isUncounted = false;
+  #isCounting = false;
+  /** When the session was last written down, and whether anything was used since. */
+  #recordedAtMs: number;
+  #isUnrecorded = false;
 
   /** `closed` is called once, when both sockets are. */
   constructor(given: SessionStart, limits: SessionLimits, clock: Clock, closed: () => void) {
@@ -58,6 +74,7 @@ export class Session {
     this.#closed = closed;
     this.#startedAtMs = clock.elapsed();
     this.#activeAtMs = this.#startedAtMs;
+    this.#recordedAtMs = this.#startedAtMs;
     this.#client = sideOf(given.client, given.provider, this.#startedAtMs);
     this.#provider = sideOf(given.provider, given.client, this.#startedAtMs);
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
@@ -66,6 +83,7 @@ export class Session {
   start(): void {
     this.#listen(this.#client, this.#provider, (data) => data, closingOfClient);
     this.#listen(this.#provider, this.#client, (data, isBinary) => this.#fromProvider(data, isBinary), closingOfProvider);
+    this.#checkpoint();
     this.#client.socket.resume();
     this.#provider.socket.resume();
   }
@@ -77,6 +95,7 @@ export class Session {
     if (totalMs > 0 && nowMs - this.#startedAtMs >= totalMs)
       return this.#finish(goingAway('The session has reached its time limit'));
     if (idleMs > 0 && nowMs - this.#activeAtMs >= idleMs) return this.#finish(goingAway('The session was idle for too long'));
+    if (this.#isUnrecorded && nowMs - this.#recordedAtMs >= this.#limits.recordMs) this.#checkpoint();
     if (this.#isDead(this.#client, nowMs)) return this.#client.socket.terminate();
     if (this.#isDead(this.#provider, nowMs)) return this.#provider.socket.terminate();
   }
@@ -111,6 +130,8 @@ export class Session {
         if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
         }
+        // Behind the message that told of it: the client gets the answer that was its last.
+        if (this.#isUncounted) void this.#count();
       },
       // `from` takes bytes again: what `to` sends can go on.
       onDrain: () => this.#goOn(to),
@@ -130,7 +151,11 @@ export class Session {
   }
 
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
-    if (!isBinary) this.#usage?.take(data);
+    if (!isBinary && this.#usage?.take(data)) {
+      this.#given.ctx.usage = this.#usage.total();
+      this.#isUncounted = true;
+      this.#isUnrecorded = true;
+    }
     let passed: Uint8Array | null = data;
     for (const hook of this.#given.ctx.plan.onChunk) {
       try {
@@ -142,6 +167,43 @@ export class Session {
       if (passed === null) return null;
     }
     return passed;
+  }
+
+  /** Has plugins look at what was used; one of them may end the session. */
+  async #count(): Promise<void> {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    try {
+      while (this.#isUncounted && !this.#over) {
+        this.#isUncounted = false;
+        const error = await this.#given.counted();
+        if (error) this.#finish(limitReached(error));
+      }
+    } catch (thrown) {
+      this.#finish(pluginFailed(thrown));
+    }
+    this.#isCounting = false;
+  }
+
+  #checkpoint(): void {
+    this.#recordedAtMs = this.#clock.elapsed();
+    this.#isUnrecorded = false;
+    this.#fill(null);
+    this.#given.checkpoint();
+  }
+
+  /** Notes in the context what there is to record. */
+  #fill(closing: Closing | null): void {
+    const { ctx } = this.#given;
+    ctx.requestBytes = this.#client.bytes;
+    ctx.replyBytes = this.#provider.bytes;
+    ctx.usage = this.#usage?.total() ?? null;
+    ctx.session = {
+      messagesFromClient: this.#client.messages,
+      messagesFromProvider: this.#provider.messages,
+      closeCode: closing?.code ?? null,
+      closedBy: closing?.closedBy ?? null,
+    };
   }
 
   #isDead(side: Side, nowMs: number): boolean {
@@ -158,11 +220,7 @@ export class Session {
   #finish(closing: Closing): void {
     if (this.#over) return;
     this.#over = true;
-    const { ctx } = this.#given;
-    ctx.requestBytes = this.#client.bytes;
-    ctx.replyBytes = this.#provider.bytes;
-    ctx.usage = this.#usage?.total() ?? null;
-    ctx.session = this.#record(closing);
+    this.#fill(closing);
     const outcome: SessionOutcome = { kind: closing.kind, error: closing.error };
     this.#given.end(outcome, () => {
       this.#part(this.#client, this.#provider, closing.toClient);
@@ -178,45 +236,9 @@ export class Session {
     side.socket.close(farewell.code, farewell.reason);
     if (!farewell.patient) setTimeout(() => side.socket.terminate(), farewellMs).unref();
   }
-
-  #record(closing: Closing): SessionRecord {
-    return {
-      messagesFromClient: this.#client.messages,
-      messagesFromProvider: this.#provider.messages,
-      closeCode: closing.code,
-      closedBy: closing.closedBy,
-    };
-  }
 }
 
 function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number): Side {
   const relay = new Relay(socket, other);
   return { socket, relay, messages: 0, bytes: 0, heardAtMs: nowMs, pingedAtMs: nowMs, closed: false };
-}
-
-/** We end a session that did nothing wrong. */
-function goingAway(reason: string): Closing {
-  const farewell: Farewell = { code: closeCodes.goingAway, reason, patient: true };
-  return {
-    code: closeCodes.goingAway,
-    closedBy: 'gateway',
-    kind: 'success',
-    error: null,
-    toClient: farewell,
-    toProvider: farewell,
-  };
-}
-
-function tooSlow(who: 'client' | 'provider'): Closing {
-  const reason = `The ${who} does not take its messages as fast as they come`;
-  const farewell: Farewell = { code: closeCodes.tryAgainLater, reason, patient: false };
-  const error = new GatewayError('overloaded', { message: reason });
-  return { code: closeCodes.tryAgainLater, closedBy: 'gateway', kind: 'cut', error, toClient: farewell, toProvider: farewell };
-}
-
-function pluginFailed(cause: unknown): Closing {
-  const error = new GatewayError('internal', { cause });
-  const toClient: Farewell = { code: closeCodes.internal, reason: error.message, patient: true };
-  const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
-  return { code: closeCodes.internal, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };
 }

@@ -1,11 +1,16 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Clock } from '../contract/plugin.ts';
 import type { Sessions } from '../contract/web-socket.ts';
+import { type OwnerMax, OwnerPlaces } from './owner-places.ts';
 import { Session, type SessionLimits } from './session.ts';
 
-export interface SessionsOptions extends SessionLimits {
+export interface SessionsOptions extends Omit<SessionLimits, 'bufferedBytesMax'> {
   /** Most sessions at a time. */
   readonly sessionsMax: number;
+  /** Most of one organisation, workspace or key. */
+  readonly ownerMax: OwnerMax;
+  /** Bytes of the longest message, either way. */
+  readonly messageBytesMax: number;
   readonly clock: Clock;
 }
 
@@ -20,6 +25,9 @@ export interface OpenSessions extends Sessions {
   drain(graceMs: number): Promise<void>;
 }
 
+/** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
+const bufferedMessages = 2;
+const bufferedBytesMin = 96 * 1024 * 1024;
 /** Longest time between two looks at the clock for all sessions. */
 const sweepMsMax = 1000;
 /** How long a closing handshake may take once the process stops. */
@@ -28,10 +36,12 @@ const closingMs = 1000;
 /** Starts without sessions; no timer runs while there are none. */
 export function createSessions(options: SessionsOptions): OpenSessions {
   const { clock, sessionsMax } = options;
+  const limits = { ...options, bufferedBytesMax: bufferedMessages * options.messageBytesMax + bufferedBytesMin };
+  const owners = new OwnerPlaces(options.ownerMax);
   const open = new Set<Session>();
   const sweepMs = Math.max(
     20,
-    Math.min(sweepMsMax, ...[options.idleMs, options.totalMs].filter((ms) => ms > 0).map((ms) => ms / 4)),
+    Math.min(sweepMsMax, ...[options.idleMs, options.totalMs, options.recordMs].filter((ms) => ms > 0).map((ms) => ms / 4)),
   );
   let reserved = 0;
   let draining: Promise<void> | null = null;
@@ -43,9 +53,9 @@ export function createSessions(options: SessionsOptions): OpenSessions {
     for (const session of open) session.look(nowMs);
   }
 
-  function closed(session: Session): void {
+  function closed(session: Session, release: () => void): void {
     open.delete(session);
-    reserved--;
+    release();
     if (open.size > 0) return;
     if (sweeper !== null) clearInterval(sweeper);
     sweeper = null;
@@ -75,26 +85,29 @@ export function createSessions(options: SessionsOptions): OpenSessions {
     get count() {
       return reserved;
     },
-    reserve() {
+    reserve(owner) {
       if (draining !== null) throw new GatewayError('draining');
       if (reserved >= sessionsMax) {
         throw new GatewayError('overloaded', {
           message: 'The gateway has as many open sessions as it may have; try again shortly',
         });
       }
+      const leave = owners.enter(owner);
       reserved++;
+      const release = (): void => {
+        reserved--;
+        leave();
+      };
       return {
         start(given) {
-          const session = new Session(given, options, clock, () => closed(session));
+          const session = new Session(given, limits, clock, () => closed(session, release));
           open.add(session);
           sweeper ??= setInterval(sweep, sweepMs).unref();
           session.start();
           // A handshake that was under way when the process was told to stop.
           if (draining !== null) session.goAway();
         },
-        release() {
-          reserved--;
-        },
+        release,
       };
     },
     drain(graceMs) {

@@ -62,6 +62,12 @@ function createHooks(services: Services, leases: Leases): Hooks {
       ctx.replyHeaders.push(...refusalHeaders(error));
     },
 
+    onSessionUsage: (ctx) => (ctx.slots[slot] as Reservations | undefined)?.renew(),
+
+    onCheckpoint(ctx) {
+      (ctx.slots[slot] as Reservations | undefined)?.note();
+    },
+
     onEnd(ctx, outcome) {
       (ctx.slots[slot] as Reservations | undefined)?.settle(outcome);
     },
@@ -163,5 +169,7 @@ const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countRes
 /** Requests that budgets do not hold up (semantics §4.2): looking at files, batches and models, and counting tokens. */
 function isFree(ctx: RequestContext): boolean {
   const name = ctx.endpoint?.name ?? '';
-  return uncharged.has(name) || (ctx.request.method === 'GET' && name !== 'realtime');
+  // A session begins with a GET, whatever its path.
+  const isSession = name === 'realtime' || (ctx.request.webSocketProtocols ?? null) !== null;
+  return uncharged.has(name) || (ctx.request.method === 'GET' && !isSession);
 }

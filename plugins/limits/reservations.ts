@@ -1,21 +1,15 @@
-import type { BudgetRules } from '../../core/contract/budget-rules.ts';
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
+import type { GatewayError } from '../../core/contract/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import { type BudgetSpec, type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
 import type { Target } from '../../core/contract/plan.ts';
 import type { Clock } from '../../core/contract/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/record.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
+import { giveUp, type Hold, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';
 import { refusal, unknownLimit } from './refusal.ts';
-
-/** Units one request has taken from one meter. `lease` null and no units: the ledger could not be asked and the request was let through. */
-interface Hold {
-  readonly meter: Meter;
-  units: number;
-  readonly startMs: number;
-  readonly lease: string | null;
-}
+import { renewHolds } from './renew-holds.ts';
 
 /** What one request has taken, and what it takes until its end is known. */
 export class Reservations {
@@ -28,6 +22,8 @@ export class Reservations {
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
   #tokens: TokenEstimate | null = null;
+  /** What a session has used of leases before the present ones. */
+  readonly #left: ReservationRecord[] = [];
 
   constructor(ctx: RequestContext, clock: Clock) {
     this.#ctx = ctx;
@@ -82,26 +78,37 @@ export class Reservations {
     for (const hold of this.ofTarget.splice(0)) if (hold.meter.unit !== 'requests') giveUp(hold);
   }
 
+  /** What has come to the usage of a session that is open: see `renewHolds`. */
+  renew(): Maybe<GatewayError | null> {
+    const most = (meter: Meter): number => this.#amounts(meter, true)[1];
+    const holds = [...this.own, ...this.ofTarget];
+    return renewHolds(this.#ctx, holds, this.#left, this.rates, most, this.#clock.now());
+  }
+
+  /** Notes for the record what a session has used so far. */
+  note(): void {
+    const records = [...this.#left];
+    for (const hold of [...this.own, ...this.ofTarget]) if (hold.meter.isBudget) records.push(reservationOf(hold));
+    this.#ctx.reservations = records.length === 0 ? null : records;
+  }
+
   /** Puts back everything, or what was taken less what was used, and notes the latter for the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
     // A request that failed is charged where its provider had begun to answer it: the usage says so.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
+    const records = [...this.#left];
     for (const hold of [...this.own.splice(0), ...this.ofTarget.splice(0)]) {
-      const { meter, units, startMs, lease } = hold;
+      const { meter } = hold;
       if (meter.unit === 'requests') continue;
-      if (!isCharged) {
-        giveUp(hold);
-        continue;
+      if (isCharged) {
+        use(hold, usedUnits(meter.unit, ctx, this.rates));
+        if (meter.isBudget) records.push(reservationOf(hold));
       }
-      const used = usedUnits(meter.unit, ctx, this.rates);
-      meter.account.put(units - used, startMs, lease);
-      if (!meter.isBudget) continue;
-      if (lease !== null) meter.account.release(lease);
-      ctx.reservations ??= [];
-      ctx.reservations.push(reservationOf(hold, used));
+      giveUp(hold);
     }
+    ctx.reservations = records.length === 0 ? null : records;
   }
 
   /** Least and most to take of a meter before the call. */
@@ -124,14 +131,14 @@ export class Reservations {
     const { account } = meter;
     // What the lease counts as is read at once: it may be another by the time the request ends.
     if (units >= 0) {
-      into.push({ meter, units, startMs: account.startMs, lease: account.lease });
+      into.push({ meter, units, startMs: account.startMs, lease: account.lease, counted: 0, used: 0 });
       if (meter.isBudget) account.hold();
       // The client has left while the ledger was asked: its end has been and gone.
       if (this.#ctx.ended) this.#undo(into, first);
       return;
     }
     if (units === unavailable && meter.onUnavailable === 'allow') {
-      if (meter.isBudget) into.push({ meter, units: 0, startMs: 0, lease: null });
+      if (meter.isBudget) into.push({ meter, units: 0, startMs: 0, lease: null, counted: 0, used: 0 });
       return;
     }
     this.#undo(into, first);
@@ -154,20 +161,4 @@ export class Reservations {
   #undo(into: Hold[], first: number): void {
     for (const hold of into.splice(first)) giveUp(hold);
   }
-}
-
-/** What the record tells of a budget that was spent from. */
-function reservationOf({ meter, startMs, lease }: Hold, used: number): ReservationRecord {
-  const { spec, key } = meter.account;
-  if (lease !== null) return { key, lease, startMs, units: used };
-  return { key, lease, startMs, units: 0, ...(spec.kind === 'budget' ? { budget: rulesOf(spec) } : undefined) };
-}
-
-function rulesOf({ kind: _kind, key: _key, organisationId: _organisationId, ...rules }: BudgetSpec): BudgetRules {
-  return rules;
-}
-
-function giveUp({ meter, units, startMs, lease }: Hold): void {
-  meter.account.put(units, startMs, lease);
-  if (meter.isBudget && lease !== null) meter.account.release(lease);
 }

@@ -13,22 +13,34 @@ export const record = definePlugin({
   config: v.optional(v.strictObject({})),
   onConfig(_config, _scope, services) {
     const { journal, clock } = services;
+    const slot = services.newSlot();
     return {
       onRequest() {
         // What cannot be counted is not served: a full disk must not turn into free calls.
         if (!journal.healthy()) throw unrecordable();
       },
+      onCheckpoint(ctx) {
+        const checkpoint = ((ctx.slots[slot] as number | undefined) ?? 0) + 1;
+        ctx.slots[slot] = checkpoint;
+        append({ ...toRecord(ctx, stillOpen, clock.elapsed()), checkpoint });
+      },
       onEnd(ctx, outcome) {
-        try {
-          journal.append(toRecord(ctx, outcome, clock.elapsed()));
-        } catch (thrown) {
-          // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
-          if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
-        }
+        append(toRecord(ctx, outcome, clock.elapsed()));
       },
     };
+
+    function append(record: RequestRecord): void {
+      try {
+        journal.append(record);
+      } catch (thrown) {
+        // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
+        if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
+      }
+    }
   },
 });
+
+const stillOpen: Outcome = { kind: 'open', status: 101, error: null };
 
 function unrecordable(): GatewayError {
   return new GatewayError('unavailable', {

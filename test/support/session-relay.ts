@@ -12,11 +12,19 @@ import { startEdge } from './edge-server.ts';
 const [, , binary, origin = ''] = process.argv;
 const transport = createTransport({ trusted: parseTrustedHosts(['127.0.0.1']) });
 const clock = { now: () => Date.now(), elapsed: () => performance.now() };
-const sessions = createSessions({ sessionsMax: 100, idleMs: 0, totalMs: 0, bufferedBytesMax: 128 * 1024 * 1024, clock });
+const sessions = createSessions({
+  sessionsMax: 100,
+  ownerMax: { organisation: 0, workspace: 0, key: 0 },
+  idleMs: 0,
+  totalMs: 0,
+  recordMs: 0,
+  messageBytesMax: 16 * 1024 * 1024,
+  clock,
+});
 const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 0, totalMs: 0 };
 
 const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => {
-  const place = sessions.reserve();
+  const place = sessions.reserve({ organisationId: 'o', workspaceId: 'w', keyId: 'k' });
   const call = {
     tenant: 'a',
     origin,
@@ -47,6 +55,8 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
         client,
         provider,
         readUsage: null,
+        counted: () => null,
+        checkpoint: () => {},
         end(outcome, recorded) {
           process.stdout.write(`${JSON.stringify({ ...outcome, error: outcome.error?.message, session: ctx.session })}\n`);
           recorded();

@@ -92,7 +92,7 @@ it('after a stop signal sessions go on for their grace, are closed with 1001, an
     try {
       const list = await until(async () => {
         const reply = await again.admin.get(`/logs?trace_id=${traceId}`);
-        return reply.body.total > 0 && reply.body;
+        return reply.body.total > 0 && reply.body.data[0].outcome !== 'open' && reply.body;
       });
       expect(list.total).toBe(1);
       expect(list.data[0]).toMatchObject({

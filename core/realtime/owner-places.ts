@@ -1,0 +1,51 @@
+import { GatewayError } from '../contract/errors.ts';
+import type { SessionOwner } from '../contract/web-socket.ts';
+
+/** Most sessions of one organisation, one workspace and one key at a time in this process; 0 = no limit. */
+export interface OwnerMax {
+  readonly organisation: number;
+  readonly workspace: number;
+  readonly key: number;
+}
+
+/** What an owner is called, and the setting that bounds its sessions. */
+const scopes = [
+  ['organisation', 'organisationId', 'this organisation', 'REALTIME_SESSIONS_PER_ORGANISATION'],
+  ['workspace', 'workspaceId', 'this workspace', 'REALTIME_SESSIONS_PER_WORKSPACE'],
+  ['key', 'keyId', 'this API key', 'REALTIME_SESSIONS_PER_KEY'],
+] as const;
+
+/** Counts the sessions of each owner, so that none takes the places of all. */
+export class OwnerPlaces {
+  readonly #max: OwnerMax;
+  readonly #open = new Map<string, number>();
+
+  constructor(max: OwnerMax) {
+    this.#max = max;
+  }
+
+  /** Takes a place of each; the returned function gives them back and must be called once. Throws GatewayError `too_many_sessions`. */
+  enter(owner: SessionOwner): () => void {
+    const names: string[] = [];
+    for (const [scope, field, whose, setting] of scopes) {
+      const most = this.#max[scope];
+      if (most === 0) continue;
+      const name = `${scope} ${owner[field]}`;
+      if ((this.#open.get(name) ?? 0) >= most) {
+        const message = `As many WebSocket sessions of ${whose} are open as there may be: ${most} (${setting})`;
+        throw new GatewayError('too_many_sessions', { message, param: setting, retryAfterMs: 1000 });
+      }
+      names.push(name);
+    }
+    for (const name of names) this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
+    return () => {
+      for (const name of names) this.#leave(name);
+    };
+  }
+
+  #leave(name: string): void {
+    const left = (this.#open.get(name) ?? 1) - 1;
+    if (left === 0) this.#open.delete(name);
+    else this.#open.set(name, left);
+  }
+}

@@ -1,0 +1,67 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import type { GatewayError } from '../../core/contract/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
+import type { ReservationRecord } from '../../core/contract/record.ts';
+import { usedUnits } from './estimate.ts';
+import { type Hold, reservationOf, use } from './hold.ts';
+import type { Meter } from './meters.ts';
+import { refusal, unknownLimit } from './refusal.ts';
+
+/**
+ * A session goes on for hours: what it uses is taken off what it holds, and where that is used up it takes more, as a request would at
+ * its beginning: `most` where there is so much, or as much as its last answer has used. Gives why it must end, null where it may go on.
+ * `left` gets what was used of leases that are over.
+ */
+export async function renewHolds(
+  ctx: RequestContext,
+  holds: readonly Hold[],
+  left: ReservationRecord[],
+  rates: ModelRates | null,
+  most: (meter: Meter) => number,
+  nowMs: number,
+): Promise<GatewayError | null> {
+  for (const hold of holds) {
+    const { meter } = hold;
+    if (meter.unit === 'requests') continue;
+    // All that the session held has been settled meanwhile.
+    if (ctx.ended) return null;
+    const before = hold.counted;
+    use(hold, usedUnits(meter.unit, ctx, rates));
+    if (hold.units >= 1) continue;
+    const taken = takeMore(hold, Math.max(most(meter), hold.counted - before));
+    const units = isPromise(taken) ? await taken : taken;
+    if (units === refused) return refusal(meter, 1, nowMs);
+    if (units === unavailable && meter.onUnavailable === 'deny') return unknownLimit(meter);
+    if (units < 0) continue;
+    if (ctx.ended) meter.account.put(units, meter.account.startMs, meter.account.lease);
+    else enter(hold, units, left);
+  }
+  return null;
+}
+
+function takeMore(hold: Hold, most: number): Maybe<number> {
+  const { account, capacity } = hold.meter;
+  // What was used beyond what was taken is the account's to make good.
+  if (hold.startMs !== 0) account.put(hold.units, hold.startMs, hold.lease);
+  hold.units = 0;
+  return account.take(1, Math.max(1, Math.min(most, capacity)));
+}
+
+/** What was taken just now may be of another window or lease than before. */
+function enter(hold: Hold, units: number, left: ReservationRecord[]): void {
+  const { account, isBudget } = hold.meter;
+  if (hold.lease !== account.lease || hold.startMs !== account.startMs) {
+    if (isBudget) {
+      if (hold.lease !== null) {
+        left.push(reservationOf(hold));
+        account.release(hold.lease);
+      }
+      account.hold();
+    }
+    hold.lease = account.lease;
+    hold.startMs = account.startMs;
+    hold.used = 0;
+  }
+  hold.units += units;
+}

@@ -1,0 +1,204 @@
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { refuseWith } from '../../support/fake-realtime.ts';
+import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { openSession } from '../../support/session-client.ts';
+import { within } from '../../support/until.ts';
+
+let realtime: RealtimeGateway;
+let { open, logOf, at, gateway, provider, refusal } = {} as RealtimeGateway;
+beforeAll(async () => {
+  realtime = await startRealtimeGateway();
+  ({ open, logOf, at, gateway, provider, refusal } = realtime);
+});
+afterAll(() => realtime?.close());
+
+describe('the handshake', () => {
+  it('brings the stored credential, the model and what the client said, and none of the gateway’s own headers', async () => {
+    const { client, session } = await open(`${realtimePath}&intent=conversation`, {
+      'openai-beta': 'realtime=v1',
+      'x-svc-metadata': '{"team":"voice"}',
+      'user-agent': 'mine/1',
+      cookie: 'a=b',
+      origin: 'https://app.example',
+      authorization: 'Bearer sk-of-the-client',
+    });
+    const { path, headers } = session.handshake;
+    expect(path).toBe('/v1/realtime?model=gpt-realtime&intent=conversation');
+    expect(headers).toMatchObject({ authorization: 'Bearer sk-stored', 'openai-beta': 'realtime=v1', 'user-agent': 'mine/1' });
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-svc-') || name === 'cookie' || name === 'origin')).toEqual(
+      [],
+    );
+    expect(headers['sec-websocket-extensions']).toBeUndefined();
+    expect(client.headers).toMatchObject({
+      'x-svc-provider': 'openai',
+      'x-svc-last-used-option-index': 'config',
+      'x-svc-retry-attempt-count': '0',
+      'x-svc-trace-id': expect.any(String),
+    });
+    client.socket.terminate();
+  });
+
+  it('takes the gateway’s key from a subprotocol, as browsers send it, and keeps it', async () => {
+    const protocols = [
+      'realtime',
+      `openai-insecure-api-key.${gateway.workspaceKey}`,
+      'openai-beta.realtime-v1',
+      'openai-project.p',
+    ];
+    const client = await openSession(at(realtimePath), {}, protocols);
+    const session = await provider.nextSession();
+    expect(client.socket.protocol).toBe('realtime');
+    expect(session.handshake.protocols).toEqual(['realtime', 'openai-beta.realtime-v1']);
+    expect(session.handshake.headers.authorization).toBe('Bearer sk-stored');
+    expect(JSON.stringify(session.handshake)).not.toContain(gateway.workspaceKey);
+    client.socket.terminate();
+  });
+
+  it('takes the provider’s key from a subprotocol beside the gateway’s key', async () => {
+    const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'openai', 'x-svc-custom-host': provider.origin };
+    const client = await openSession(at('/realtime?model=m'), headers, [
+      'realtime',
+      'openai-insecure-api-key.sk-own',
+      'openai-project.p',
+    ]);
+    const session = await provider.nextSession();
+    expect(session.handshake.headers.authorization).toBe('Bearer sk-own');
+    expect(session.handshake.protocols).toEqual(['realtime', 'openai-project.p']);
+    client.socket.terminate();
+  });
+
+  it('sends the sessions of a target to the model its config names', async () => {
+    const config = JSON.stringify({ provider: '@oai', override_params: { model: 'gpt-realtime-mini' } });
+    const { client, session } = await open('/realtime?model=gpt-realtime', { 'x-svc-config': config });
+    expect(session.handshake.path).toBe('/v1/realtime?model=gpt-realtime-mini');
+    client.socket.close(1000);
+    expect((await logOf(client)).metrics.ai_model).toBe('gpt-realtime-mini');
+  });
+
+  it.each([
+    ['no key', {}, 401, '03'],
+    ['an unknown key', { 'x-svc-api-key': `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}` }, 401, '03'],
+  ])('is refused with %s', async (_case, headers, status, code) => {
+    const before = provider.handshakes.length;
+    const { status: got, json, headers: replied } = await refusal(realtimePath, headers);
+    expect(got).toBe(status);
+    expect(json.error.code).toBe(code);
+    expect(replied['x-svc-trace-id']).toBeDefined();
+    expect(provider.handshakes.length).toBe(before);
+  });
+
+  it('is refused to a key without the scope', async () => {
+    const { key } = await gateway.admin.createKey({ scopes: ['logs.view'] });
+    expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(403);
+  });
+
+  it.each([
+    ['a provider without realtime', { 'x-svc-provider': 'anthropic' }, 400, 'unsupported_operation'],
+    [
+      'an address inside the network',
+      { 'x-svc-provider': 'openai', 'x-svc-custom-host': 'http://10.0.0.1' },
+      400,
+      'invalid_custom_host',
+    ],
+    [
+      'a name that resolves to this machine',
+      { 'x-svc-provider': 'openai', 'x-svc-custom-host': 'http://localhost:9' },
+      400,
+      'invalid_custom_host',
+    ],
+    ['a provider nobody knows', { 'x-svc-provider': '@nobody' }, 400, 'invalid_provider'],
+    ['no provider at all', {}, 400, 'missing_provider'],
+  ])('is refused for %s', async (_case, headers, status, code) => {
+    const reply = await refusal('/realtime?model=m', {
+      'x-svc-api-key': gateway.workspaceKey,
+      authorization: 'Bearer sk-own',
+      ...headers,
+    });
+    expect([reply.status, reply.json.error.code]).toEqual([status, code]);
+  });
+
+  it.each([
+    [401, { error: { message: 'Incorrect API key', type: 'invalid_request_error' } }, {}],
+    [429, { error: { message: 'Slow down' } }, { 'retry-after': '7' }],
+  ])('passes on a refusal of the provider: %i', async (status, body, headers) => {
+    provider.answers = [refuseWith(status, body, headers as Record<string, string>)];
+    const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
+    expect(reply.status).toBe(status);
+    expect(reply.json).toEqual(body);
+    expect(reply.headers).toMatchObject({ ...headers, 'x-svc-provider': 'openai' });
+    const log = await logOf(reply);
+    expect(log).toMatchObject({ outcome: 'failed', session: null, response: { status } });
+  });
+
+  it.each<[string, (socket: Duplex) => void, string]>([
+    ['cuts the connection', (socket) => socket.destroy(), 'upstream_reset'],
+    ['answers 200', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'), 'upstream_invalid'],
+    [
+      'answers 101 without proving that it understood',
+      (socket) =>
+        socket.end('HTTP/1.1 101 Yes\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: bm8=\r\n\r\n'),
+      'upstream_invalid',
+    ],
+    ['answers garbage', (socket) => socket.end('no http\r\n\r\n'), 'upstream_invalid'],
+  ])('is a 502 when the provider %s', async (_case, answer, code) => {
+    provider.answers = [answer];
+    const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
+    expect([reply.status, reply.json.error.code]).toEqual([502, code]);
+  });
+
+  it('falls over to the next target until one answers 101', async () => {
+    const config = JSON.stringify({
+      strategy: { mode: 'fallback' },
+      targets: [
+        { provider: '@oai', override_params: { model: 'first' } },
+        { provider: '@oai', override_params: { model: 'second' } },
+        { provider: '@oai', override_params: { model: 'third' } },
+      ],
+    });
+    provider.answers = [refuseWith(429, { error: { message: 'Slow down' } }), (socket) => socket.destroy()];
+    const { client, session } = await open('/realtime?model=m', { 'x-svc-config': config });
+    expect(session.handshake.path).toBe('/v1/realtime?model=third');
+    expect(client.headers['x-svc-last-used-option-index']).toBe('config.targets[2]');
+    client.socket.close(1000);
+    const log = await logOf(client);
+    expect(log.attempts.map((attempt: { status: number }) => attempt.status)).toEqual([429, 502, 101]);
+    expect(log.outcome).toBe('success');
+  });
+
+  it('tries the same target again when its config says so', async () => {
+    const config = JSON.stringify({ provider: '@oai', retry: { attempts: 1, on_status_codes: [503] } });
+    provider.answers = [refuseWith(503, {})];
+    const { client } = await open('/realtime?model=m', { 'x-svc-config': config });
+    expect(client.headers['x-svc-retry-attempt-count']).toBe('1');
+    client.socket.terminate();
+  });
+
+  it('ends at the provider when the client leaves before it is answered', async () => {
+    let answered: (socket: Duplex) => void = () => {};
+    const stalled = new Promise<Duplex>((resolve) => {
+      answered = resolve;
+    });
+    provider.answers = [answered];
+    const socket = new WebSocket(at(realtimePath), { headers: { 'x-svc-api-key': gateway.workspaceKey } });
+    socket.on('error', () => {});
+    const atProvider = await stalled;
+    const ended = new Promise((resolve) => atProvider.on('end', resolve));
+    atProvider.resume();
+    socket.terminate();
+    await within(ended, 'the end of the provider’s connection');
+  });
+
+  it('needs an upgrade, of a version that is known', async () => {
+    const plain = await fetch(`${gateway.baseUrl}/realtime?model=@oai/m`, { headers: { 'x-svc-api-key': gateway.workspaceKey } });
+    expect(plain.status).toBe(426);
+    expect(plain.headers.get('sec-websocket-version')).toBe('13');
+    const old = new WebSocket(at(realtimePath), { protocolVersion: 8 });
+    const status = await new Promise((resolve, reject) => {
+      old.on('error', reject);
+      old.on('unexpected-response', (_request, response) => resolve(response.statusCode));
+    });
+    expect(status).toBe(426);
+  });
+});

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { until, within } from '../../support/until.ts';
+
+let realtime: RealtimeGateway;
+beforeAll(async () => {
+  realtime = await startRealtimeGateway({ REALTIME_RECORD_INTERVAL: '100', GATEWAY_PROCESSES: '1' });
+});
+afterAll(() => realtime?.close());
+
+const answered = (input: number, output: number): string =>
+  JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: input, output_tokens: output } } });
+
+const usedOf = async (id: string): Promise<number> =>
+  (await realtime.gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body.usage_limits.current_usage;
+
+it('a session ends when the budget of its key is used up, with the answer that used it', async () => {
+  const { gateway, open, refusal, logOf } = realtime;
+  const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
+  const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
+  for (let i = 1; i <= 3; i++) {
+    session.socket.send(answered(2_000, 1_000));
+    await client.received(i);
+  }
+  session.socket.send(answered(1_500, 500));
+  expect(await within(client.closed, 'the close')).toEqual({ code: 1008, reason: 'API Key Usage Limit Exceeded' });
+  expect((await session.closed).code).toBe(1001);
+  expect(client.messages).toHaveLength(4);
+  expect(await logOf(client)).toMatchObject({
+    outcome: 'cut',
+    error: { code: 'key_usage_limit' },
+    session: { close_code: 1008, closed_by: 'gateway' },
+    metrics: { req_units: 7_500, res_units: 3_500 },
+  });
+  expect(await usedOf(id)).toBe(11_000);
+  expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(412);
+});
+
+it('a session ends with 1013 when a rate limit of tokens has no room for more', async () => {
+  const { gateway, open } = realtime;
+  const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'tokens', unit: 'rpd', value: 4_000 }] });
+  const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
+  session.socket.send(answered(3_000, 500));
+  await client.received(1);
+  session.socket.send(answered(500, 500));
+  expect(await within(client.closed, 'the close')).toEqual({
+    code: 1013,
+    reason: 'API key rate limit exceeded: 4000 tokens per day',
+  });
+});
+
+it('budgets hold for sessions on other paths too', async () => {
+  const { gateway, open } = realtime;
+  const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+  const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
+  session.socket.send(answered(600, 500).replace('response.done', 'response.completed'));
+  expect((await within(client.closed, 'the close')).code).toBe(1008);
+});
+
+it('what an open session has used is written down while it is open, and counts once', async () => {
+  const { gateway, open, logOf } = realtime;
+  const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
+  const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
+  const opened = await logOf(client, () => true);
+  expect(opened).toMatchObject({ outcome: 'open', session: { close_code: null, closed_by: null } });
+  session.socket.send(answered(900, 100));
+  await logOf(client, (log) => log.metrics.req_units === 900);
+  expect(await usedOf(id)).toBe(1_000);
+  session.socket.send(answered(90, 10));
+  await logOf(client, (log) => log.metrics.req_units === 990);
+  expect(await usedOf(id)).toBe(1_100);
+  client.socket.close(1000);
+  const log = await logOf(client);
+  expect(log).toMatchObject({ outcome: 'success', metrics: { req_units: 990, res_units: 110 }, session: { close_code: 1000 } });
+  expect(await usedOf(id)).toBe(1_100);
+});
+
+it('what the sessions of a killed process have used is not lost', async () => {
+  const { gateway, open, logOf } = realtime;
+  const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
+  const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
+  session.socket.send(answered(900, 100));
+  await logOf(client, (log) => log.metrics.req_units === 900);
+  const [killed] = gateway.pidsOf('gateway');
+  process.kill(killed as number, 'SIGKILL');
+  expect((await client.closed).code).toBe(1006);
+  await until(() => gateway.pidsOf('gateway').some((pid) => pid !== killed), { what: 'the process started again' });
+  expect(await logOf(client, () => true)).toMatchObject({ outcome: 'open', metrics: { req_units: 900, res_units: 100 } });
+  expect(await usedOf(id)).toBe(1_000);
+});

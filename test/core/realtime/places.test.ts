@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OwnerPlaces } from '../../../core/realtime/owner-places.ts';
+import { refuseWith } from '../../support/fake-realtime.ts';
+import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { until } from '../../support/until.ts';
+
+describe('places of owners', () => {
+  const owner = (keyId: string, workspaceId = 'w', organisationId = 'o') => ({ keyId, workspaceId, organisationId });
+
+  it('are counted for each key, workspace and organisation, and named where one has no more', () => {
+    const places = new OwnerPlaces({ organisation: 4, workspace: 3, key: 2 });
+    const leave = [places.enter(owner('a')), places.enter(owner('a'))];
+    const refused = (who: ReturnType<typeof owner>): unknown => {
+      try {
+        leave.push(places.enter(who));
+      } catch (error) {
+        return (error as { param: string }).param;
+      }
+      return null;
+    };
+    expect(refused(owner('a'))).toBe('REALTIME_SESSIONS_PER_KEY');
+    expect(refused(owner('b'))).toBeNull();
+    expect(refused(owner('b'))).toBe('REALTIME_SESSIONS_PER_WORKSPACE');
+    expect(refused(owner('c', 'v'))).toBeNull();
+    expect(refused(owner('d', 'u'))).toBe('REALTIME_SESSIONS_PER_ORGANISATION');
+    expect(refused(owner('d', 'u', 'p'))).toBeNull();
+    leave.shift()?.();
+    expect(refused(owner('d', 'u'))).toBeNull();
+  });
+
+  it('of which 0 may be taken are not counted', () => {
+    const places = new OwnerPlaces({ organisation: 0, workspace: 0, key: 0 });
+    for (let i = 0; i < 100; i++) places.enter(owner('a'));
+  });
+});
+
+describe('sessions of one key', () => {
+  let realtime: RealtimeGateway;
+  beforeAll(async () => {
+    realtime = await startRealtimeGateway({ REALTIME_SESSIONS_PER_KEY: '1' });
+  });
+  afterAll(() => realtime?.close());
+
+  it('beyond its limit are refused with 429 before a provider is asked; other keys have their own', async () => {
+    const { gateway, provider, open, refusal } = realtime;
+    const { client } = await open();
+    const asked = provider.handshakes.length;
+    const refused = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
+    expect([refused.status, provider.handshakes.length]).toEqual([429, asked]);
+    expect(refused.json.error).toMatchObject({ code: 'too_many_sessions', param: 'REALTIME_SESSIONS_PER_KEY' });
+    expect(refused.headers['retry-after']).toBe('1');
+    const { key } = await gateway.admin.createKey({ scopes: ['completions.write'] });
+    const other = await open(realtimePath, { 'x-svc-api-key': key });
+    other.client.socket.terminate();
+    client.socket.terminate();
+  });
+
+  it('make room in whatever way they end', async () => {
+    const { gateway, provider, open, refusal } = realtime;
+    // The place is free once the other side has been told, which may be a moment later.
+    const byClient = await until(() => open());
+    byClient.client.socket.close(1000);
+    const byProvider = await until(() => open());
+    byProvider.session.socket.close(1000);
+    const cutByClient = await until(() => open());
+    cutByClient.client.socket.terminate();
+    const cutByProvider = await until(() => open());
+    cutByProvider.session.socket.terminate();
+    await cutByProvider.client.closed;
+    provider.answers = [refuseWith(403, {})];
+    await until(async () => (await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey })).status === 403);
+    (await until(() => open())).client.socket.terminate();
+  });
+});

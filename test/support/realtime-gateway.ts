@@ -1,0 +1,63 @@
+import { type FakeRealtime, type FakeSession, startFakeRealtime } from './fake-realtime.ts';
+import { openSession, RefusedHandshake, type SessionClient } from './session-client.ts';
+import { type RunningGateway, startGateway } from './start-gateway.ts';
+import { until } from './until.ts';
+
+/** A gateway with one provider of sessions, `@oai`. */
+export interface RealtimeGateway {
+  readonly gateway: RunningGateway;
+  readonly provider: FakeRealtime;
+  readonly messageBytesMax: number;
+  /** Where a path below `/v1` is. */
+  at(path: string): string;
+  /** A session as both ends of it. */
+  open(
+    path?: string,
+    headers?: Record<string, string>,
+    protocols?: string[],
+  ): Promise<{ client: SessionClient; session: FakeSession }>;
+  /** The refusal of a handshake; fails when it was not refused. */
+  refusal(path: string, headers: Record<string, string>, protocols?: string[]): Promise<RefusedHandshake>;
+  /** The log of a session that has ended, once the control plane has it; there must be one and no more. */
+  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely; what is asserted is the check
+  logOf(client: Pick<SessionClient, 'headers'>, isThere?: (log: any) => boolean): Promise<any>;
+  close(): Promise<void>;
+}
+
+export const realtimePath = '/realtime?model=@oai/gpt-realtime';
+
+export async function startRealtimeGateway(env: Record<string, string> = {}): Promise<RealtimeGateway> {
+  const messageBytesMax = 1024 * 1024;
+  const provider = await startFakeRealtime();
+  const gateway = await startGateway({ env: { REALTIME_MESSAGE_MAX: String(messageBytesMax), ...env } });
+  await gateway.admin.createUpstream('oai', `${provider.origin}/v1`, { key: 'sk-stored' });
+  const at = (path: string): string => `ws://127.0.0.1:${gateway.port}/v1${path}`;
+  return {
+    gateway,
+    provider,
+    messageBytesMax,
+    at,
+    async open(path = realtimePath, headers = {}, protocols = []) {
+      const client = await openSession(at(path), { 'x-svc-api-key': gateway.workspaceKey, ...headers }, protocols);
+      return { client, session: await provider.nextSession() };
+    },
+    async refusal(path, headers, protocols = []) {
+      const outcome = await openSession(at(path), headers, protocols).catch((error: unknown) => error);
+      if (outcome instanceof RefusedHandshake) return outcome;
+      throw new Error('the handshake was not refused', { cause: outcome });
+    },
+    async logOf(client, isThere = (log) => log.outcome !== 'open') {
+      const traceId = encodeURIComponent(String(client.headers['x-svc-trace-id']));
+      const list = await until(async () => {
+        const reply = await gateway.admin.get(`/logs?trace_id=${traceId}`);
+        return reply.body.total > 0 && isThere(reply.body.data[0]) && reply.body;
+      });
+      if (list.total !== 1) throw new Error(`there are ${list.total} logs of one session`);
+      return list.data[0];
+    },
+    async close() {
+      await gateway.stop();
+      await provider.close();
+    },
+  };
+}
