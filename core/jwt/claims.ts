@@ -86,7 +86,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   const subject = subjectOf(payload);
   return {
     exp: sent.exp,
-    subject: subject?.slice(0, 255) ?? null,
+    subject,
     email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
     workspace,
     scopes: scopesOf(sent),

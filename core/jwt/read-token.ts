@@ -46,21 +46,29 @@ export function describeToken(token: string): { organisationId: string | null; k
     const organisationId = String(payload.svc_oid ?? payload.organisation_id).toLowerCase();
     return {
       organisationId: uuid.test(organisationId) ? organisationId : null,
-      kid: typeof header.kid === 'string' ? header.kid.slice(0, 255) : null,
-      subject: subjectOf(payload)?.slice(0, 255) ?? null,
+      kid: typeof header.kid === 'string' ? shown(header.kid) : null,
+      subject: subjectOf(payload),
     };
   } catch {
     return { organisationId: null, kid: null, subject: null };
   }
 }
 
-/** Whom a token is for: the first of these claims that it has (semantics §1.4). */
+/** Whom a token is for: the first of these claims that it has (semantics §1.4), as records and audit trails can hold it. */
 export function subjectOf(payload: Readonly<JsonObject>): string | null {
   for (const name of ['email_id', 'sub', 'uid']) {
     const value = payload[name];
-    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'string' && value !== '') return shown(value);
   }
   return null;
+}
+
+/** At most 255 characters of a text, with U+FFFD for what no database or terminal takes. */
+function shown(text: string): string {
+  return text
+    .slice(0, 255)
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, '\ufffd');
 }
 
 /** 401: this token can never be good. */

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { type TokenRefusal, tokenRefusals } from '../../../core/contract/tokens.ts';
 import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
+import { causeOf } from '../../cause-of.ts';
+import { isDatabaseAway } from '../../db/is-database-away.ts';
 import { invalid } from '../../http/errors.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -22,7 +24,13 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       const row = await em.findOne(organisations, { id: organisationId });
       if (!row?.authSettings?.jwt || !isAllowed(organisationId)) continue;
       const outcome = { status: refusal.status, errorCode: refusal.code, resourceId: null };
-      await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
+      try {
+        await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
+      } catch (error) {
+        if (isDatabaseAway(error)) throw error;
+        // Told again, it would hold up all others for ever.
+        services.log.error({ organisationId, cause: causeOf(error) }, 'a refused token could not be audited');
+      }
     }
   };
 

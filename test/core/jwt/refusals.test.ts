@@ -37,6 +37,12 @@ describe('refused tokens', () => {
     expect(JSON.stringify(told)).not.toContain('eyJ');
   });
 
+  it('say nothing that a database or a terminal could not hold', async () => {
+    await note({ sub: `a\0b\ud800c\n${'x'.repeat(300)}` });
+    await refusals.tell();
+    expect(told[0]?.subject).toBe(`a\ufffdb\ufffdc\ufffd${'x'.repeat(249)}`);
+  });
+
   it('in a flood are one entry a minute for each reason and address, with how many there were', async () => {
     for (let i = 0; i < 50; i++) await note();
     await refusals.tell();
