@@ -65,10 +65,7 @@ export function subjectOf(payload: Readonly<JsonObject>): string | null {
 
 /** At most 255 characters of a text, with U+FFFD for what no database or terminal takes. */
 function shown(text: string): string {
-  return text
-    .slice(0, 255)
-    .toWellFormed()
-    .replace(/\p{Cc}/gu, '\ufffd');
+  return text.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd');
 }
 
 /** 401: this token can never be good. */
