@@ -1,10 +1,20 @@
 import { forbidden } from '../http/errors.ts';
 import type { Actor, AdminRoute } from '../http/route.ts';
 
+/** Whether it counts here that the caller has signed in, or has come with a token where that does as well. */
+export function isSignedIn(route: Pick<AdminRoute, 'signedIn' | 'tokensToo'>, actor: Actor): boolean {
+  return (actor.session !== undefined && route.signedIn !== undefined) || (isToken(actor) && route.tokensToo === true);
+}
+
+/** Whether the caller came with a token that an organisation has signed. */
+export function isToken(actor: Actor): boolean {
+  return actor.tokenSubject !== undefined;
+}
+
 /** Throws AB03 when the route asks for a scope the caller lacks, or for a person where a key is asking. */
-export function requireRight(route: Pick<AdminRoute, 'scopes' | 'signedIn'>, actor: Actor): void {
-  if (route.signedIn === 'required' && !actor.session) throw forbidden('This is for people who have signed in, not for API keys');
-  if (route.signedIn && actor.session) return;
+export function requireRight(route: Pick<AdminRoute, 'scopes' | 'signedIn' | 'tokensToo'>, actor: Actor): void {
+  if (isSignedIn(route, actor)) return;
+  if (route.signedIn === 'required') throw forbidden('This is for people who have signed in, not for API keys');
   if (route.scopes.some((scope) => actor.scopes.has(scope))) return;
   throw forbidden(`${actor.session ? 'Your role' : 'This key'} lacks the scope ${route.scopes.join(' or ')}`);
 }

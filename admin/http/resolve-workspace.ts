@@ -1,3 +1,4 @@
+import { isSignedIn } from '../access/may-use.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
@@ -15,10 +16,10 @@ export async function resolveWorkspace(
   named: string | null,
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  const isOfOrganisation = route.tenant === 'organisation' || (actor.session !== undefined && route.signedIn !== undefined);
+  const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
   // Such a route needs no workspace; but one that is not theirs is not found there either.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
-  if (actor.session && route.signedIn) return null;
+  if (isSignedIn(route, actor)) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
     if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');

@@ -30,6 +30,8 @@ export interface AdminRoute {
    * people only, keys are refused. Such a route works on the caller's own organisation or own account, never on a workspace.
    */
   readonly signedIn?: 'suffices' | 'required';
+  /** On `required` routes: a token that an organisation has signed does as well as having signed in. */
+  readonly tokensToo?: true;
   /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
   readonly allMemberships?: true;
   /** Organisation keys may name a workspace that was deleted: what it left behind is still read. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isToken } from '../access/may-use.ts';
 import { isUuid } from '../db/new-id.ts';
 import { invalid, notFound } from '../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../http/route.ts';
@@ -10,6 +11,7 @@ import { workspaces } from '../resources/workspaces/entity.ts';
 import { changePassword } from './change-password.ts';
 import { type Session, sessions } from './entity.ts';
 import { changePasswordBody, nothing, userReply } from './schema.ts';
+import { selfOfToken } from './self-of-token.ts';
 import { endedCookie } from './session-cookie.ts';
 import { isOver } from './sessions.ts';
 
@@ -26,19 +28,22 @@ const sessionEntries = {
 };
 
 const selfReply = v.strictObject({
-  user: userReply,
+  /** Null for a token that is for nobody here. */
+  user: v.nullable(userReply),
   organisation: v.strictObject({ id: v.string(), name: v.string() }),
   workspaces: v.array(
     v.strictObject({
       id: v.string(),
       slug: v.string(),
       name: v.string(),
-      role: v.picklist(['admin', 'manager', 'member', 'viewer']),
+      /** Null for a token that is for nobody here: what it may do are its scopes. */
+      role: v.nullable(v.picklist(['admin', 'manager', 'member', 'viewer'])),
       scopes: v.array(v.string()),
     }),
   ),
   scopes: v.array(v.string()),
-  session: v.strictObject({ id: v.string(), created_at: v.string(), expires_at: v.string() }),
+  /** Null where a token asks. */
+  session: v.nullable(v.strictObject({ id: v.string(), created_at: v.string(), expires_at: v.string() })),
   object: v.literal('self'),
 });
 
@@ -58,14 +63,16 @@ const workspacesMax = 500;
 export const sessionRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...ofOneself,
+    tokensToo: true,
     method: 'GET',
     path: '/auth/self',
     action: 'read',
-    summary: 'Who is signed in, and what they may do where',
+    summary: 'Who is signed in, or whom a token is for, and what they may do where',
     reply: selfReply,
     body: null,
     async handle(call) {
       const { em, organisationId, actor } = call;
+      if (isToken(actor)) return selfOfToken(em, actor);
       const { userId, role, memberships, createdAt, expiresAt } = mustBeSignedIn(actor.session);
       const organisation = await em.findOneOrFail(organisations, { id: organisationId });
       const user = await em.findOneOrFail(users, { id: userId, organisationId });

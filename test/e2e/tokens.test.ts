@@ -281,6 +281,37 @@ describe('the admin API', () => {
     expect((await ask(token, 'GET', '/configs', undefined, { 'x-svc-workspace': 'ws-nowhere' })).status).toBe(403);
   });
 
+  it('tells a token whom it is for and what it may do, but tells a key nothing of the sort', async () => {
+    const place = await gateway.admin.post('/workspaces', { name: 'Told', slug: 'ws-told' });
+    const id = await invite('told@example.com', [{ id: place.body.id, role: 'member' }]);
+    const self = (apiKey: string) => fetch(`${gateway.baseUrl}/auth/self`, { headers: { 'x-svc-api-key': apiKey } });
+    const machine = await self(sign({ sub: 'a machine', scope: 'configs.list logs.export' }));
+    expect(machine.status).toBe(200);
+    expect(await machine.json()).toEqual({
+      user: null,
+      organisation: { id: organisationId, name: expect.any(String) },
+      workspaces: [
+        {
+          id: gateway.workspaceId,
+          slug: 'ws-default',
+          name: expect.any(String),
+          role: null,
+          scopes: ['configs.list', 'logs.export'],
+        },
+      ],
+      scopes: [],
+      session: null,
+      object: 'self',
+    });
+    const person = await self(sign({ email_id: 'told@example.com', svc_workspace: 'ws-told', scope: 'configs.list' }));
+    expect(await person.json()).toMatchObject({
+      user: { id, email: 'told@example.com' },
+      workspaces: [{ id: place.body.id, role: 'member', scopes: ['configs.list'] }],
+    });
+    expect((await self(gateway.adminKey)).status).toBe(403);
+    expect((await self(gateway.workspaceKey)).status).toBe(403);
+  });
+
   it('refuses what is no good, and says so in the audit trail, once for a flood', async () => {
     const forged = sign({ sub: 'mallory' }, newSigningKey(key.kid), { typ: 'logout+jwt' });
     const before = (await trail()).length;
