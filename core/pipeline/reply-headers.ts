@@ -1,5 +1,6 @@
 import type { RequestContext } from '../contract/context.ts';
 import type { HeaderList } from '../contract/http.ts';
+import { ownStoreProvider } from '../contract/own-store.ts';
 import type { OperationCall } from '../contract/provider.ts';
 
 /** Provider headers that are ours to say on this hop. */
@@ -53,7 +54,7 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call
       String(ctx.retryAttemptCount),
     );
   }
-  if (ctx.provider !== null) headers.push(`${prefix}provider`, ctx.provider);
+  if (ctx.provider !== null && ctx.provider !== ownStoreProvider) headers.push(`${prefix}provider`, ctx.provider);
   // Once a target was chosen, saying nothing would leave open whether anybody looked.
   const cacheStatus = ctx.cacheStatus ?? (ctx.targetPath === null ? null : 'DISABLED');
   if (cacheStatus !== null) headers.push(`${prefix}cache-status`, cacheStatus);

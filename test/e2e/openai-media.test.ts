@@ -214,23 +214,6 @@ describe('other routes', () => {
     expect(response.status).toBe(400);
     expect((await response.json()).error.message).toBe('moderate is not supported by anthropic');
   });
-
-  it('passes assistants and vector stores with the beta header, and deletion replies as they are', async () => {
-    const assistant = { id: 'asst_1', object: 'assistant', created_at: 1, model: 'gpt-4o', name: null };
-    gateway.upstream.once('/v1/assistants', reply(200, assistant));
-    const made = await client.beta.assistants.create({ model: 'gpt-4o' });
-    expect(made.id).toBe('asst_1');
-    expect(gateway.upstream.last.header('openai-beta')).toBe('assistants=v2');
-    gateway.upstream.once('/v1/assistants/asst_1', reply(200, { id: 'asst_1', object: 'assistant.deleted', deleted: true }));
-    expect(await client.beta.assistants.delete('asst_1')).toEqual({ id: 'asst_1', object: 'assistant.deleted', deleted: true });
-    gateway.upstream.once('/v1/vector_stores', reply(200, { id: 'vs_1', object: 'vector_store', name: 'notes' }));
-    const { data, response } = await client.vectorStores.create({ name: 'notes' }).withResponse();
-    expect(data.id).toBe('vs_1');
-    expect(response.headers.get('x-svc-trace-id')).toMatch(/./);
-    expect(response.headers.get('x-svc-provider')).toBe('openai');
-    gateway.upstream.once('/v1/threads', reply(200, { id: 'thread_1', object: 'thread' }));
-    expect((await client.beta.threads.create({})).id).toBe('thread_1');
-  });
 });
 
 describe('models', () => {

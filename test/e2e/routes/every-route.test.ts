@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
 import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { openaiError, reply } from '../../support/fake-upstream.ts';
+import { type Exchange as Asked, openaiError, reply } from '../../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
 import { type Clients, type Exchange, newClients } from './clients.ts';
 import { keptCases } from './kept-cases.ts';
 import { mediaCases } from './media-cases.ts';
+import { passThroughCases } from './pass-through-cases.ts';
 import { id, type ProviderSlug, type RouteCase } from './route-case.ts';
 import { textCases } from './text-cases.ts';
 
@@ -42,6 +43,7 @@ beforeAll(async () => {
   ];
   for (const [slug, [type, base]] of Object.entries(providers)) {
     hosts.push([`${slug}-refusing`, `${upstream.origin}/refusing${base}`, type]);
+    hosts.push([`${slug}-passing`, `${upstream.origin}/passing${base}`, type]);
     if (slug !== 'oai' && slug !== 'ant') hosts.push([slug, `${upstream.origin}${base}`, type]);
   }
   for (const [slug, host, type] of hosts) await admin.createUpstream(slug, host, { ai_provider_id: type });
@@ -54,6 +56,7 @@ beforeAll(async () => {
     upstream.on((request) => request.method === method && request.path === (at ?? `/v1${path}`), behaviour as never);
   }
   upstream.on(({ path }) => path.startsWith('/refusing/'), openaiError(429, 'slow down'));
+  upstream.on(({ path }) => path.startsWith('/passing/'), tellWhatCame);
 });
 afterAll(async () => {
   await gateway?.close();
@@ -62,24 +65,33 @@ afterAll(async () => {
 
 const clientsOf = (slug: string): Clients => newClients(gateway, keys.get(slug) as string);
 
+/** A provider's answer to any path: an object or list in OpenAI's shapes that says what was asked, and with which beta headers. */
+function tellWhatCame(exchange: Asked): void | Promise<void> {
+  const { request } = exchange;
+  const path = request.path.slice('/passing/v1'.length);
+  const beta = request.header('openai-beta') ?? request.header('anthropic-beta') ?? null;
+  const asked = { id, asked: `${request.method} ${path}`, beta };
+  const isList = request.method === 'GET' && !path.endsWith(id);
+  const one = request.method === 'DELETE' ? { ...asked, object: 'thing.deleted', deleted: true } : asked;
+  return reply(200, isList || path.endsWith('/search') ? { object: 'list', data: [asked], has_more: false } : one).run(exchange);
+}
+
 /** The exchanges were one, of this route. */
 function onlyExchange(clients: Clients, route: string): Exchange {
-  expect(clients.exchanges).toHaveLength(1);
+  expect(clients.exchanges.map(({ method, path }) => `${method} ${path}`)).toEqual([route.replace('{id}', id)]);
   const [exchange] = clients.exchanges as [Exchange];
-  const [method, pattern] = route.split(' ') as [string, string];
-  expect([exchange.method, exchange.path]).toEqual([method, pattern.replace('{id}', id)]);
   return exchange;
 }
 
-/** The service's own headers (data-plane §3) of a request that a provider was asked for. */
-function expectHeaders({ headers }: Exchange, provider: string): void {
+/** The service's own headers (data-plane §3) of a request that a provider was asked for; null: the service itself. */
+function expectHeaders({ headers }: Exchange, provider: string | null): void {
   const own = [...headers].filter(([name]) => name.startsWith('x-svc-') && !/dropped-params|adapted/.test(name));
   expect(Object.fromEntries(own)).toEqual({
     'x-svc-trace-id': expect.stringMatching(/./),
     'x-svc-last-used-option-index': 'config',
     'x-svc-cache-status': 'DISABLED',
     'x-svc-retry-attempt-count': '0',
-    'x-svc-provider': provider,
+    ...(provider === null ? {} : { 'x-svc-provider': provider }),
   });
 }
 
@@ -118,4 +130,55 @@ describe.concurrent('refused by the provider', () => {
     expect(exchange.status).toBe(429);
     expectHeaders(exchange, typeOf(provider));
   });
+});
+
+describe.concurrent('passed through', () => {
+  const providerOf = (route: string): ProviderSlug => (route.includes('/messages/batches') ? 'ant' : 'oai');
+
+  it.each(Object.entries(passThroughCases))('%s', async (route, send) => {
+    const [method, path] = route.split(' ') as [string, string];
+    expect(matchEndpoint(method, `/v1${path}`)).toMatchObject({ name: 'proxy' });
+    const provider = providerOf(route);
+    const clients = clientsOf(`${provider}-passing`);
+    // biome-ignore lint/suspicious/noExplicitAny: objects and pages of every kind
+    const parsed: any = await send(clients);
+    const [found] = parsed.data ?? [parsed];
+    expect(found).toMatchObject({ id, asked: route });
+    if (method === 'DELETE') expect(found).toMatchObject({ object: 'thing.deleted', deleted: true });
+    if (/assistants|threads|vector_stores/.test(route)) expect(found.beta).toBe('assistants=v2');
+    expectHeaders(onlyExchange(clients, route), typeOf(provider));
+  });
+
+  it.each(Object.entries(passThroughCases))('%s, refused by the provider', async (route, send) => {
+    const provider = providerOf(route);
+    const clients = clientsOf(`${provider}-refusing`);
+    await expect(send(clients)).rejects.toMatchObject({ status: 429, message: expect.stringContaining('slow down') });
+    expectHeaders(onlyExchange(clients, route), typeOf(provider));
+  });
+
+  it('the beta features a client asks for reach the provider on a shaped route', async () => {
+    const { anthropic } = clientsOf('ant');
+    const beta = { model: 'claude-test', max_tokens: 5, messages: [{ role: 'user' as const, content: 'beta' }] };
+    await anthropic.beta.messages.create({ ...beta, betas: ['one-2026-01-01', 'two-2026-01-01'] });
+    const sent = gateway.upstream.requests.find(({ text }) => text.includes('"beta"'));
+    expect(sent?.header('anthropic-beta')).toBe('one-2026-01-01,two-2026-01-01');
+  });
+});
+
+it('what the service keeps itself has the same headers, and names no provider', async () => {
+  const clients = newClients(gateway, gateway.workspaceKey);
+  const { files, batches } = clients.openai;
+  const text = '{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}';
+  const file = await files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
+  expect((await files.list()).data).toMatchObject([{ id: file.id }]);
+  expect(await files.retrieve(file.id)).toMatchObject({ id: file.id });
+  expect(await (await files.content(file.id)).text()).toBe(text);
+  const options = { svc_options: { 'x-svc-provider': '@oai' }, completion_window: 'immediate' as '24h' };
+  const batch = await batches.create({ input_file_id: file.id, endpoint: '/v1/chat/completions', ...options });
+  expect((await batches.list()).data).toMatchObject([{ id: batch.id }]);
+  expect(await batches.cancel(batch.id)).toMatchObject({ id: batch.id });
+  expect(await batches.retrieve(batch.id)).toMatchObject({ id: batch.id });
+  expect(await files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
+  expect(clients.exchanges).toHaveLength(9);
+  for (const exchange of clients.exchanges) expectHeaders(exchange, null);
 });

@@ -122,8 +122,7 @@ export const keptCases: Record<string, readonly RouteCase[]> = {
     {
       by: 'plain HTTP',
       asksProvider: false,
-      send: ({ plain }) =>
-        plain('POST', '/configs/explain', { config: { provider: '@oai' }, request: { body: { model: 'm' } } }),
+      send: ({ plain }) => plain('POST', '/configs/explain', { config: { provider: '@oai' }, request: { body: { model: 'm' } } }),
       expected: {},
     },
   ],

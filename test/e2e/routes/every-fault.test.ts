@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import {
+  cutBeforeHead,
+  echo,
+  garbage,
+  openaiError,
+  rawBytes,
+  stallBeforeHead,
+  stallMidStream,
+} from '../../support/fake-upstream.ts';
+import { type GatewayWithUpstream, type LooseResponse, startGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
+import { type RouteKind, routeKinds } from './route-kinds.ts';
+
+/**
+ * Every kind of route with every fault of a provider, over real sockets: retry, the next target, time limits, circuits and cut replies
+ * mean the same for JSON, forms, audio and events. Each test has paths of its own at the provider, so that all run at once.
+ */
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  // What is tested here is one request at a time, not how many of them may be retries.
+  gateway = await startGatewayWithUpstream({ env: { RETRY_BUDGET_FLOOR: '1000', IDLE_TIMEOUT: '1000' } });
+  gateway.upstream.on(({ path }) => path.endsWith('/echo'), echo());
+});
+afterAll(() => gateway?.close());
+
+let places = 0;
+
+/** A provider below paths of its own: as a target of inline configs, and what it was asked. */
+function newPlace({ provider }: RouteKind) {
+  const base = `/place-${++places}/v1`;
+  return {
+    base,
+    matches: ({ path }: { path: string }) => path.startsWith(`${base}/`),
+    target: { provider: provider ?? 'openai', api_key: 'sk', custom_host: `${gateway.upstream.origin}${base}` },
+    asked: () => gateway.upstream.requests.filter(({ path }) => path.startsWith(`${base}/`)),
+  };
+}
+
+const send = ({ path, body }: RouteKind, config: JsonObject | string): Promise<LooseResponse> =>
+  gateway.call(path, {
+    method: 'POST',
+    body: body(),
+    headers: { 'x-svc-config': typeof config === 'string' ? config : JSON.stringify(config) },
+  });
+
+const bytesOf = async (response: LooseResponse): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
+const fallback = (...targets: JsonObject[]): JsonObject => ({ strategy: { mode: 'fallback' }, targets });
+
+/** Status and the service's own headers but the trace. */
+const toldBy = ({ status, headers }: LooseResponse) => [
+  status,
+  headers.get('x-svc-last-used-option-index'),
+  Number(headers.get('x-svc-retry-attempt-count')),
+  headers.get('x-svc-provider'),
+  headers.get('x-svc-cache-status'),
+];
+
+describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
+  const provider = kind.provider ?? 'openai';
+  const good = async () => bytesOf(await send(kind, newPlace(kind).target));
+  /** Whether this is what comes when nothing goes wrong; a form that is echoed has a boundary of its own each time. */
+  const expectGood = async (response: LooseResponse) => {
+    const [given, expected] = [await bytesOf(response), await good()];
+    expect(given.length).toBe(expected.length);
+    if (!(kind.body() instanceof FormData)) expect(given.equals(expected)).toBe(true);
+  };
+
+  it('is tried again after a 429, with the same bytes', async () => {
+    const place = newPlace(kind);
+    gateway.upstream.on(place.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 1);
+    const response = await send(kind, { ...place.target, retry: { attempts: 1, use_retry_after_header: true } });
+    expect(toldBy(response)).toEqual([200, 'config', 1, provider, 'DISABLED']);
+    await expectGood(response);
+    expect(place.asked().map(({ sha256 }) => sha256)).toEqual(Array(2).fill(place.asked()[0]?.sha256));
+  });
+
+  it.each([
+    ['a 503', () => openaiError(503, 'down')],
+    ['a cut before the first byte', () => cutBeforeHead()],
+    ['garbage', () => garbage()],
+    ['no answer in time', () => stallBeforeHead()],
+    ['a head and then silence', () => stallMidStream([], [])],
+  ])('goes to the next target after %s, with the same bytes', async (_fault, behaviour) => {
+    const [first, second] = [newPlace(kind), newPlace(kind)];
+    gateway.upstream.on(first.matches, behaviour());
+    const response = await send(kind, fallback({ ...first.target, request_timeout: 2000 }, second.target));
+    expect(toldBy(response)).toEqual([200, 'config.targets[1]', 0, provider, 'DISABLED']);
+    await expectGood(response);
+    expect(second.asked().map(({ sha256 }) => sha256)).toEqual([first.asked()[0]?.sha256]);
+  });
+
+  it('is a 408 in its own format where no answer came in time and there is no other target', async () => {
+    const place = newPlace(kind);
+    gateway.upstream.on(place.matches, stallBeforeHead());
+    const response = await send(kind, { ...place.target, request_timeout: 300 });
+    expect(toldBy(response)).toEqual([408, 'config', 0, provider, 'DISABLED']);
+    const { error, ...others } = await response.json();
+    expect(error).toMatchObject({ message: expect.any(String), code: 'request_timeout' });
+    expect(others.type).toBe(kind.provider === 'anthropic' ? 'error' : undefined);
+  });
+
+  it('is not sent a second time once its reply has begun, and a reply that is cut looks cut', async () => {
+    const [first, second] = [newPlace(kind), newPlace(kind)];
+    const { type, text } = kind.begun;
+    gateway.upstream.on(
+      first.matches,
+      rawBytes(`HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: 5000\r\n\r\n${text}`),
+    );
+    const response = await send(
+      kind,
+      fallback({ ...first.target, retry: { attempts: 2, on_status_codes: [500] } }, second.target),
+    );
+    const isWhole = kind.end === 'whole';
+    expect(toldBy(response)).toEqual([200, `config.targets[${isWhole ? 1 : 0}]`, 0, provider, 'DISABLED']);
+    if (isWhole) await expectGood(response);
+    else if (kind.end === 'cut') await expect(response.arrayBuffer()).rejects.toThrow();
+    else expect((await response.text()).trim().split('\n\n').at(-1)).toMatch(kind.end);
+    expect([first.asked().length, second.asked().length]).toEqual([1, isWhole ? 1 : 0]);
+  });
+
+  it('passes over a target whose circuit it has opened', async () => {
+    const [down, well] = [newPlace(kind), newPlace(kind)];
+    gateway.upstream.on(down.matches, openaiError(503, 'down'));
+    const stored: JsonObject[] = [];
+    for (const { base } of [down, well]) {
+      const slug = base.slice(1, -3);
+      const fields = { ai_provider_id: provider };
+      stored.push({ provider: await gateway.admin.createUpstream(slug, `${gateway.upstream.origin}${base}`, fields) });
+    }
+    const strategy = { mode: 'fallback', cb_config: { failure_threshold: 1, cooldown_interval: 30_000 } };
+    const config = await gateway.admin.createConfig({ strategy, targets: stored });
+    for (const timesAsked of [1, 2]) {
+      const response = await send(kind, config);
+      expect(toldBy(response)).toEqual([200, 'config.targets[1]', 0, provider, 'DISABLED']);
+      await bytesOf(response);
+      expect([down.asked().length, well.asked().length]).toEqual([1, timesAsked]);
+    }
+  });
+});
+
+it('an upload streams through unkept, so it is sent once and the refusal is the provider’s', async () => {
+  const kind = routeKinds['a pass-through of a form'] as RouteKind;
+  const place = newPlace(kind);
+  gateway.upstream.on(place.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
+  const retry = { attempts: 1, use_retry_after_header: true };
+  const response = await send({ ...kind, path: '/files' }, { ...place.target, retry });
+  expect(toldBy(response)).toEqual([429, 'config', 0, 'openai', 'DISABLED']);
+  expect((await response.json()).error.message).toContain('slow down');
+  expect(place.asked()).toHaveLength(1);
+});
