@@ -103,7 +103,7 @@ function providerReply(ctx: RequestContext, target: Target, found: Found): JsonO
     slug: found.slug,
     type: found.adapter.id,
     model: typeof model === 'string' ? model : null,
-    host: hostOf(found.origin),
+    host: maySeeHost(ctx, found) ? hostOf(found.origin) : null,
   };
 }
 
@@ -120,6 +120,11 @@ function requestReply(ctx: RequestContext, target: Target, resolved: ResolvedTar
   } finally {
     ctx.model = model;
   }
+}
+
+/** Where a stored provider is, is a setting of its integration: for those who may read providers. */
+function maySeeHost(ctx: RequestContext, { slug }: ResolvedTarget): boolean {
+  return slug === null || ctx.identity?.scopes.has('providers.read') === true;
 }
 
 function hostOf(origin: string): string {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { ProviderDocument } from '../../../core/contract/documents.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
-import { answer, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { answer, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
-const seeing = { key: { scopes: ['completions.write', 'configs.read'] } };
+const seeing = { key: { scopes: ['completions.write', 'configs.read', 'providers.read'] } };
 
 /** An explanation as a test reads it. */
 interface Explained {
@@ -190,6 +191,27 @@ describe('POST /v1/configs/explain', () => {
     );
     expect(text).toContain('"credentials":["api_key","aws_secret_access_key"]');
     expect(text).not.toMatch(/sk-|wJal|sha256/);
+  });
+
+  it('shows where a stored provider is to keys that may read providers alone', async () => {
+    const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: 'openai', api_key: 'sk-own' }] };
+    const hostsOf = async (scopes: string[]) => {
+      const gateway = createHarness({ key: { scopes } });
+      const id = `provider ${workspaceId}/one`;
+      const stored = gateway.documents.get(id) as ProviderDocument;
+      gateway.documents.set(id, { ...stored, settings: { ...stored.settings, custom_host: 'https://inside.example/v1' } });
+      const found = await explain(gateway, { config, request: { body } });
+      const sent = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config), 'x-svc-debug-route': 'true' }, body });
+      const told = `${JSON.stringify(found)} ${sent.header('x-svc-debug-route')}`;
+      return { hosts: found.targets.map((target) => target.provider.host), isTold: told.includes('inside.example') };
+    };
+    const inline = 'api.openai.com';
+    expect(await hostsOf(['completions.write'])).toEqual({ hosts: [null, inline], isTold: false });
+    expect(await hostsOf(['completions.write', 'configs.read'])).toEqual({ hosts: [null, inline], isTold: false });
+    expect(await hostsOf(['completions.write', 'configs.read', 'providers.read'])).toEqual({
+      hosts: ['inside.example', inline],
+      isTold: true,
+    });
   });
 
   it('says at its target what cannot be used', async () => {
