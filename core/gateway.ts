@@ -67,6 +67,8 @@ export interface Gateway {
 
 /** Outputs of batches that are read at a time, each line by line. */
 const batchesReadMax = 4;
+/** Those of one organisation among them: its providers may be slow on purpose. */
+const batchesReadOfOneMax = 2;
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
@@ -221,6 +223,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
       outgoing: {
         prefixes,
+        defaultWords: defaultWordsOf(prefixes),
         timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
         streamedBodyBytesMax: settings.streamedBodyBytesMax,
         formBytesMax: settings.formBytesMax,
@@ -242,8 +245,9 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     clusterKey: settings.clusterKeyText,
     question: batchUsageQuestion,
     atOnceMax: batchesReadMax,
-    answer: (question) =>
-      readBatchUsage(question, { ...providerAccess, usageOf: usageOfLine, ...{ now: clock.now, newId: services.newId } }),
+    owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
+    answer: (question, signal) =>
+      readBatchUsage(question, { ...providerAccess, usageOf: usageOfLine, ...{ now: clock.now, newId: services.newId, signal } }),
   });
   const checkToken = createTokenChecks({ tokens, clusterKey: settings.clusterKey, clusterKeyText: settings.clusterKeyText });
   const internal = new Map([

@@ -13,6 +13,8 @@ export interface BatchUsageOptions extends Omit<ConnectionTestOptions, 'clusterK
   usageOf(reply: JsonObject): Usage | null;
   readonly now: () => number;
   readonly newId: () => string;
+  /** Aborted when nobody waits for it any more. */
+  readonly signal: AbortSignal;
 }
 
 const lineCharactersMax = 64 * 1024 * 1024;
@@ -37,9 +39,10 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
     transport: options.transport,
     sign: (call) => adapter.sign?.(call, settings, credentials, options.sign),
     caller: null,
-    isLeft: () => false,
+    isLeft: () => options.signal.aborted,
     body: () => nothing(),
   });
+  options.signal.addEventListener('abort', abort);
   const call: OperationCall = {
     ...{ model: '', stream: false, params: {}, query: '', settings, strict: true, dropped: [], adapted: [] },
     pathParams: { id: /^[\w.%:-]+$/.test(asked.batchId) ? asked.batchId : encodeURIComponent(asked.batchId) },
@@ -61,6 +64,7 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
     }
     return { state: 'ended', parts: [...sums.parts] };
   } finally {
+    options.signal.removeEventListener('abort', abort);
     abort();
   }
 }

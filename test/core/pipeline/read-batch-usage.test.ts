@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import type { ProviderAdapter } from '../../../core/contract/provider.ts';
+import { createBuilder } from '../../../core/pipeline/build-target.ts';
+import { readBatchUsage } from '../../../core/pipeline/read-batch-usage.ts';
+import { providers } from '../../../core/providers/index.ts';
+import { providerDocument } from '../../support/pipeline-harness.ts';
+
+it('a batch whose provider never answers is given up when nobody waits for its usage any more', async () => {
+  const left = new AbortController();
+  let aborted = 0;
+  const usage = readBatchUsage(
+    { document: providerDocument('one', 'openai'), settings: {}, batchId: 'batch_1' },
+    {
+      builder: createBuilder({
+        providers: providers as ReadonlyMap<string, ProviderAdapter>,
+        parseBaseUrl: (url) => ({ origin: new URL(url).origin, path: '' }),
+      }),
+      transport: {
+        send: () => {
+          queueMicrotask(() => left.abort());
+          return { resume: () => {}, abort: () => void aborted++ };
+        },
+        close: async () => {},
+      },
+      sign: {} as never,
+      openSecrets: () => ({}),
+      usageOf: () => null,
+      now: Date.now,
+      newId: () => 'id',
+      signal: left.signal,
+    },
+  );
+  await expect(usage).rejects.toThrow('given up');
+  expect(aborted).toBe(1);
+});
