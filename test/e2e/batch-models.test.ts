@@ -150,7 +150,8 @@ describe('a batch made of a file of the service', () => {
       ['a', 200],
       ['b', 412],
     ]);
-    expect(gateway.upstream.requests.map((request) => JSON.parse(request.text).model)).toEqual(['good']);
+    const calls = gateway.upstream.requests.filter((request) => request.path.endsWith('/chat/completions'));
+    expect(calls.map((request) => JSON.parse(request.text).model)).toEqual(['good']);
   });
 });
 

@@ -46,6 +46,8 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     const ageMs = services.clock.now() - Date.parse(made.createdAt);
     const againInMs = Math.min(waitMsMax, Math.max(services.settings.batchPollMs, ageMs / 10));
     if (organisationId === null) return 'done';
+    // No batch is over at once.
+    if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
     const { database, vault, settings, log } = services;
     const source = { em: database.em(), vault, clusterKey: settings.clusterKey };
     const { document } = await readDocument(source, 'provider', `${made.workspaceId}/${made.providerSlug}`);
