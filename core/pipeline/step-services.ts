@@ -62,6 +62,8 @@ export function openSteps(given: StepOptions): Steps {
     });
     running.add(exchange.abort);
     const { status } = await exchange.head;
+    // That the store is away says nothing about the file.
+    if (status >= 500) throw new GatewayError('unavailable', { retryAfterMs: 1000 });
     if (status !== 200)
       throw new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
     yield* exchange.body;
