@@ -19,14 +19,11 @@ export async function resolveWorkspace(
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
   // Such a route needs no workspace; but one that is not theirs is not found there either.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
+  if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (isSignedIn(route, actor)) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
     if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');
-    if (named !== null && named !== actor.workspaceId) {
-      const own = await em.findOne(workspaces, { id: actor.workspaceId, organisationId: actor.organisationId });
-      if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
-    }
     return actor.workspaceId;
   }
   if (route.tenant === 'organisation') return null;
@@ -36,6 +33,13 @@ export async function resolveWorkspace(
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
   if (all.length === 1 && all[0]) return all[0].id;
   throw invalid('workspace_id: required, because this is an organisation key');
+}
+
+/** Throws AB03 when a key or token of one workspace names another one, by id or slug. */
+async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
+  if (named === ownId) return;
+  const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
+  if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
 }
 
 /** A plain member works in one workspace at a time, and others do not exist for them. */

@@ -1,4 +1,5 @@
 import { scopesByType } from '../../../admin/access/scopes.ts';
+import { newSigningKey, signToken } from '../../support/tokens.ts';
 import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 
@@ -14,6 +15,7 @@ export async function workspaceCallers(plane: Plane): Promise<Callers> {
     const person = await newPerson(plane, 'member', [{ id: workspaceId, role }]);
     callers.set(`a workspace ${role}`, person.token);
     callers.set(`the key of a workspace ${role}`, await keyOf(plane, person.id));
+    if (role === 'admin') for (const [who, token] of await tokensFor(plane, person.email)) callers.set(who, token);
   }
   callers.set('a member without a workspace', (await newPerson(plane, 'member')).token);
   return callers;
@@ -36,4 +38,23 @@ async function keyOf(plane: Plane, userId: string): Promise<string> {
   const made = await plane.ask('POST', '/api-keys/workspace/user', { body });
   if (made.status !== 200) throw new Error(`no key: ${JSON.stringify(made.body)}`);
   return made.body.key as string;
+}
+
+/** Tokens that the organisation has signed, with every scope a token may have: of nobody, and of a person. */
+async function tokensFor(plane: Plane, email: string): Promise<[who: string, token: string][]> {
+  const signing = newSigningKey();
+  const body = { jwt: { jwks: { keys: [signing.jwk] } } };
+  const put = await plane.ask('PUT', '/organisations/self/auth-settings', { body });
+  if (put.status !== 200) throw new Error(`no tokens: ${JSON.stringify(put.body)}`);
+  const { organisationId: svc_oid, workspaceId: svc_workspace } = plane;
+  const claims = { svc_oid, svc_workspace, scopes: [...scopesByType['workspace-user']] };
+  const tokens: [string, string][] = [
+    ['a token', signToken(signing, claims)],
+    ['a token of a workspace admin', signToken(signing, { ...claims, email_id: email })],
+  ];
+  for (const [who, token] of tokens) {
+    const good = await plane.ask('GET', '/configs', { key: token });
+    if (good.status !== 200) throw new Error(`${who} is not taken: ${JSON.stringify(good.body)}`);
+  }
+  return tokens;
 }

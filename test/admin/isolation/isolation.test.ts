@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../../../admin/resources/index.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
+import { startTokenGateway, type TokenGateway } from '../support/token-gateway.ts';
 import { mark, type Tenancy, tenancies } from './tenancies.ts';
 import { type Step, stepsOf } from './walk.ts';
 
@@ -10,13 +11,20 @@ const atATime = 3;
 const suites = Object.entries(tenancies).flatMap(([what, make]) => databases.map((database) => ({ what, make, database })));
 
 describe.each(suites)('what belongs to $what, on $database', ({ make, database }) => {
+  let gateway: TokenGateway;
   let plane: Plane;
   let tenancy: Tenancy;
   beforeAll(async () => {
-    plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+    gateway = await startTokenGateway();
+    const unlimited = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
+    plane = await startPlane(database, { ...unlimited, GATEWAY_URL: gateway.url });
+    gateway.serve(plane);
     tenancy = await make(plane);
   });
-  afterAll(() => plane?.close());
+  afterAll(async () => {
+    await gateway?.close();
+    await plane?.close();
+  });
 
   /** Every row of the victim, in every table. */
   async function rowsOfVictim(): Promise<Record<string, unknown[]>> {
