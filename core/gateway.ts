@@ -41,6 +41,7 @@ import { readBatchUsage } from './pipeline/read-batch-usage.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
 import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
+import { defaultWordsOf } from './pipeline/shape-params.ts';
 import { createConnectionTests } from './pipeline/test-connection.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { providers } from './providers/index.ts';

@@ -10,10 +10,12 @@ import { callerOf } from './caller.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
 import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
-import { shapeParams } from './shape-params.ts';
+import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
+  /** Values of parameters that leave them to the provider, see `defaultWordsOf`. */
+  readonly defaultWords: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
   /** Above this a form is not kept, so it cannot be changed or turned into what another provider takes. */
@@ -71,7 +73,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     });
   }
   const given = ctx.params as JsonObject;
-  const params = shapeParams(given, target);
+  const params = leaveDefaults(shapeParams(given, target), options.defaultWords);
   const operationCall: OperationCall = {
     model: typeof params.model === 'string' ? params.model : '',
     stream: ctx.stream,

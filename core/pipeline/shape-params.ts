@@ -15,6 +15,23 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
   return shaped;
 }
 
+/** Values that stand for a provider's own default: `svc-default` where the prefix of our headers is `x-svc-`. */
+export function defaultWordsOf(prefixes: readonly string[]): string[] {
+  return prefixes.map((prefix) => `${prefix.replace(/^x-/, '')}default`);
+}
+
+/** The parameters without those left to the provider by such a value: what is not sent has its default. The same object if none is. */
+export function leaveDefaults(params: JsonObject, words: readonly string[]): JsonObject {
+  let left: JsonObject | null = null;
+  for (const name in params) {
+    const value = params[name];
+    if (typeof value !== 'string' || !words.includes(value) || name === 'model') continue;
+    left ??= { ...params };
+    delete left[name];
+  }
+  return left ?? params;
+}
+
 /** `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` as keys; `*` stands for every element. */
 export function parsePath(path: string): string[] {
   const keys: string[] = [];

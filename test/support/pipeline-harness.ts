@@ -222,6 +222,7 @@ export function createHarness(
       outgoing: {
         prefixes: ['x-svc-', 'x-other-'],
         timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
+        defaultWords: ['svc-default'],
         streamedBodyBytesMax: 1024 * 1024,
         formBytesMax: options.formBytesMax ?? 1024 * 1024,
         now: services.clock.now,

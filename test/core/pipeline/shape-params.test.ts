@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Target } from '../../../core/contract/plan.ts';
-import { parsePath, shapeParams } from '../../../core/pipeline/shape-params.ts';
+import { defaultWordsOf, leaveDefaults, parsePath, shapeParams } from '../../../core/pipeline/shape-params.ts';
 
 const shape = (target: Partial<Target>, params: Record<string, unknown>) => shapeParams(params, target as Target);
 
@@ -47,5 +47,20 @@ describe('shapeParams', () => {
     ["a['x.y']", ['a', 'x.y']],
   ])('reads the path %s', (path, keys) => {
     expect(parsePath(path)).toEqual(keys);
+  });
+});
+
+describe('leaveDefaults', () => {
+  const words = defaultWordsOf(['x-svc-', 'x-other-', 'gw-']);
+
+  it('leaves out what is to be the default of the provider, by the word of any prefix', () => {
+    const params = { model: 'm', temperature: 'svc-default', top_p: 'other-default', user: 'gw-default', seed: 7 };
+    expect(leaveDefaults(params, words)).toEqual({ model: 'm', seed: 7 });
+    expect(params.temperature).toBe('svc-default');
+  });
+
+  it('returns the same object when nothing is, and takes no model and nothing inside a value for it', () => {
+    const params = { model: 'svc-default', stop: ['svc-default'], user: 'svc-default ' };
+    expect(leaveDefaults(params, words)).toBe(params);
   });
 });
