@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import { storedFiles } from '../../../../admin/resources/files/entity.ts';
+import { FileRoom } from '../../../../admin/resources/files/file-room.ts';
 import { forgetFiles } from '../../../../admin/resources/files/forget-files.ts';
 import { newFakeTime } from '../../../support/fake-time.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
@@ -44,6 +45,26 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     const id = `svc_file_${rows[0]?.id}`;
     expect((await store.ask('DELETE', `/files/${id}`)).status).toBe(200);
     expect((await store.upload(patternBytes(400_000))).status).toBe(200);
+  });
+
+  it('is never passed, however many ask for it at the same moment', async () => {
+    const { store, time } = await start({ DB_POOL_SIZE: '20' });
+    const { organisationId, workspaceId } = plane;
+    const newManager = () => plane.control.services.database.em();
+    const now = new Date(time.clock.now());
+    const quota = { bytesMax: 1_000, filesMax: 15 };
+    const rooms = Array.from({ length: 20 }, () => {
+      const ids = { id: randomUUID(), organisationId, workspaceId, createdByKey: null, createdByUser: null };
+      const facts = { filename: 'file', purpose: '', contentType: 'text/plain', bytes: 0, status: 'uploading' as const };
+      const file = newManager().create(storedFiles, { ...ids, ...facts, createdAt: now, expiresAt: null });
+      return new FileRoom(newManager, file, quota, now);
+    });
+    const opened = await Promise.allSettled(rooms.map((room) => room.open()));
+    expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(15);
+    const grown = await Promise.allSettled(rooms.map((room) => room.growTo(90)));
+    const bytes = (await store.rows()).map((row) => Number(row.bytes));
+    expect(bytes.reduce((one, other) => one + other, 0)).toBeLessThanOrEqual(1_000);
+    expect(grown.some(({ status }) => status === 'rejected')).toBe(true);
   });
 
   it('has a number of files too, and is that of one workspace', async () => {
