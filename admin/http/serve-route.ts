@@ -1,24 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import type { ClientOrigin } from '../../core/contract/client-origin.ts';
 import { requireRight } from '../access/may-use.ts';
 import { inWorkspace } from '../access/session-actor.ts';
-import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
 import { allowReply } from './allow-reply.ts';
 import { authenticate } from './authenticate.ts';
-import { clientOrigin } from './client-address.ts';
-import { AdminError, invalid, notFound } from './errors.ts';
-import { type KeptReply, type Repeat, repeatOf } from './idempotency/repeat.ts';
-import { TooManyRequests } from './rate-limit.ts';
+import { AdminError } from './errors.ts';
+import { answerOnce } from './idempotency/answer-once.ts';
+import { type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
-import { readParams, readPath, readQuery, readQueryLeniently, readToldHeaders } from './read-query.ts';
+import { matchRevision, type ReadCall, readCall } from './read-call.ts';
+import { readPath } from './read-query.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
-import { validate } from './validate.ts';
+import { VisitTrail } from './visit-trail.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
 /** Longest an admin request may take before it is answered 503; what it was about to write is then rolled back. */
@@ -48,8 +45,11 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       return c.json(result as object, 200, visit.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
-      if (error.status >= 500) logFailure(services, visit, error, thrown);
-      await visit.auditRefusal(error);
+      if (error.status >= 500) {
+        const fields = { requestId: visit.trail.id, code: error.code, cause: causeOf(thrown) };
+        services.log.error(fields, 'an admin request failed');
+      }
+      await visit.trail.noteRefusal(error);
       return errorReply(error, visit.headers);
     } finally {
       clearTimeout(timer);
@@ -57,87 +57,98 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
   };
 }
 
-/** What is known about one request, filled in as it goes. */
+/** Who may, and what their change runs in. */
+interface Admitted {
+  readonly actor: Actor;
+  readonly em: AdminCall<unknown, unknown>['em'];
+  readonly repeat: Repeat | null;
+  readonly signal: AbortSignal;
+}
+
+/** One request on its way through its route. */
 class Visit {
-  readonly id = randomUUID();
+  readonly trail: VisitTrail;
+  /** Of the reply. */
   readonly headers: Record<string, string>;
   readonly #route: AdminRoute;
   readonly #services: AdminServices;
   readonly #c: Context;
-  readonly #origin: ClientOrigin;
-  #actor: Pick<Actor, 'keyId' | 'organisationId' | 'workspaceId' | 'userId' | 'tokenSubject'> | null = null;
-  #workspaceId: string | null = null;
-  #body: unknown = null;
-  #wrote = false;
 
   constructor(route: AdminRoute, services: AdminServices, c: Context) {
     this.#route = route;
     this.#services = services;
     this.#c = c;
-    this.#origin = clientOrigin(c, services);
-    this.headers = { [`${services.settings.headerPrefix}request-id`]: this.id };
+    this.trail = new VisitTrail(route, services, c);
+    this.headers = { [`${services.settings.headerPrefix}request-id`]: this.trail.id };
   }
 
   async run(signal: AbortSignal): Promise<unknown> {
-    const { settings, database, limits } = this.#services;
-    const route = this.#route;
-    const request = this.#c.req;
-
-    limits.perAddress.take(this.#origin.address);
-    // Whose it is has to be found among everybody's; from here on the request sees its own organisation only.
-    const who = await authenticate(
-      database.em(),
-      {
-        method: route.method,
-        path: readPath(request.url),
-        requestId: this.id,
-        clientAddress: this.#origin.address,
-        header: (name) => request.header(name),
-      },
-      this.#services,
-    );
-    if ('refused' in who) {
-      limits.perAddress.charge(this.#origin.address, failureCost);
-      if (who.known)
-        this.#actor = { ...who.known, keyId: who.known.id, workspaceId: who.known.workspaceId ?? null, userId: null };
-      throw who.refused;
-    }
-    let actor = who.actor;
-    this.#actor = actor;
-    this.#workspaceId = actor.workspaceId;
-    limits.perKey.take(actor.keyId);
-    const em = database.emOf(actor.organisationId);
-    requireRight(route, actor);
+    const { settings, database, strictReplies, log } = this.#services;
+    const [route, request, trail] = [this.#route, this.#c.req, this.trail];
+    const caller = await this.#identify();
+    const em = database.emOf(caller.organisationId);
+    requireRight(route, caller);
 
     const sent = route.body || route.method !== 'GET' ? await readJsonBody(request) : undefined;
-    this.#body = maskSecrets(sent ?? null);
-    const query = validate(route.query, readQuery(request.url), 'query') as Naming;
-    const body = route.body ? (validate(route.body, sent ?? {}, 'body') as Naming) : undefined;
-    const organisation = pick('organisation_id', query, body);
-    if (organisation !== null && organisation !== actor.organisationId) throw notFound('Organisation');
-    const selected = actor.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
-    const named = pick('workspace_id', query, body) ?? selected ?? null;
-    const params = readParams(request.param() as Record<string, string>);
-    const workspaceId = await resolveWorkspace(em, actor, route, named, params);
-    this.#workspaceId = workspaceId;
+    trail.body = maskSecrets(sent ?? null);
+    const read = readCall(route, request, sent, caller.organisationId);
+    const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
+    const workspaceId = await resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, read.params);
+    trail.workspaceId = workspaceId;
     // What a person may do depends on the workspace, which is known only now.
-    actor = await inWorkspace(em, actor, workspaceId);
+    const actor = await inWorkspace(em, caller, workspaceId);
     requireRight(route, actor);
 
-    const key = route.method === 'POST' ? request.header('idempotency-key') : undefined;
-    const repeat =
-      key === undefined
-        ? null
-        : repeatOf({ key, actor, workspaceId, route, params, query, body: sent }, this.#services, () =>
-            database.emOf(actor.organisationId),
-          );
-    const call: AdminCall<unknown, unknown> = {
+    const repeat = this.#repeatOf({ ...read, workspaceId }, actor, sent);
+    const call = this.#callOf({ ...read, workspaceId }, { actor, em, repeat, signal });
+    const visit = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
+    return answerOnce(repeat, visit, async () => {
+      const reply = await route.handle(call as AdminCall<never, never>);
+      return reply instanceof RawReply ? reply : allowReply(route, reply, strictReplies, log);
+    });
+  }
+
+  /** Whose request it is has to be found among everybody's; from then on it sees its own organisation only. */
+  async #identify(): Promise<Actor> {
+    const { limits, database } = this.#services;
+    const [request, trail] = [this.#c.req, this.trail];
+    const clientAddress = trail.origin.address;
+    limits.perAddress.take(clientAddress);
+    const shown = {
+      method: this.#route.method,
+      path: readPath(request.url),
+      requestId: trail.id,
+      clientAddress,
+      header: (name: string) => request.header(name),
+    };
+    const who = await authenticate(database.em(), shown, this.#services);
+    if ('refused' in who) {
+      limits.perAddress.charge(clientAddress, failureCost);
+      if (who.known) trail.actor = { ...who.known, keyId: who.known.id, userId: null };
+      throw who.refused;
+    }
+    trail.actor = who.actor;
+    trail.workspaceId = who.actor.workspaceId;
+    limits.perKey.take(who.actor.keyId);
+    return who.actor;
+  }
+
+  /** Null without an `idempotency-key`. */
+  #repeatOf({ params, query, workspaceId }: ReadCall, actor: Actor, sent: unknown): Repeat | null {
+    const route = this.#route;
+    const key = route.method === 'POST' ? this.#c.req.header('idempotency-key') : undefined;
+    if (key === undefined) return null;
+    const { database } = this.#services;
+    const of = { key, actor, workspaceId, route, params, query, body: sent };
+    return repeatOf(of, this.#services, () => database.emOf(actor.organisationId));
+  }
+
+  #callOf(read: ReadCall, { actor, em, repeat, signal }: Admitted): AdminCall<unknown, unknown> {
+    const [request, trail] = [this.#c.req, this.trail];
+    return {
+      ...read,
       actor,
       organisationId: actor.organisationId,
-      workspaceId,
-      params,
-      query,
-      body,
       accept: request.header('accept') ?? '',
       em,
       services: this.#services,
@@ -149,110 +160,16 @@ class Visit {
       },
       match: (revision) => matchRevision(request.header('if-match'), revision),
       write: async (work) => {
-        if (this.#wrote) throw new Error('a call writes at most once');
+        if (trail.wrote) throw new Error('a call writes at most once');
         const claimAndWork = async (change: Change) => {
           await repeat?.claim(change.tx);
           return work(change);
         };
         const { auditKey, wakeRelay } = this.#services;
-        const result = await writeChange(em, auditKey, this.#auditDraft(actor), signal, claimAndWork, wakeRelay);
-        this.#wrote = true;
+        const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
+        trail.wrote = true;
         return result;
       },
     };
-    const known = await repeat?.find();
-    if (known) return this.#sayAgain(known);
-    try {
-      const reply = await route.handle(call as AdminCall<never, never>);
-      if (reply instanceof RawReply) return reply;
-      const allowed = allowReply(route, reply, this.#services.strictReplies, this.#services.log);
-      if (repeat && this.#wrote) await this.#keepReply(repeat, allowed);
-      return allowed;
-    } catch (thrown) {
-      // Perhaps it was refused because the first request with this key has just done the same.
-      const first = this.#wrote ? null : await repeat?.find();
-      if (first) return this.#sayAgain(first);
-      throw thrown;
-    }
   }
-
-  #sayAgain(kept: KeptReply): unknown {
-    Object.assign(this.headers, kept.headers, { 'idempotency-replayed': 'true' });
-    return kept.reply;
-  }
-
-  /** What was done is done: without the kept reply a repetition is told so instead of being done again. */
-  async #keepReply(repeat: Repeat, reply: unknown): Promise<void> {
-    const { etag } = this.headers;
-    try {
-      await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
-    } catch (cause) {
-      this.#services.log.error(
-        { requestId: this.id, cause: causeOf(cause) },
-        'the reply to an idempotency-key could not be kept',
-      );
-    }
-  }
-
-  /** Refused changes leave an entry too, as far as it is known whose they are. Without a database they are only logged. */
-  async auditRefusal(error: AdminError): Promise<void> {
-    if (this.#route.method === 'GET' || this.#wrote || !this.#actor || error.status >= 500) return;
-    // Not what the rate limit turns away: it would fill the trail at the speed of the flood.
-    if (error instanceof TooManyRequests) return;
-    const { database, auditKey } = this.#services;
-    const draft = this.#auditDraft(this.#actor);
-    const outcome = { status: error.status, errorCode: error.code, resourceId: null };
-    try {
-      await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
-    } catch (cause) {
-      this.#services.log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
-    }
-  }
-
-  #auditDraft(actor: Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>): AuditDraft {
-    const route = this.#route;
-    const told = readToldHeaders((name) => this.#c.req.header(name));
-    return {
-      organisationId: actor.organisationId,
-      workspaceId: this.#workspaceId,
-      method: route.method,
-      uri: readPath(this.#c.req.url),
-      requestId: this.id,
-      requestBody: this.#body,
-      queryParams: readQueryLeniently(this.#c.req.url),
-      // The id of a token names no key that anybody could look up.
-      requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
-      userId: actor.userId ?? actor.keyId,
-      userType: actor.userId ? 'user' : 'api_key',
-      resourceType: route.resource,
-      action: route.action,
-      clientIp: this.#origin.address,
-      country: this.#origin.country,
-    };
-  }
-}
-
-interface Naming {
-  readonly workspace_id?: string;
-  readonly organisation_id?: string;
-}
-
-function pick(name: keyof Naming, query: Naming, body: Naming | undefined): string | null {
-  const fromQuery = query[name];
-  const fromBody = body?.[name];
-  if (fromQuery !== undefined && fromBody !== undefined && fromQuery !== fromBody) {
-    throw invalid(`${name}: the query and the body name different ones`);
-  }
-  return fromBody ?? fromQuery ?? null;
-}
-
-/** Throws AB12 unless `if-match` is absent or names the revision. */
-function matchRevision(wanted: string | undefined, revision: number): void {
-  if (wanted === undefined || wanted.trim() === '*') return;
-  const named = wanted.split(',').map((tag) => tag.trim());
-  if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
-}
-
-function logFailure(services: AdminServices, visit: Visit, error: AdminError, thrown: unknown): void {
-  services.log.error({ requestId: visit.id, code: error.code, cause: causeOf(thrown) }, 'an admin request failed');
 }

@@ -1,0 +1,44 @@
+import { causeOf } from '../../cause-of.ts';
+import { RawReply } from '../raw-reply.ts';
+import type { AdminServices } from '../route.ts';
+import type { KeptReply, Repeat } from './repeat.ts';
+
+/** The request that is answered: what it has done so far, and the headers of its reply. */
+export interface Answering {
+  readonly id: string;
+  readonly wrote: () => boolean;
+  readonly headers: Record<string, string>;
+  readonly log: AdminServices['log'];
+}
+
+/** Answers by `handle`, or with what the first request of the same `idempotency-key` was answered with; `repeat` null: there is no key. */
+export async function answerOnce(repeat: Repeat | null, visit: Answering, handle: () => Promise<unknown>): Promise<unknown> {
+  if (repeat === null) return handle();
+  const known = await repeat.find();
+  if (known) return sayAgain(known, visit);
+  try {
+    const reply = await handle();
+    if (visit.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, visit);
+    return reply;
+  } catch (thrown) {
+    // Perhaps it was refused because the first request with this key has just done the same.
+    const first = visit.wrote() ? null : await repeat.find();
+    if (first) return sayAgain(first, visit);
+    throw thrown;
+  }
+}
+
+function sayAgain(kept: KeptReply, { headers }: Answering): unknown {
+  Object.assign(headers, kept.headers, { 'idempotency-replayed': 'true' });
+  return kept.reply;
+}
+
+/** What was done is done: without the kept reply a repetition is told so instead of being done again. */
+async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Answering): Promise<void> {
+  const { etag } = headers;
+  try {
+    await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
+  } catch (cause) {
+    log.error({ requestId: id, cause: causeOf(cause) }, 'the reply to an idempotency-key could not be kept');
+  }
+}

@@ -1,0 +1,45 @@
+import type { HonoRequest } from 'hono';
+import { AdminError, invalid, notFound } from './errors.ts';
+import { readParams, readQuery } from './read-query.ts';
+import type { AdminRoute } from './route.ts';
+import { validate } from './validate.ts';
+
+/** What a request says, checked against what its route declares. */
+export interface ReadCall {
+  readonly params: Record<string, string>;
+  readonly query: unknown;
+  readonly body: unknown;
+  /** The workspace that query or body name; null: neither does. */
+  readonly workspaceId: string | null;
+}
+
+interface Naming {
+  readonly workspace_id?: string;
+  readonly organisation_id?: string;
+}
+
+/** Throws AB01 with the field for what the route does not declare, and a 404 for another organisation than the caller's. */
+export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown, organisationId: string): ReadCall {
+  const query = validate(route.query, readQuery(request.url), 'query') as Naming;
+  const body = route.body ? (validate(route.body, sent ?? {}, 'body') as Naming) : undefined;
+  const organisation = pick('organisation_id', query, body);
+  if (organisation !== null && organisation !== organisationId) throw notFound('Organisation');
+  const params = readParams(request.param() as Record<string, string>);
+  return { params, query, body, workspaceId: pick('workspace_id', query, body) };
+}
+
+function pick(name: keyof Naming, query: Naming, body: Naming | undefined): string | null {
+  const fromQuery = query[name];
+  const fromBody = body?.[name];
+  if (fromQuery !== undefined && fromBody !== undefined && fromQuery !== fromBody) {
+    throw invalid(`${name}: the query and the body name different ones`);
+  }
+  return fromBody ?? fromQuery ?? null;
+}
+
+/** Throws AB12 unless `if-match` is absent or names the revision. */
+export function matchRevision(wanted: string | undefined, revision: number): void {
+  if (wanted === undefined || wanted.trim() === '*') return;
+  const named = wanted.split(',').map((tag) => tag.trim());
+  if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import type { ClientOrigin } from '../../core/contract/client-origin.ts';
+import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import { causeOf } from '../cause-of.ts';
+import { clientOrigin } from './client-address.ts';
+import type { AdminError } from './errors.ts';
+import { TooManyRequests } from './rate-limit.ts';
+import { readPath, readQueryLeniently, readToldHeaders } from './read-query.ts';
+import type { Actor, AdminRoute, AdminServices } from './route.ts';
+
+/** Whose request it is, as far as the audit trail is concerned. */
+export type Culprit = Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>;
+
+/** What the audit trail is told of one request, filled in as it becomes known. */
+export class VisitTrail {
+  readonly id = randomUUID();
+  readonly origin: ClientOrigin;
+  actor: Culprit | null = null;
+  workspaceId: string | null = null;
+  /** Without secrets. */
+  body: unknown = null;
+  /** True once a change with its entry is committed. */
+  wrote = false;
+  readonly #route: AdminRoute;
+  readonly #services: AdminServices;
+  readonly #c: Context;
+
+  constructor(route: AdminRoute, services: AdminServices, c: Context) {
+    this.#route = route;
+    this.#services = services;
+    this.#c = c;
+    this.origin = clientOrigin(c, services);
+  }
+
+  draft(actor: Culprit): AuditDraft {
+    const route = this.#route;
+    const told = readToldHeaders((name) => this.#c.req.header(name));
+    return {
+      organisationId: actor.organisationId,
+      workspaceId: this.workspaceId,
+      method: route.method,
+      uri: readPath(this.#c.req.url),
+      requestId: this.id,
+      requestBody: this.body,
+      queryParams: readQueryLeniently(this.#c.req.url),
+      // The id of a token names no key that anybody could look up.
+      requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
+      userId: actor.userId ?? actor.keyId,
+      userType: actor.userId ? 'user' : 'api_key',
+      resourceType: route.resource,
+      action: route.action,
+      clientIp: this.origin.address,
+      country: this.origin.country,
+    };
+  }
+
+  /** Refused changes leave an entry too, as far as it is known whose they are. Without a database they are only logged. */
+  async noteRefusal(error: AdminError): Promise<void> {
+    if (this.#route.method === 'GET' || this.wrote || !this.actor || error.status >= 500) return;
+    // Not what the rate limit turns away: it would fill the trail at the speed of the flood.
+    if (error instanceof TooManyRequests) return;
+    const { database, auditKey, log } = this.#services;
+    const draft = this.draft(this.actor);
+    const outcome = { status: error.status, errorCode: error.code, resourceId: null };
+    try {
+      await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
+    } catch (cause) {
+      log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
+    }
+  }
+}
