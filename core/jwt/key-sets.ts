@@ -11,6 +11,7 @@ export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject
 
 /** A key set of an organisation at one URL. Times are monotonic milliseconds. */
 interface Published {
+  readonly organisationId: string;
   keys: ReadonlyMap<string, KeyObject>;
   /** Of the last answer; null: there was none yet. */
   knownAtMs: number | null;
@@ -31,6 +32,8 @@ const staleMs = 86_400_000;
 const setsMax = 2_000;
 /** Fetches under way at a time, of all organisations together. */
 const flightsMax = 64;
+/** An organisation that has fetches under way begins no more above this, so that hosts that hang leave room for others' keys. */
+const sharedFlightsMax = 16;
 
 /**
  * The keys organisations sign tokens with: those in their setting, or those at their URLs, merged in the order of the URLs. What is
@@ -42,7 +45,9 @@ export class KeySets {
   readonly #log: Log;
   readonly #published = new LRUCache<string, Published>({ max: setsMax });
   readonly #inline = new WeakMap<OrganisationDocument, ReadonlyMap<string, KeyObject>>();
-  #flights = 0;
+  /** Fetches under way, by organisation. */
+  readonly #flights = new Map<string, number>();
+  #flightsInAll = 0;
 
   constructor(options: { readonly fetch: FetchKeySet; readonly clock: Clock; readonly log: Log }) {
     this.#fetch = options.fetch;
@@ -62,7 +67,7 @@ export class KeySets {
     if (known !== null) {
       for (const [index, set] of sets.entries()) {
         const isAged = set.flight === null && this.#since(set.triedAtMs) > agedMs;
-        if (isAged && this.#flights < flightsMax) void this.#refresh(set, urls[index] as string);
+        if (isAged && this.#hasRoom(set)) void this.#refresh(set, urls[index] as string);
       }
       return known;
     }
@@ -97,12 +102,23 @@ export class KeySets {
     if (set.flight) return set.flight;
     const pauseMs = set.knownAtMs === null ? firstRetryMs : refreshMs;
     if (this.#since(set.triedAtMs) < pauseMs) return null;
-    if (this.#flights >= flightsMax) throw new GatewayError('overloaded', { retryAfterMs: 1_000 });
+    if (!this.#hasRoom(set)) throw new GatewayError('overloaded', { retryAfterMs: 1_000 });
     return this.#refresh(set, url);
   }
 
+  #hasRoom({ organisationId }: Published): boolean {
+    return this.#flightsInAll < (this.#flights.has(organisationId) ? sharedFlightsMax : flightsMax);
+  }
+
+  #count(organisationId: string, by: 1 | -1): void {
+    const left = (this.#flights.get(organisationId) ?? 0) + by;
+    if (left > 0) this.#flights.set(organisationId, left);
+    else this.#flights.delete(organisationId);
+    this.#flightsInAll += by;
+  }
+
   #refresh(set: Published, url: string): Promise<void> {
-    this.#flights += 1;
+    this.#count(set.organisationId, 1);
     set.triedAtMs = this.#clock.elapsed();
     set.flight = this.#fetch(url)
       .then(
@@ -120,7 +136,7 @@ export class KeySets {
       )
       .finally(() => {
         set.flight = null;
-        this.#flights -= 1;
+        this.#count(set.organisationId, -1);
       });
     return set.flight;
   }
@@ -129,7 +145,14 @@ export class KeySets {
     const name = `${organisationId} ${url}`;
     const known = this.#published.get(name);
     if (known) return known;
-    const set = { keys: new Map(), knownAtMs: null, triedAtMs: Number.NEGATIVE_INFINITY, failed: false, flight: null };
+    const set: Published = {
+      organisationId,
+      keys: new Map(),
+      knownAtMs: null,
+      triedAtMs: Number.NEGATIVE_INFINITY,
+      failed: false,
+      flight: null,
+    };
     this.#published.set(name, set);
     return set;
   }

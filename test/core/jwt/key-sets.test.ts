@@ -89,6 +89,15 @@ describe('keys at URLs', () => {
     expect(test.log.lines.filter(({ message }) => message.includes('cannot be read')).length).toBeLessThan(4);
   });
 
+  it('of one organisation, at hosts that do not answer, leave room for those of another', async () => {
+    const hanging = newUnderTest((url) => (url === 'answers' ? Promise.resolve(setOf(first)) : new Promise(() => undefined)));
+    hanging.setTokens(organisationId, { urls: Array.from({ length: 70 }, (_, n) => `hangs ${n}`) });
+    hanging.setTokens(otherOrganisationId, { urls: ['answers'] });
+    expect(await hanging.refusal(hanging.sign({}, {}, first))).toMatchObject({ code: 'overloaded', status: 503 });
+    const claims = { svc_oid: otherOrganisationId, svc_workspace: 'ws-foreign' };
+    expect(await hanging.refusal(hanging.sign(claims, {}, second))).toMatchObject({ status: 401 });
+  });
+
   it('belong to one organisation, wherever they are', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     test.setTokens(otherOrganisationId, { urls: ['c'] });
