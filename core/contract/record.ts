@@ -141,12 +141,12 @@ export const requestRecord = v.object({
   reasoningTokens: count,
   /** Null where all of the usage is text. */
   media: v.optional(v.nullable(mediaRecord)),
-  usageEstimated: v.boolean(),
-  rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   /** Of requests that made images. */
   image: v.optional(imageRecord),
   /** `flex`, `priority`, …: the tier of service the provider says it has answered in; absent for the usual one. */
   serviceTier: v.optional(v.string()),
+  usageEstimated: v.boolean(),
+  rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,
   firstByteMs: v.nullable(count),
   requestBytes: count,

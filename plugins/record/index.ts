@@ -94,9 +94,9 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
-    usageEstimated: usage?.estimated ?? false,
     ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(ctx.params) }),
     ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
+    usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
     firstByteMs: ctx.firstByteAtMs === null ? null : round(ctx.firstByteAtMs - ctx.startedAtMs),
@@ -117,13 +117,13 @@ function mediaOf(usage: Usage): MediaRecord | null {
   return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
 }
 
-let lastMs = 0;
 /** What was asked for: replies do not always say it. */
 function imageOf(params: RequestContext['params']): ImageRecord {
   const told = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
   return { quality: told(params?.quality), size: told(params?.size) };
 }
 
+let lastMs = 0;
 let lastIso = '';
 
 /** Requests of one millisecond share one text. */
