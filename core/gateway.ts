@@ -7,47 +7,38 @@ import { createWorkerPool } from '../workers/pool.ts';
 import { addGauges } from './add-gauges.ts';
 import { ownStoreTransport } from './batches/own-store-transport.ts';
 import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
-import { batchUsagePath, batchUsageQuestion } from './contract/batch-usage.ts';
 import { BodyMemory } from './contract/body-memory.ts';
-import { connectionTestPath } from './contract/connection-test.ts';
 import { keyPurposes } from './contract/documents.ts';
-import { GatewayError } from './contract/errors.ts';
-import { checkOutboundUrl, parseTrustedHosts } from './contract/outbound-url.ts';
+import { parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { Journal, Services } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
-import { tokenCheckPath } from './contract/tokens.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
 import { startHealth } from './health/start-health.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
+import { internalRoutes } from './internal-routes.ts';
 import { startJournal } from './journal/start-journal.ts';
-import { createTokenChecks } from './jwt/serve-token-checks.ts';
 import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
 import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
-import { answerControlPlane } from './pipeline/answer-control-plane.ts';
-import { createBuilder } from './pipeline/build-target.ts';
+import { outboundParsers } from './outbound-parsers.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
 import { withHeldProxyBodies } from './pipeline/hold-proxy-body.ts';
 import { createInternalFetch } from './pipeline/internal-fetch.ts';
 import { PlanStore } from './pipeline/plan-store.ts';
-import { readBatchUsage } from './pipeline/read-batch-usage.ts';
 import { createResolver } from './pipeline/resolve-target.ts';
 import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
 import { defaultWordsOf } from './pipeline/shape-params.ts';
-import { createConnectionTests } from './pipeline/test-connection.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
 import { providers } from './providers/index.ts';
-import { mockOrigin } from './providers/mock/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
-import { usageOfLine } from './providers/shared/usage-of-line.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { refusedRecord } from './refused-record.ts';
@@ -66,11 +57,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-/** Outputs of batches that are read at a time, each line by line. */
-const batchesReadMax = 4;
-/** Those of one organisation among them: its providers may be slow on purpose. */
-const batchesReadOfOneMax = 2;
-
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
 
@@ -85,6 +71,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const clock = createTurnClock();
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
+  const outbound = outboundParsers(trusted);
   const sockets: UpstreamTransport = createTransport({
     trusted,
     internalOrigins: [settings.controlPlaneUrl],
@@ -162,10 +149,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     tokens,
     keptOnManyTargets: settings.keptOnManyTargets,
     isProvider: (id) => providers.has(id) || id === ownStoreProvider,
-    checkCustomHost(url) {
-      const check = checkOutboundUrl(url, { trusted });
-      return check.ok ? null : check.reason;
-    },
+    checkCustomHost: outbound.checkCustomHost,
   };
   const chain = compileChain(mergePlugins(builtInPlugins, await loadPlugins(settings.plugins)), services);
   const plans = new PlanStore(chain, services, settings.documentCacheEntries, settings);
@@ -177,11 +161,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
     openModelHeaders: modelHeaderOpener(settings.clusterKey),
-    parseBaseUrl,
+    parseBaseUrl: outbound.parseBaseUrl,
     now: clock.now,
   });
   const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), settings.jsonBodyBytesMax);
-  const tokenFetch = { transport, parseUrl: (url: string) => parseOutbound(url, true), now: clock.now };
+  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, now: clock.now };
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
     ownerMax: {
@@ -234,28 +218,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
   });
 
-  const providerAccess = {
-    builder: createBuilder({ providers, parseBaseUrl }),
-    transport,
-    sign: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
-    openSecrets: secretOpener(settings.clusterKey),
-  };
-  const testConnection = createConnectionTests({ ...providerAccess, clusterKey: settings.clusterKeyText });
-
-  const batchUsage = answerControlPlane({
-    clusterKey: settings.clusterKeyText,
-    question: batchUsageQuestion,
-    atOnceMax: batchesReadMax,
-    owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
-    answer: (question, signal) =>
-      readBatchUsage(question, { ...providerAccess, usageOf: usageOfLine, ...{ now: clock.now, newId: services.newId, signal } }),
-  });
-  const checkToken = createTokenChecks({ tokens, clusterKey: settings.clusterKey, clusterKeyText: settings.clusterKeyText });
-  const internal = new Map([
-    [connectionTestPath, testConnection],
-    [batchUsagePath, batchUsage],
-    [tokenCheckPath, checkToken],
-  ]);
+  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl: outbound.parseBaseUrl, clock });
 
   let draining = false;
   const server: HttpServer = await createHttpServer({
@@ -301,14 +264,4 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await transport.close();
     },
   };
-
-  function parseBaseUrl(url: string): { origin: string; path: string } {
-    return url === mockOrigin ? { origin: mockOrigin, path: '' } : parseOutbound(url, false);
-  }
-
-  function parseOutbound(url: string, allowQuery: boolean): { origin: string; path: string } {
-    const check = checkOutboundUrl(url, { trusted, allowQuery });
-    if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
-    throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: it ${check.reason}`, param: 'custom_host' });
-  }
 }

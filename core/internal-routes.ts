@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '../config/settings.ts';
+import { batchUsagePath, batchUsageQuestion } from './contract/batch-usage.ts';
+import { connectionTestPath } from './contract/connection-test.ts';
+import type { Clock } from './contract/plugin.ts';
+import { tokenCheckPath } from './contract/tokens.ts';
+import type { UpstreamTransport } from './contract/upstream.ts';
+import { createTokenChecks } from './jwt/serve-token-checks.ts';
+import type { startTokens } from './jwt/start-tokens.ts';
+import { secretOpener } from './open-sealed.ts';
+import type { OutboundParsers } from './outbound-parsers.ts';
+import { answerControlPlane } from './pipeline/answer-control-plane.ts';
+import { createBuilder } from './pipeline/build-target.ts';
+import { readBatchUsage } from './pipeline/read-batch-usage.ts';
+import type { Handle } from './pipeline/run.ts';
+import { createConnectionTests } from './pipeline/test-connection.ts';
+import { createTokenFetch, type TokenFetchOptions } from './pipeline/token-fetch.ts';
+import { providers } from './providers/index.ts';
+import { usageOfLine } from './providers/shared/usage-of-line.ts';
+
+/** Outputs of batches that are read at a time, each line by line. */
+const batchesReadMax = 4;
+/** Those of one organisation among them: its providers may be slow on purpose. */
+const batchesReadOfOneMax = 2;
+
+export interface InternalRoutesOptions {
+  readonly settings: Settings;
+  readonly transport: UpstreamTransport;
+  readonly tokens: ReturnType<typeof startTokens>;
+  readonly tokenFetch: TokenFetchOptions;
+  readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
+  readonly clock: Clock;
+}
+
+/** What a gateway answers to the control plane, by path; each asks for the cluster key. */
+export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<string, Handle> {
+  const { settings, transport, tokens, tokenFetch, parseBaseUrl, clock } = options;
+  const { clusterKey, clusterKeyText, machineIdentity } = settings;
+  const providerAccess = {
+    builder: createBuilder({ providers, parseBaseUrl }),
+    transport,
+    sign: createTokenFetch({ ...tokenFetch, machineIdentity }),
+    openSecrets: secretOpener(clusterKey),
+  };
+  const reading = { ...providerAccess, usageOf: usageOfLine, now: clock.now, newId: () => randomUUID() };
+  const batchUsage = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: batchUsageQuestion,
+    atOnceMax: batchesReadMax,
+    owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
+    answer: (question, signal) => readBatchUsage(question, { ...reading, signal }),
+  });
+  return new Map([
+    [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
+    [batchUsagePath, batchUsage],
+    [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
+  ]);
+}
