@@ -4,7 +4,7 @@ import type { Hooks } from './plugin.ts';
 import type { Credentials } from './provider.ts';
 
 /** The hooks of one kind, in the order they run. */
-type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
+export type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
 
 /** Everything one config compiles to. Immutable; a request keeps the plan it began with. */
 export interface Plan {
@@ -26,6 +26,7 @@ export interface Plan {
   readonly onBody: HookList<'onBody'>;
   readonly onError: HookList<'onError'>;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
+  readonly onSessionLook: HookList<'onSessionLook'>;
   readonly onCheckpoint: HookList<'onCheckpoint'>;
   readonly onEnd: HookList<'onEnd'>;
   readonly onClose: HookList<'onClose'>;

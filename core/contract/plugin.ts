@@ -97,6 +97,8 @@ export interface Hooks {
    * perhaps behind the end of the session (`ctx.ended`).
    */
   onSessionUsage?(ctx: RequestContext): Maybe<GatewayError | null | undefined | void>;
+  /** Every second or so while a WebSocket session is open: may it go on? An error ends the session. Not called again before it has answered. */
+  onSessionLook?(ctx: RequestContext): Maybe<GatewayError | null | undefined | void>;
   /** A session that is open is to be written down as it is now: its process may not live to see its end. Must not throw. */
   onCheckpoint?(ctx: RequestContext): void;
   /** Every request, exactly once, whatever happened, just before the reply is completed. Must not throw; a throw is logged. */

@@ -59,6 +59,8 @@ export interface SessionStart {
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
   /** Tells plugins that `ctx.usage` has grown. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
   counted(): Maybe<GatewayError | null>;
+  /** Asks plugins whether the caller may go on. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  looked(): Maybe<GatewayError | null>;
   /** Writes the session down as it is now; `ctx` is filled by then. */
   checkpoint(): void;
   /** Ends the request; `ctx` is filled by then. Calls `recorded` once the record is safe. */

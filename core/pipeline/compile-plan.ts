@@ -113,6 +113,7 @@ export function compilePlan(
     onChunk: pick(all, 'onChunk').reverse(),
     onError: pick(all, 'onError').reverse(),
     onSessionUsage: pick(all, 'onSessionUsage').reverse(),
+    onSessionLook: pick(all, 'onSessionLook'),
     onCheckpoint: pick(all, 'onCheckpoint').reverse(),
     onEnd: pick(all, 'onEnd').reverse(),
     onClose: pick(all, 'onClose'),

@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
+import type { HookList } from '../contract/plan.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SessionOutcome, Sessions } from '../contract/web-socket.ts';
 import type { Answer, UpgradedAnswer } from './answer.ts';
@@ -58,7 +59,8 @@ export async function runSession(
       client,
       provider,
       readUsage: answer.adapter.realtime?.usage ?? null,
-      counted: () => askPlugins(ctx),
+      counted: () => firstError(ctx, ctx.plan.onSessionUsage),
+      looked: () => firstError(ctx, ctx.plan.onSessionLook),
       checkpoint() {
         for (const hook of ctx.plan.onCheckpoint) {
           try {
@@ -80,8 +82,11 @@ export async function runSession(
 }
 
 /** The first error a plugin gives, each asked once. */
-async function askPlugins(ctx: RequestContext): Promise<GatewayError | null> {
-  for (const hook of ctx.plan.onSessionUsage) {
+async function firstError(
+  ctx: RequestContext,
+  hooks: HookList<'onSessionUsage' | 'onSessionLook'>,
+): Promise<GatewayError | null> {
+  for (const hook of hooks) {
     const outcome = hook(ctx);
     const error = isPromise(outcome) ? await outcome : outcome;
     if (error) return error;

@@ -78,11 +78,11 @@ export function tooSlow(who: 'client' | 'provider'): Closing {
 }
 
 /**
- * A limit has no room for what the session would use next. A budget that is used up is 1008, for trying again does not help; a rate
- * limit, or one that nobody can tell of right now, is 1013.
+ * A limit has no room for what the session would use next, or the caller may not go on. A budget that is used up and a key that is
+ * no longer good are 1008, for trying again does not help; a rate limit, or one that nobody can tell of right now, is 1013.
  */
-export function limitReached(error: GatewayError): Closing {
-  const code = error.status === 412 ? closeCodes.policyViolation : closeCodes.tryAgainLater;
+export function mayNotGoOn(error: GatewayError): Closing {
+  const code = [401, 403, 412].includes(error.status) ? closeCodes.policyViolation : closeCodes.tryAgainLater;
   const toClient: Farewell = { code, reason: cutReason(error.message), patient: true };
   const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
   return { code, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };

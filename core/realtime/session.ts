@@ -7,7 +7,7 @@ import {
   closingOfProvider,
   type Farewell,
   goingAway,
-  limitReached,
+  mayNotGoOn,
   pluginFailed,
   tooSlow,
 } from './closing.ts';
@@ -62,6 +62,8 @@ export class Session {
   /** Usage that plugins have not been told of. */
   #isUncounted = false;
   #isCounting = false;
+  /** Plugins are being asked whether the caller may go on. */
+  #isLooking = false;
   /** When the session was last written down, and whether anything was used since. */
   #recordedAtMs: number;
   #isUnrecorded = false;
@@ -95,6 +97,7 @@ export class Session {
     if (totalMs > 0 && nowMs - this.#startedAtMs >= totalMs)
       return this.#finish(goingAway('The session has reached its time limit'));
     if (idleMs > 0 && nowMs - this.#activeAtMs >= idleMs) return this.#finish(goingAway('The session was idle for too long'));
+    if (!this.#isLooking) void this.#askWhetherToGoOn();
     if (this.#isUnrecorded && nowMs - this.#recordedAtMs >= this.#limits.recordMs) this.#checkpoint();
     if (this.#isDead(this.#client, nowMs)) return this.#client.socket.terminate();
     if (this.#isDead(this.#provider, nowMs)) return this.#provider.socket.terminate();
@@ -177,12 +180,23 @@ export class Session {
       while (this.#isUncounted && !this.#over) {
         this.#isUncounted = false;
         const error = await this.#given.counted();
-        if (error) this.#finish(limitReached(error));
+        if (error) this.#finish(mayNotGoOn(error));
       }
     } catch (thrown) {
       this.#finish(pluginFailed(thrown));
     }
     this.#isCounting = false;
+  }
+
+  async #askWhetherToGoOn(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const error = await this.#given.looked();
+      if (error) this.#finish(mayNotGoOn(error));
+    } catch (thrown) {
+      this.#finish(pluginFailed(thrown));
+    }
+    this.#isLooking = false;
   }
 
   #checkpoint(): void {

@@ -48,20 +48,31 @@ function createHooks(services: Services): Hooks {
         });
       if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
-      const sha256 = hash('sha256', credential, 'base64');
-      const known = verified.get(sha256);
-      // Looked up once: a promise that nobody waits for could be rejected, and nobody would see to it.
-      let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
-      // A change notice puts another document in the place of this one, and the credential is verified anew.
-      if (known !== undefined && document === known.document) return admit(ctx, known);
-      const key = parseApiKey(credential);
-      if (!key) throw refused(ctx, failures);
-      document ??= lookUp(ctx, key);
-      return isPromise(document)
-        ? document.then((found) => admit(ctx, verify(ctx, key, sha256, found)))
-        : admit(ctx, verify(ctx, key, sha256, document));
+      return admitKey(ctx, credential);
+    },
+
+    onSessionLook(ctx) {
+      const credential = findCredential(ctx);
+      // A token says for how long one may begin: what began in time goes on, as long as sessions may last.
+      if (credential === null || isToken(credential) || isJobCredential(credential)) return null;
+      return refusalOf(() => admitKey(ctx, credential));
     },
   };
+
+  function admitKey(ctx: RequestContext, credential: string): Maybe<undefined> {
+    const sha256 = hash('sha256', credential, 'base64');
+    const known = verified.get(sha256);
+    // Looked up once: a promise that nobody waits for could be rejected, and nobody would see to it.
+    let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
+    // A change notice puts another document in the place of this one, and the credential is verified anew.
+    if (known !== undefined && document === known.document) return admit(ctx, known);
+    const key = parseApiKey(credential);
+    if (!key) throw refused(ctx, failures);
+    document ??= lookUp(ctx, key);
+    return isPromise(document)
+      ? document.then((found) => admit(ctx, verify(ctx, key, sha256, found)))
+      : admit(ctx, verify(ctx, key, sha256, document));
+  }
 
   /** A job of the control plane calls for the key that asked for it: what that key may still do is what its document says. */
   function admitJob(ctx: RequestContext, credential: string): Maybe<undefined> {
@@ -107,6 +118,17 @@ function createHooks(services: Services): Hooks {
     ctx.identity = identity;
     checkAccess(ctx, document);
     return undefined;
+  }
+}
+
+/** Why a key is positively no longer good, else null: that nobody can tell ends no session. */
+async function refusalOf(admitAgain: () => Maybe<undefined>): Promise<GatewayError | null> {
+  try {
+    await admitAgain();
+    return null;
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return thrown.status === 401 || thrown.status === 403 ? thrown : null;
   }
 }
 

@@ -56,6 +56,7 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
         provider,
         readUsage: null,
         counted: () => null,
+        looked: () => null,
         checkpoint: () => {},
         end(outcome, recorded) {
           process.stdout.write(`${JSON.stringify({ ...outcome, error: outcome.error?.message, session: ctx.session })}\n`);

@@ -57,6 +57,22 @@ it('budgets hold for sessions on other paths too', async () => {
   expect((await within(client.closed, 'the close')).code).toBe(1008);
 });
 
+it.each([
+  ['is deleted', (id: string) => realtime.gateway.admin.delete(`/api-keys/${id}`)],
+  ['loses the scope', (id: string) => realtime.gateway.admin.put(`/api-keys/${id}`, { scopes: ['logs.view'] })],
+])('a session ends when its key %s, and those of other keys go on', async (_what, withdraw) => {
+  const { gateway, open, logOf } = realtime;
+  const { key, id } = await gateway.admin.createKey({});
+  const { client } = await open(realtimePath, { 'x-svc-api-key': key });
+  const other = await open(realtimePath, {});
+  expect((await withdraw(id)).status).toBe(200);
+  expect((await within(client.closed, 'the close')).code).toBe(1008);
+  expect(await logOf(client)).toMatchObject({ outcome: 'cut', session: { close_code: 1008, closed_by: 'gateway' } });
+  other.session.socket.send(answered(1, 1));
+  await other.client.received(1);
+  other.client.socket.close(1000);
+});
+
 it('what an open session has used is written down while it is open, and counts once', async () => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
