@@ -23,6 +23,9 @@ export const cache = definePlugin({
 });
 
 interface Entry {
+  /** Who gave the answer: what is said of it is said of each hit too. */
+  readonly targetPath: string | null;
+  readonly provider: string | null;
   readonly contentType: string;
   readonly chunks: Uint8Array[];
   readonly bytes: number;
@@ -106,6 +109,8 @@ function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxA
   const entry = refresh ? undefined : entries.get(key);
   if (entry) {
     ctx.cacheStatus = 'HIT';
+    ctx.targetPath ??= entry.targetPath;
+    ctx.provider ??= entry.provider;
     const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
     return { status: 200, headers: ['content-type', entry.contentType], body };
   }
@@ -134,7 +139,8 @@ function collect({ entries, slot }: Store): Hooks {
       if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
       const { contentType, chunks, bytes, maxAgeSeconds } = collecting;
       const ttl = ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null);
-      entries.set(collecting.key, { contentType, chunks, bytes }, { ttl });
+      const { targetPath, provider } = ctx;
+      entries.set(collecting.key, { targetPath, provider, contentType, chunks, bytes }, { ttl });
     },
   };
 }

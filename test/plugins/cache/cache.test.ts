@@ -13,9 +13,12 @@ describe('the simple cache', () => {
     expect(first.header('x-svc-cache-status')).toBe('MISS');
     expect(second.header('x-svc-cache-status')).toBe('HIT');
     expect(second.text).toBe(first.text);
-    expect(second.header('content-type')).toBe(first.header('content-type'));
+    for (const name of ['content-type', 'x-svc-provider', 'x-svc-last-used-option-index', 'x-svc-retry-attempt-count']) {
+      expect(second.header(name), name).toBe(first.header(name));
+      expect(second.header(name), name).toBeTruthy();
+    }
     expect(gateway.calls).toHaveLength(1);
-    expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', inputTokens: 0, outcome: 'success' });
+    expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', provider: 'openai', inputTokens: 0, outcome: 'success' });
   });
 
   it('plays a stream back event by event as it was', async () => {
