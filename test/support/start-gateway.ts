@@ -2,9 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
 import { until, within } from './until.ts';
@@ -53,6 +54,9 @@ export interface RunningGateway {
   kill(): Promise<void>;
 }
 
+/** All products that tests start share what was compiled once; on their own they keep it in their data directories. */
+const compileCache = join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`);
+
 /**
  * Starts the whole product as one child process tree on free ports and an empty data directory, and resolves when it answers.
  * Upstreams on 127.0.0.1 are trusted. Throws with everything it printed when it ends or does not come up.
@@ -60,6 +64,9 @@ export interface RunningGateway {
 export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
   const sourceDir = options.sourceDir ?? fileURLToPath(new URL('../..', import.meta.url));
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-gateway-')));
+  // A first start makes its database, which takes seconds; tests of first starts name a folder.
+  const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
+  if (startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE) await copyEmptyDataDir(dataDir);
   const free = await freePorts(2);
   const port = options.port ?? (free[0] as number);
   const controlPlanePort = options.controlPlanePort ?? (free[1] as number);
@@ -76,6 +83,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       PORT: String(port),
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: dataDir,
+      NODE_COMPILE_CACHE: compileCache,
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',
       TRUSTED_CUSTOM_HOSTS: '127.0.0.1',

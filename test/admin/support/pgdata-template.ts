@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../../admin/db/open-database.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
 const migrations = new URL('../../../admin/db/migrations/', import.meta.url);
@@ -17,7 +16,16 @@ export async function copyEmptyDatabase(dataDir: string): Promise<void> {
   await cp(template, join(dataDir, 'pgdata'), { recursive: true });
 }
 
+/** The same for a product that is to be started there, with the keys it would make for itself beside a database. */
+export async function copyEmptyDataDir(dataDir: string): Promise<void> {
+  await copyEmptyDatabase(dataDir);
+  for (const name of ['encryption.key', 'cluster.key'])
+    await writeFile(join(dataDir, name), `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+}
+
 async function make(template: string): Promise<void> {
+  // Not above: whoever finds the template there needs no database of their own.
+  const { openDatabase } = await import('../../../admin/db/open-database.ts');
   const directory = await mkdtemp(join(tmpdir(), 'svc-test-pgdata-new-'));
   const database = await openDatabase({ databaseUrl: null, dbPoolSize: 1, dataDir: directory }, newMemoryLog());
   await database.close();

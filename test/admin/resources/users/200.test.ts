@@ -122,10 +122,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     await expectChange(plane, () => plane.ask('DELETE', `/admin/users/${leaver.id}`), {
       resource: 'users',
       action: 'delete',
-      events: [
-        `api-key ${parseApiKey(own.body.key)?.id} delete`,
-        `user ${plane.organisationId}/${leaver.email} upsert`,
-      ],
+      events: [`api-key ${parseApiKey(own.body.key)?.id} delete`, `user ${plane.organisationId}/${leaver.email} upsert`],
     });
     expect((await plane.ask('GET', '/auth/self', { key: leaver.token })).status).toBe(401);
     expect((await plane.ask('GET', '/configs', { key: own.body.key })).status).toBe(401);
