@@ -1,13 +1,27 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Tests that start nothing and leave nothing behind: they need no process each, which would cost more than they do. Those of identities
+ * do, because what a machine says of itself is asked once per process.
+ */
+const plain = [
+  'test/core/contract/**/*.test.ts',
+  'test/core/providers/**/!(*auth*|*identity*).test.ts',
+  'test/plugins/**/*.test.ts',
+  'test/config/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Tests start real servers and processes; two cores carry two files at a time.
     pool: 'forks',
     maxWorkers: 2,
     // TEST_REPORT=<file> also leaves the counts there, for the script that runs everything.
     reporters: process.env.TEST_REPORT ? ['default', ['json', { outputFile: process.env.TEST_REPORT }]] : ['default'],
+    projects: [
+      { extends: true, test: { name: 'plain', include: plain, isolate: false } },
+      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: plain } },
+    ],
     // Hundreds of real processes on a busy machine: one second look, which the report shows as `retry x1`.
     retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,

@@ -24,6 +24,13 @@ export function postBytes(url: string, headers: Readonly<Record<string, string>>
   );
 }
 
+/** The bytes of a GET. */
+export function getBytes(url: string, headers: Readonly<Record<string, string>>): Buffer {
+  const { host, pathname, search } = new URL(url);
+  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${pathname}${search} HTTP/1.1\r\n${lines.join('')}\r\n`);
+}
+
 /**
  * One keep-alive connection with at most one call in flight, on a bare socket: it knows for certain whether a call had been sent when
  * the connection went, which client libraries hide. Reads replies framed by length or chunks.

@@ -75,6 +75,7 @@ async function insert(databaseUrl: string, workspaceId: string, digest: string, 
     }
     // As autovacuum would have done by the time there are so many.
     await em.execute('vacuum analyze api_keys', [], 'run');
+    await em.execute('checkpoint', [], 'run');
     const [size] = await em.execute<[{ mib: number }]>("select pg_total_relation_size('api_keys') / 1048576.0 as mib");
     return Number(size.mib);
   } finally {
