@@ -1,4 +1,5 @@
 import { GatewayError } from '../contract/errors.ts';
+import type { Maybe } from '../contract/json.ts';
 import type { Clock } from '../contract/plugin.ts';
 import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/web-socket.ts';
 import {
@@ -176,27 +177,27 @@ export class Session {
   async #count(): Promise<void> {
     if (this.#isCounting) return;
     this.#isCounting = true;
-    try {
-      while (this.#isUncounted && !this.#over) {
-        this.#isUncounted = false;
-        const error = await this.#given.counted();
-        if (error) this.#finish(mayNotGoOn(error));
-      }
-    } catch (thrown) {
-      this.#finish(pluginFailed(thrown));
+    while (this.#isUncounted && !this.#over) {
+      this.#isUncounted = false;
+      await this.#heed(() => this.#given.counted());
     }
     this.#isCounting = false;
   }
 
   async #askWhetherToGoOn(): Promise<void> {
     this.#isLooking = true;
+    await this.#heed(() => this.#given.looked());
+    this.#isLooking = false;
+  }
+
+  /** Ends the session with the error that plugins give, or with what one of them threw. */
+  async #heed(ask: () => Maybe<GatewayError | null>): Promise<void> {
     try {
-      const error = await this.#given.looked();
+      const error = await ask();
       if (error) this.#finish(mayNotGoOn(error));
     } catch (thrown) {
       this.#finish(pluginFailed(thrown));
     }
-    this.#isLooking = false;
   }
 
   #checkpoint(): void {

@@ -6,7 +6,7 @@ import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
 import { anthropicCompletions } from '../shared/anthropic/completions.ts';
 import { anthropicFault } from '../shared/anthropic/errors.ts';
 import { anthropicMessages } from '../shared/anthropic/messages.ts';
-import { signAwsCall } from '../shared/aws-call.ts';
+import { signUnlessKeyed } from '../shared/aws-call.ts';
 import { authTypeOf } from '../shared/aws-identity.ts';
 import { awsSettings, regionOf } from '../shared/aws-region.ts';
 import type { Labels } from '../shared/aws-session-tags.ts';
@@ -61,6 +61,5 @@ function sign(
   labels?: Labels,
 ): Maybe<void> {
   completeHeaders(call, given, credentials);
-  if (authTypeOf(given, credentials) === 'apiKey') return;
-  return signAwsCall(call, service, given, credentials, services, labels);
+  return signUnlessKeyed(call, service, given, credentials, services, labels);
 }

@@ -1,7 +1,7 @@
 import { findHeader } from '../../contract/http.ts';
 import type { Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import { signAwsCall } from '../shared/aws-call.ts';
+import { awsKeyHeaders, signUnlessKeyed } from '../shared/aws-call.ts';
 import { authTypeOf } from '../shared/aws-identity.ts';
 import { regionOf } from '../shared/aws-region.ts';
 import type { Labels } from '../shared/aws-session-tags.ts';
@@ -17,10 +17,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   id: 'bedrock-mantle',
   settings,
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
-  headers(given, credentials) {
-    const key = authTypeOf(given, credentials) === 'apiKey' ? (credentials.api_key?.reveal() ?? '') : '';
-    return key === '' ? [] : ['authorization', `Bearer ${key}`];
-  },
+  headers: awsKeyHeaders,
   sign,
   forwards: ['anthropic-beta', 'anthropic-version'],
   // Signatures cover bodies.
@@ -51,6 +48,5 @@ function sign(
         call.headers.push(name, value);
     }
   }
-  if (authTypeOf(given, credentials) === 'apiKey') return;
-  return signAwsCall(call, service, given, credentials, services, labels);
+  return signUnlessKeyed(call, service, given, credentials, services, labels);
 }

@@ -1,17 +1,10 @@
 import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
 import type { Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
 import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
 import { authTypeOf } from '../shared/aws-identity.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
 import { type Labels, refuseTagsWithoutRole } from '../shared/aws-session-tags.ts';
-
-/** `authorization: Bearer` for a Bedrock API key; calls of the other kinds are signed one by one. */
-export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
-  const key = authTypeOf(settings, credentials) === 'apiKey' ? (credentials.api_key?.reveal() ?? '') : '';
-  return key === '' ? [] : ['authorization', `Bearer ${key}`];
-}
 
 /** Sends the call to the right one of the service's endpoints and signs it there, unless an API key says who calls. */
 export function signCall(

@@ -1,7 +1,8 @@
 import type { ProviderAdapter } from '../../contract/provider.ts';
+import { awsKeyHeaders } from '../shared/aws-call.ts';
 import { awsOrigin, regionOf } from '../shared/aws-region.ts';
 import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
-import { authHeaders, signCall } from './auth.ts';
+import { signCall } from './auth.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { withBetasInBody } from './beta-features.ts';
 import { chatComplete } from './chat-completions.ts';
@@ -23,7 +24,7 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   id: 'bedrock',
   settings,
   baseUrl: (given) => awsOrigin('bedrock-runtime', regionOf(given)),
-  headers: authHeaders,
+  headers: awsKeyHeaders,
   sign: signCall,
   adjustProxyCall: withBetasInBody,
   // Signatures cover bodies, and beta features are part of them.

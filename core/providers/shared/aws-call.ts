@@ -1,8 +1,9 @@
 import { GatewayError } from '../../contract/errors.ts';
+import type { HeaderList } from '../../contract/http.ts';
 import { isPromise, type Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
 import { awsEventStreamType } from './aws-event-frames.ts';
-import { awsIdentity } from './aws-identity.ts';
+import { authTypeOf, awsIdentity } from './aws-identity.ts';
 import { regionOf } from './aws-region.ts';
 import type { Labels } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';
@@ -25,6 +26,18 @@ export function signAwsCall(
   };
   const identity = awsIdentity(settings, credentials, services, labels);
   return isPromise(identity) ? identity.then(sign) : sign(identity);
+}
+
+/** The same, unless an API key of AWS says who calls. */
+export function signUnlessKeyed(...[call, service, settings, credentials, ...rest]: Parameters<typeof signAwsCall>): Maybe<void> {
+  if (authTypeOf(settings, credentials) === 'apiKey') return;
+  return signAwsCall(call, service, settings, credentials, ...rest);
+}
+
+/** `authorization: Bearer` for an API key of AWS; calls of the other kinds are signed one by one. */
+export function awsKeyHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
+  const key = authTypeOf(settings, credentials) === 'apiKey' ? (credentials.api_key?.reveal() ?? '') : '';
+  return key === '' ? [] : ['authorization', `Bearer ${key}`];
 }
 
 /** Streams come in frames of AWS's own, not as the server-sent events that a client asked for. */
