@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { publicJwk } from './key-set.ts';
+import { mappedSecretDocument } from './secret-reference.ts';
 
 /**
  * What a gateway knows of the control plane's data: one document per thing, fetched on demand by kind and id, and thrown
@@ -115,6 +116,8 @@ export const providerDocument = v.object({
    * provider needs none. No reply of the internal API carries a plain credential.
    */
   secrets: v.nullable(v.string()),
+  /** What is read from secret managers beside them; each field stands here or there, never in both. */
+  mappedSecrets: v.optional(v.array(mappedSecretDocument)),
   /** Budget and rate limits of the provider itself. */
   usageLimits: v.optional(v.nullable(usageLimitsDocument)),
   usageResetAt: v.optional(v.nullable(v.string())),
