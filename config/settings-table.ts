@@ -390,6 +390,12 @@ export const settingsTable = {
     'keys, configs and providers each gateway process keeps in memory',
     wholeNumber(100, 10_000_000),
   ),
+  secretReferenceTtlSeconds: row(
+    'SECRET_REFERENCE_TTL_SECONDS',
+    '300',
+    'seconds a value read from a secret manager is used before it is read again',
+    wholeNumber(1, 86_400, 'seconds'),
+  ),
   spoolBytesMax: row(
     'SPOOL_MAX',
     '8589934592',

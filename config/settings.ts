@@ -105,6 +105,8 @@ export interface Settings {
   /** Requests a gateway process works on at once before it answers 503 overloaded. */
   readonly requestsInFlightMax: number;
   readonly documentCacheEntries: number;
+  /** How long a value of a secret manager is used before it is read again. */
+  readonly secretReferenceTtlSeconds: number;
   readonly spoolBytesMax: number;
   /** Which uWebSockets.js binary to load: `auto` takes the newer where it is there. */
   readonly uwsBinary: 'auto' | 'uws-pack' | 'uwsjs';

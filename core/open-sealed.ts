@@ -1,20 +1,29 @@
 import { keyPurposes, type ProviderDocument } from './contract/documents.ts';
 import { isObject } from './contract/json.ts';
 import type { Credentials } from './contract/provider.ts';
-import { deriveKey, Secret, unseal } from './contract/secret.ts';
+import { deriveKey, type Sealed, Secret, unseal } from './contract/secret.ts';
+import type { MappedSecretDocument } from './contract/secret-reference.ts';
 
 /** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
 export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
   const key = deriveKey(clusterKey, keyPurposes.transport);
-  return (document) => {
-    if (document.secrets === null) return {};
-    const opened: unknown = JSON.parse(unseal(key, document.secrets, `provider/${document.id}`).toString('utf8'));
-    const credentials: Record<string, Secret> = {};
-    for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
-      if (typeof value === 'string') credentials[name] = new Secret(value);
-    }
-    return credentials;
-  };
+  return ({ id, secrets }) => openCredentials(key, secrets, `provider/${id}`);
+}
+
+/** Opens what a reference to a secret manager authenticates with. */
+export function referenceOpener(clusterKey: Uint8Array): (mapped: MappedSecretDocument) => Credentials {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, authSecrets }) => openCredentials(key, authSecrets, `secret-reference/${id}`);
+}
+
+function openCredentials(key: Uint8Array, sealed: Sealed | null, place: string): Credentials {
+  if (sealed === null) return {};
+  const opened: unknown = JSON.parse(unseal(key, sealed, place).toString('utf8'));
+  const credentials: Record<string, Secret> = {};
+  for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
+    if (typeof value === 'string') credentials[name] = new Secret(value);
+  }
+  return credentials;
 }
 
 /** Opens the sealed headers of the models of provider documents. */

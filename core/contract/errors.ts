@@ -85,6 +85,14 @@ export const errorTable = {
   stream_incomplete: row(502, 'upstream', false, 'stream_incomplete', 'The provider ended the stream before it was complete'),
   overloaded: row(503, 'gateway', true, 'overloaded_error', 'The gateway is at its limit; try again shortly'),
   unavailable: row(503, 'gateway', true, 'service_unavailable', 'The gateway cannot answer this right now; try again shortly'),
+  // Of one target: a fallback goes on.
+  secret_unavailable: row(
+    503,
+    'gateway',
+    true,
+    'service_unavailable',
+    'A credential of the provider cannot be read from its secret manager',
+  ),
   draining: row(503, 'gateway', true, 'service_unavailable', 'This gateway is shutting down; try again'),
   internal: row(500, 'gateway', false, 'internal_error', 'Something went wrong'),
 } as const satisfies Record<string, ErrorRow>;

@@ -139,6 +139,8 @@ export interface TokenRequest {
   readonly headers: HeaderList;
   readonly body: string | null;
   readonly metadata?: boolean;
+  /** Whose connections it uses; absent: those all share for token endpoints. */
+  readonly tenant?: string;
 }
 
 export interface OutgoingCall {

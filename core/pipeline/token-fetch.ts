@@ -36,7 +36,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
       return readWholeReply(
         options.transport,
         {
-          tenant: request.metadata ? metadataTenant : tenant,
+          tenant: request.metadata ? metadataTenant : (request.tenant ?? tenant),
           origin,
           path,
           method: request.method,

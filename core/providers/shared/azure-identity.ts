@@ -37,6 +37,8 @@ const defaultScope = 'https://cognitiveservices.azure.com/.default';
 const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 /** The audience of tokens that are themselves the proof of an application (federated credentials). */
 const exchangeAudience = 'api://AzureADTokenExchange';
+/** Whom identities of Azure's public cloud are proved to. */
+const publicAuthority = 'https://login.microsoftonline.com';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 const tokens = createTokenCache();
@@ -70,7 +72,7 @@ export function signWithIdentity(
   services: SignServices,
 ): Maybe<void> {
   if (!needsToken(settings)) return;
-  const token = tokenOf(who, settings, credentials, services);
+  const token = identityToken(who, settings, credentials, services);
   if (isPromise(token)) return token.then((found) => addToken(call, found));
   addToken(call, token);
 }
@@ -82,15 +84,25 @@ function addToken(call: OutgoingCall, token: Token): void {
   call.headers.push('authorization', `Bearer ${token.value.reveal()}`);
 }
 
-function tokenOf(who: string, settings: ProviderSettings, credentials: Credentials, services: SignServices): Maybe<Token> {
+/**
+ * The token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one that has tokens. `authority` is the sign-in
+ * host of another cloud than the public one; it must not be a caller's choice.
+ */
+export function identityToken(
+  who: string,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  authority = publicAuthority,
+): Maybe<Token> {
   const scope = text(settings.azure_entra_scope) ?? defaultScope;
   const mode = settings.azure_auth_mode;
   if (mode === 'entra') {
     const tenant = required(who, settings, 'azure_entra_tenant_id');
     const clientId = required(who, settings, 'azure_entra_client_id');
     const secret = credentials.azure_entra_client_secret?.reveal() ?? missing(who, 'azure_entra_client_secret');
-    return tokens.get(tokenKey('entra', tenant, clientId, secret, scope), services.now(), () =>
-      postForToken(services, tokenUrl(tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
+    return tokens.get(tokenKey('entra', authority, tenant, clientId, secret, scope), services.now(), () =>
+      postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
     );
   }
   // Below, the machine lends its own identity; whether it may was decided by whoever deployed it.
@@ -102,10 +114,10 @@ function tokenOf(who: string, settings: ProviderSettings, credentials: Credentia
     );
   }
   const { tenant, clientId } = mode === 'workload' ? workloadOf(who, settings) : federatedOf(who, settings);
-  return tokens.get(tokenKey(mode as string, tenant, clientId, managedId ?? '', scope), services.now(), async () => {
+  return tokens.get(tokenKey(mode as string, authority, tenant, clientId, managedId ?? '', scope), services.now(), async () => {
     const assertion = await assertionOf(who, mode as string, services, managedId);
     const form = grant(clientId, scope, { client_assertion_type: assertionType, client_assertion: assertion });
-    return postForToken(services, tokenUrl(tenant), form, `${who} error`);
+    return postForToken(services, tokenUrl(authority, tenant), form, `${who} error`);
   });
 }
 
@@ -151,8 +163,8 @@ function federatedOf(who: string, settings: ProviderSettings): { tenant: string;
   };
 }
 
-function tokenUrl(tenant: string): string {
-  return `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
+function tokenUrl(authority: string, tenant: string): string {
+  return `${authority}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
 }
 
 function grant(clientId: string, scope: string, proof: Readonly<Record<string, string>>): Record<string, string> {

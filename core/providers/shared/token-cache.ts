@@ -14,6 +14,8 @@ export interface TokenCache<Kept extends Token = Token> {
    * its end is still handed out while the next one is fetched. Rejects with what `obtain` threw when there is none to hand out.
    */
   get(key: string, nowMs: number, obtain: () => Promise<Kept>): Maybe<Kept>;
+  /** Says that this token is refused although its time is not over: the next `get` obtains another. */
+  forget(key: string, token: Kept): void;
 }
 
 export interface TokenCacheOptions {
@@ -73,6 +75,10 @@ export function createTokenCache<Kept extends Token = Token>(options: TokenCache
       // The next caller learns of a failure once the token at hand is used up.
       if (nowMs >= entry.refreshAtMs && entry.pending === null) refresh(entry, nowMs, obtain).catch(() => {});
       return token;
+    },
+    forget(key, token) {
+      const entry = entries.get(key);
+      if (entry?.token === token) entry.token = null;
     },
   };
 }
