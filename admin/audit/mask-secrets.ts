@@ -23,7 +23,8 @@ const privateParameters = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
 const exact = new Set(['key', 'apikey', 'authorization', 'credentials', 'customheaders', 'headers', 'cookie']);
 const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
 /** Names that only sound like secrets. */
-const harmless = /^(secretmappings|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
+const harmless =
+  /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
 function isSecretName(name: string): boolean {

@@ -10,9 +10,11 @@ import { configs, configVersions } from '../resources/configs/entity.ts';
 import { storedFileChunks, storedFiles } from '../resources/files/entity.ts';
 import { integrations, integrationWorkspaces } from '../resources/integrations/entity.ts';
 import { integrationModels } from '../resources/integrations/model-entity.ts';
+import { secretMappings } from '../resources/integrations/secret-mapping-entity.ts';
 import { requestRecords } from '../resources/logs/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { providers } from '../resources/providers/entity.ts';
+import { secretReferences } from '../resources/secret-references/entity.ts';
 import { userInvites } from '../resources/user-invites/entity.ts';
 import { users } from '../resources/users/entity.ts';
 import { workspaceExclusions } from '../resources/workspace-exclusions/entity.ts';
@@ -34,6 +36,8 @@ export const entities = [
   integrations,
   integrationWorkspaces,
   integrationModels,
+  secretReferences,
+  secretMappings,
   providers,
   configs,
   configVersions,

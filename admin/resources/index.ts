@@ -17,6 +17,7 @@ import { organisationMemberRoutes } from './organisation-members/routes.ts';
 import { organisationUtilityRoutes } from './organisation-utilities/routes.ts';
 import { organisationRoutes } from './organisations/routes.ts';
 import { providerRoutes } from './providers/routes.ts';
+import { secretReferenceRoutes } from './secret-references/routes.ts';
 import { acceptInviteRoute } from './user-invites/accept-route.ts';
 import { userInviteRoutes } from './user-invites/routes.ts';
 import { userRoutes } from './users/routes.ts';
@@ -36,6 +37,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   ...workspaceRoutes,
   ...workspaceUserRoutes,
   ...workspaceExclusionRoutes,
+  ...secretReferenceRoutes,
   ...integrationRoutes,
   ...integrationTestRoutes,
   ...integrationModelRoutes,

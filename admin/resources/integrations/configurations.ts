@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { bucketPattern } from '../../../core/contract/provider-settings.ts';
 import { validate } from '../../http/validate.ts';
+import { isMasked } from '../../secrets/sealed-fields.ts';
 
 /**
  * Settings of an integration by provider type (control-plane reference §1.1). `secrets` are sealed and never read back;
@@ -23,8 +24,7 @@ export function splitConfigurations(aiProviderId: string, sent: Record<string, u
     if (!known[key]?.secret) settings[key] = value;
     else if (value === null) secrets[key] = '';
     else if (typeof value !== 'string') secrets[key] = JSON.stringify(value);
-    // A masked value that was read and sent back means "as it is".
-    else if (!value.startsWith('****')) secrets[key] = value;
+    else if (!isMasked(value)) secrets[key] = value;
   }
   return { settings, secrets };
 }

@@ -3,13 +3,13 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { knownModels } from '../../internal/known-models.ts';
+import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
 import type { Place, Vault } from '../../secrets/vault.ts';
 import { checkHost } from './check-hosts.ts';
 import { deploymentsOf } from './deployments.ts';
 import type { Integration } from './entity.ts';
 import { type IntegrationModel, integrationModels } from './model-entity.ts';
 import type { ModelBody, ModelsBody } from './model-schema.ts';
-import { lastCharacters, masked } from './secrets.ts';
 import { announceProviders } from './service.ts';
 
 /** What models are stored with. */
@@ -130,7 +130,7 @@ async function putHeaders(tx: EntityManager, vault: Vault, row: IntegrationModel
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(sent)) {
     const own = name.toLowerCase();
-    kept[own] = value.startsWith('****') ? (before[own] ?? value) : value;
+    kept[own] = isMasked(value) ? (before[own] ?? value) : value;
   }
   const isEmpty = Object.keys(kept).length === 0;
   row.customHeaders = isEmpty ? null : await vault.seal(tx, placeOf(row), JSON.stringify(kept));

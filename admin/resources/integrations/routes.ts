@@ -5,6 +5,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { withTags } from '../../http/with-tags.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
+import { masked, maskedFields } from '../../secrets/sealed-fields.ts';
 import { createProvider } from '../providers/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkHosts } from './check-hosts.ts';
@@ -12,7 +13,6 @@ import { type Integration, integrations, integrationWorkspaces } from './entity.
 import { canonicalProviderId } from './provider-ids.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
-import { masked } from './secrets.ts';
 import {
   archiveIntegration,
   createIntegration,
@@ -113,10 +113,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       return {
         ...toRow(row),
         masked_key: keyHint === undefined ? null : masked(keyHint),
-        configurations: {
-          ...row.configurations,
-          ...Object.fromEntries(Object.entries(hints).map(([key, hint]) => [key, masked(hint)])),
-        },
+        configurations: { ...row.configurations, ...maskedFields(hints) },
         global_workspace_access_settings: globalAccessOf(row),
         allow_all_models: row.allowAllModels,
         workspace_count: workspaceCount,

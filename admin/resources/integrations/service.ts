@@ -5,6 +5,7 @@ import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
+import { isMasked } from '../../secrets/sealed-fields.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
 import { hostSettings } from './check-hosts.ts';
@@ -82,7 +83,7 @@ export async function updateIntegration(change: Change, vault: Vault, row: Integ
   const before = row.configurations;
   row.configurations = withoutNulls({ ...row.configurations, ...settings });
   // A key that was read, masked, and sent back means "as it is".
-  const keepsKey = sent.key === undefined || sent.key?.startsWith('****');
+  const keepsKey = sent.key === undefined || isMasked(sent.key);
   const changes = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
   refuseMove(before, row, Object.keys(changes));
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);

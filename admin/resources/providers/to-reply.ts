@@ -1,6 +1,6 @@
 import { type BudgetUsage, usageLimitsReply } from '../../limits/schema.ts';
+import { masked } from '../../secrets/sealed-fields.ts';
 import type { Integration } from '../integrations/entity.ts';
-import { masked } from '../integrations/secrets.ts';
 import type { Provider } from './entity.ts';
 
 /** State as callers meet it: past its time it is expired, whatever was stored; then exhausted as long as its budget is used up. */

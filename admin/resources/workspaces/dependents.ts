@@ -5,6 +5,7 @@ import { configs } from '../configs/entity.ts';
 import { integrations, integrationWorkspaces } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { providers } from '../providers/entity.ts';
+import { forgetWorkspace } from '../secret-references/users-of.ts';
 import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import type { Workspace } from './entity.ts';
@@ -74,6 +75,11 @@ export const dependents: readonly Dependent[] = [
     remove: async ({ tx }, { id, organisationId }) => {
       await tx.nativeDelete(integrationWorkspaces, { organisationId, workspaceId: id });
     },
+  },
+  {
+    what: 'uses of secret references',
+    count: async () => 0,
+    remove: forgetWorkspace,
   },
   {
     what: 'members',

@@ -100,6 +100,22 @@ export const samples: readonly Sample[] = [
     idOf: slugOf,
   },
   {
+    create: '/secret-references',
+    item: '/secret-references/{secretReferenceId}',
+    list: '/secret-references',
+    body: (tenant, _, n, mark) => ({
+      name: `${mark} secret reference ${n}`,
+      slug: `${mark}-secret-reference-${n}`,
+      manager_type: 'hashicorp_vault',
+      auth_config: { vault_auth_type: 'token', vault_addr: 'https://vault.example.com', vault_token: `hvs.${mark}-secret-${n}` },
+      secret_path: 'secret/data/models',
+      allowed_workspaces: [tenant.workspaceId],
+    }),
+    update: (tenant, _, mark) => ({ description: `${mark} changed`, allowed_workspaces: [tenant.workspaceId] }),
+    ofWorkspace: false,
+    idOf: slugOf,
+  },
+  {
     create: '/providers',
     item: '/providers/{slug}',
     list: '/providers',

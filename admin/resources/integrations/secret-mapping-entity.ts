@@ -1,0 +1,21 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** One field of an integration that is read from a secret manager. */
+export const secretMappings = defineEntity({
+  name: 'SecretMapping',
+  tableName: 'secret_mappings',
+  properties: {
+    integrationId: p.uuid().primary(),
+    /** Config name of the field: `api_key`, `aws_secret_access_key`. */
+    field: p.text().primary(),
+    organisationId: p.uuid(),
+    secretReferenceId: p.uuid(),
+    /** Which value of the secret, in the place of the reference's word. */
+    secretKey: p.text().nullable(),
+    valueFormat: p.text().$type<'string' | 'json'>().nullable(),
+    /** Its place in the list that was sent. */
+    position: p.integer(),
+  },
+});
+
+export type SecretMapping = InferEntity<typeof secretMappings>;

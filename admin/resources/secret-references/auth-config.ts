@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import type { SecretManagerType } from '../../../core/contract/secret-reference.ts';
+import { invalid } from '../../http/errors.ts';
+import { validate } from '../../http/validate.ts';
+import { isMasked } from '../../secrets/sealed-fields.ts';
+
+/** How to authenticate at a secret manager, secret told from plain. */
+export interface AuthConfig {
+  readonly settings: Record<string, string>;
+  /** Only those that are new; an empty one is to be removed. */
+  readonly secrets: Record<string, string>;
+}
+
+/** What is known of a reference's `auth_config` before a change; nothing of one that is new. */
+export interface KnownAuth {
+  readonly auth: Readonly<Record<string, string>>;
+  readonly secretHints: Readonly<Record<string, string>>;
+}
+
+/**
+ * The `auth_config` after a change (control-plane reference §1.2): what is left out stays, null removes, a masked secret is as it was.
+ * Another way to authenticate keeps what both ways know. A stored secret goes to the host it was stored for: another one needs it
+ * again. Throws AB01 with the path of the field.
+ */
+export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<string, unknown>>, known: KnownAuth): AuthConfig {
+  const { by, ways } = managers[type];
+  const way = sent[by] ?? known.auth[by];
+  if (way === undefined) throw invalid(`auth_config.${by}: required for ${type}`);
+  const fields = typeof way === 'string' && Object.hasOwn(ways, way) ? ways[way] : undefined;
+  if (fields === undefined) throw invalid(`auth_config.${by}: one of ${Object.keys(ways).join(', ')} is expected`);
+
+  const before = Object.entries(known.auth).filter(([name]) => name === by || Object.hasOwn(fields, name));
+  const said = Object.entries(sent).filter(([name, value]) => !(fields[name]?.secret && isMasked(value)));
+  const merged: Record<string, unknown> = { ...Object.fromEntries(before), ...Object.fromEntries(said), [by]: way };
+  const kept = (name: string) => fields[name]?.secret === true && name in known.secretHints && !(name in merged);
+  refuseMove(known, merged, Object.keys(fields).filter(kept));
+
+  const entries = Object.entries(fields).map(([name, { schema, optional }]) => [
+    name,
+    optional || kept(name) ? v.nullish(schema) : schema,
+  ]);
+  const shape = v.strictObject({ [by]: v.string(), ...Object.fromEntries(entries) });
+  const checked = validate(shape, merged, 'auth_config', 'auth_config') as Record<string, string | null | undefined>;
+
+  const settings: Record<string, string> = {};
+  const secrets: Record<string, string> = {};
+  for (const name of Object.keys(known.secretHints)) if (!Object.hasOwn(fields, name)) secrets[name] = '';
+  for (const [name, value] of Object.entries(checked)) {
+    if (typeof value === 'string') (fields[name]?.secret ? secrets : settings)[name] = value;
+  }
+  return { settings, secrets };
+}
+
+/** Settings that are the manager's address. */
+export const addressSettings = ['azure_vault_url', 'vault_addr'] as const;
+
+function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>, kept: readonly string[]): void {
+  if (kept.length === 0) return;
+  for (const name of addressSettings) {
+    if (!(name in merged) || originOf(merged[name]) === originOf(known.auth[name])) continue;
+    const paths = kept.map((secret) => `auth_config.${secret}`);
+    throw invalid(`auth_config.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
+  }
+}
+
+function originOf(url: unknown): unknown {
+  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : url;
+}
+
+interface Field {
+  readonly schema: v.GenericSchema<unknown, string>;
+  readonly secret?: true;
+  readonly optional?: true;
+}
+
+const visible = v.regex(/^[\x20-\x7e]*$/, 'visible ASCII characters are expected');
+const short = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(1_024, 'at most 1,024 characters'), visible);
+const text: Field = { schema: short };
+const optionalText: Field = { schema: short, optional: true };
+const secret: Field = {
+  schema: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(16_384, 'at most 16,384 characters'), visible),
+  secret: true,
+};
+/** Judged further by `checkHost`, which knows the hosts that this installation trusts. */
+const address: Field = { schema: v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters')) };
+/** It becomes a part of a host. */
+const regionName = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'the name of a region such as eu-central-1 is expected'));
+const region: Field = { schema: regionName };
+
+interface Manager {
+  /** The setting that names the way to authenticate. */
+  readonly by: string;
+  readonly ways: Readonly<Record<string, Readonly<Record<string, Field>>>>;
+}
+
+const managers: Readonly<Record<SecretManagerType, Manager>> = {
+  aws_sm: {
+    by: 'aws_auth_type',
+    ways: {
+      accessKey: { aws_access_key_id: secret, aws_secret_access_key: secret, aws_region: region },
+      assumedRole: { aws_role_arn: text, aws_external_id: optionalText, aws_region: region },
+      serviceRole: { aws_region: { ...region, optional: true } },
+    },
+  },
+  azure_kv: {
+    by: 'azure_auth_mode',
+    ways: {
+      entra: {
+        azure_entra_tenant_id: text,
+        azure_entra_client_id: text,
+        azure_entra_client_secret: secret,
+        azure_vault_url: address,
+      },
+      managed: { azure_managed_client_id: optionalText, azure_vault_url: address },
+      default: { azure_vault_url: address },
+    },
+  },
+  hashicorp_vault: {
+    by: 'vault_auth_type',
+    ways: {
+      token: { vault_addr: address, vault_token: secret, vault_namespace: optionalText },
+      approle: { vault_addr: address, vault_role_id: text, vault_secret_id: secret, vault_namespace: optionalText },
+      kubernetes: { vault_addr: address, vault_role: text, vault_namespace: optionalText },
+    },
+  },
+};

@@ -1,0 +1,38 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { SecretManagerType } from '../../../core/contract/secret-reference.ts';
+
+/** Where a secret lies that is not stored here, how to authenticate there, and which workspaces may use it. */
+export const secretReferences = defineEntity({
+  name: 'SecretReference',
+  tableName: 'secret_references',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    slug: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    managerType: p.text().$type<SecretManagerType>(),
+    /** What of `auth_config` is no secret, under its wire names. */
+    auth: p.json().$type<Record<string, string>>(),
+    /** JSON of what is, sealed by the organisation's data key; null when there is nothing. */
+    secrets: p.text().nullable(),
+    /** Last characters of each secret by its name, for masked reads. */
+    secretHints: p.json().$type<Record<string, string>>(),
+    /** Name, ARN or path of the secret, in the manager's words. */
+    secretPath: p.text(),
+    /** Which value of a secret that has several, where a mapping does not say it. */
+    secretKey: p.text().nullable(),
+    allowAllWorkspaces: p.boolean(),
+    /** Ids of those that may use it, where not all may. */
+    allowedWorkspaces: p.json().$type<string[]>(),
+    tags: p.json().$type<Record<string, string>>(),
+    /** A user or a key. */
+    createdBy: p.uuid(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+export type SecretReference = InferEntity<typeof secretReferences>;

@@ -1,0 +1,23 @@
+import { LockMode } from '@mikro-orm/core';
+import type { EntityManager } from '../../db/open-database.ts';
+import { itemOf } from '../../http/find-item.ts';
+import { type SecretReference, secretReferences } from './entity.ts';
+
+/**
+ * The organisation's reference of this id or slug, or null. `to use` keeps it from being changed or deleted until the transaction
+ * ends, `to change` keeps it for the caller alone.
+ */
+export async function findReference(
+  em: EntityManager,
+  organisationId: string,
+  idOrSlug: string,
+  lock?: 'to use' | 'to change',
+): Promise<SecretReference | null> {
+  const lockMode = lock === 'to use' ? LockMode.PESSIMISTIC_READ : LockMode.PESSIMISTIC_WRITE;
+  return em.findOne(secretReferences, itemOf({ organisationId, workspaceId: null }, idOrSlug), lock ? { lockMode } : {});
+}
+
+/** Whether this workspace may use it. */
+export function isOpenTo(row: SecretReference, workspaceId: string): boolean {
+  return row.allowAllWorkspaces || row.allowedWorkspaces.includes(workspaceId);
+}

@@ -1,0 +1,104 @@
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
+import { withTags } from '../../http/with-tags.ts';
+import { secretReferences } from './entity.ts';
+import { createReply, listReply, readReply } from './reply-schema.ts';
+import { createBody, listQuery, organisationQuery, updateBody } from './schema.ts';
+import { createReference, deleteReference, getReference, updateReference } from './service.ts';
+import { toDetail, toRow } from './to-reply.ts';
+
+const shared = { tenant: 'organisation', resource: 'secret_references', query: organisationQuery, body: null } as const;
+const item = '/secret-references/:secretReferenceId';
+
+/** Where secrets lie that are not stored here (control-plane reference §3.18): the business of the organisation. */
+export const secretReferenceRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/secret-references',
+    summary: 'List references to secrets in secret managers, newest first',
+    scopes: ['secret_references.list'],
+    action: 'list',
+    query: listQuery,
+    reply: listReply,
+    async handle({ em, organisationId, query }) {
+      const { manager_type: managerType, search } = query;
+      const part = { $ilike: `%${search?.replace(/[\\%_]/g, '\\$&')}%` };
+      const where = [
+        { organisationId, ...(managerType === undefined ? {} : { managerType }) },
+        search === undefined ? {} : { $or: [{ name: part }, { slug: part }] },
+        withTags(query.tags),
+      ];
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(secretReferences, { $and: where }, page);
+      return { object: 'list', total, data: rows.map(toRow) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/secret-references',
+    summary: 'Say where a secret lies and how to authenticate there',
+    scopes: ['secret_references.create'],
+    action: 'create',
+    body: createBody,
+    reply: createReply,
+    async handle(call) {
+      const made = await call.write((change) => createReference(change, call.services, call.actor, call.body));
+      call.tag(made.revision);
+      return { id: made.id, slug: made.slug, object: 'secret-reference' };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: item,
+    summary: 'Read a secret reference, its credential masked',
+    scopes: ['secret_references.read'],
+    action: 'read',
+    reply: readReply,
+    async handle(call) {
+      const row = await getReference(call.em, call.organisationId, call.params.secretReferenceId ?? '');
+      call.tag(row.revision);
+      return toDetail(row);
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: item,
+    summary: 'Change a secret reference; what reads from it follows at once',
+    scopes: ['secret_references.update'],
+    action: 'update',
+    body: updateBody,
+    reply: emptyReply,
+    async handle(call) {
+      const row = await call.write(async (change) => {
+        const found = await getReference(change.tx, call.organisationId, call.params.secretReferenceId ?? '', 'to change');
+        call.match(found.revision);
+        await updateReference(change, call.services, found, call.body);
+        return found;
+      });
+      call.tag(row.revision);
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'DELETE',
+    path: item,
+    summary: 'Delete a secret reference that nothing reads from',
+    scopes: ['secret_references.delete'],
+    action: 'delete',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await getReference(change.tx, call.organisationId, call.params.secretReferenceId ?? '', 'to change');
+        call.match(row.revision);
+        await deleteReference(change, call.actor, row);
+      });
+      return {};
+    },
+  }),
+];

@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import { secretManagerTypes } from '../../../core/contract/secret-reference.ts';
+import { id, idOrSlug, name, pageEntries, slug, tagsFilter, wholeNumber } from '../../http/schemas.ts';
+
+const description = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));
+
+const managerType = v.picklist(secretManagerTypes, `one of ${secretManagerTypes.join(', ')} is expected`);
+
+/** It becomes a part of a URL at some managers. What it names there is known to the manager alone. */
+const secretPath = v.pipe(
+  v.string(),
+  v.minLength(1, 'must not be empty'),
+  v.maxLength(1_024, 'at most 1,024 characters'),
+  v.regex(/^[^\u0000-\u001f\u007f\\?#]*$/, 'must not hold control characters, backslashes, ? or #'),
+  v.check((value) => !value.split('/').some((part) => part === '.' || part === '..'), 'must not hold . or .. as a part'),
+);
+
+/** Which value of a secret that has several; empty is none. */
+export const secretKey = v.nullish(
+  v.pipe(
+    v.string(),
+    v.maxLength(255, 'at most 255 characters'),
+    v.transform((value) => (value === '' ? null : value)),
+  ),
+);
+
+const allowedWorkspaces = v.optional(
+  v.pipe(v.array(idOrSlug), v.minLength(1, 'at least one workspace'), v.maxLength(1_000, 'at most 1,000 workspaces')),
+);
+
+const tags = v.nullish(
+  v.pipe(
+    v.record(v.string(), v.string()),
+    v.check((value) => JSON.stringify(value).length <= 4_096, 'at most 4 KiB'),
+  ),
+);
+
+const entries = {
+  organisation_id: v.optional(id),
+  description,
+  secret_key: secretKey,
+  allow_all_workspaces: v.optional(v.boolean()),
+  allowed_workspaces: allowedWorkspaces,
+  tags,
+};
+
+/** Checked inside by `mergeAuthConfig`, which knows the manager and the way to authenticate. */
+const authConfig = v.record(v.string(), v.unknown());
+
+export const createBody = v.strictObject({
+  ...entries,
+  name,
+  slug: v.optional(slug),
+  manager_type: managerType,
+  auth_config: authConfig,
+  secret_path: secretPath,
+});
+
+export const updateBody = v.strictObject({
+  ...entries,
+  name: v.optional(name),
+  auth_config: v.optional(authConfig),
+  secret_path: v.optional(secretPath),
+});
+
+export const organisationQuery = v.strictObject({ organisation_id: v.optional(id) });
+
+export const listQuery = v.strictObject({
+  organisation_id: v.optional(id),
+  current_page: pageEntries.current_page,
+  page_size: v.optional(wholeNumber(100), '20'),
+  manager_type: v.optional(managerType),
+  /** Part of a name or slug. */
+  search: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'))),
+  tags: tagsFilter,
+});
+
+export type CreateBody = v.InferOutput<typeof createBody>;
+export type UpdateBody = v.InferOutput<typeof updateBody>;

@@ -1,0 +1,141 @@
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../db/write-change.ts';
+import { AdminError, invalid, notFound, unknownReference } from '../../http/errors.ts';
+import { findWorkspace } from '../../http/resolve-workspace.ts';
+import type { Actor, AdminServices } from '../../http/route.ts';
+import { checkHost } from '../integrations/check-hosts.ts';
+import { secretMappings } from '../integrations/secret-mapping-entity.ts';
+import { addressSettings, mergeAuthConfig } from './auth-config.ts';
+import { type SecretReference, secretReferences } from './entity.ts';
+import { findReference } from './find-reference.ts';
+import type { CreateBody, UpdateBody } from './schema.ts';
+import { putAuth } from './secrets.ts';
+import { announceUsers, usersOf } from './users-of.ts';
+
+type Services = Pick<AdminServices, 'vault' | 'settings'>;
+
+/** Stores a reference with what it authenticates with sealed. Gateways see it once an integration uses it. */
+export async function createReference(
+  change: Change,
+  services: Services,
+  actor: Actor,
+  sent: CreateBody,
+): Promise<SecretReference> {
+  const { tx } = change;
+  const { organisationId } = actor;
+  const now = new Date();
+  const row = tx.create(secretReferences, {
+    id: newId(),
+    organisationId,
+    slug: sent.slug ?? newSlug('', sent.name),
+    name: sent.name,
+    description: sent.description ?? null,
+    managerType: sent.manager_type,
+    auth: {},
+    secrets: null,
+    secretHints: {},
+    secretPath: sent.secret_path,
+    secretKey: sent.secret_key ?? null,
+    allowAllWorkspaces: true,
+    allowedWorkspaces: [],
+    tags: sent.tags ?? {},
+    createdBy: actor.userId ?? actor.keyId,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await setAuth(tx, services, row, sent.auth_config);
+  await setAccess(tx, row, sent, true);
+  await tx.flush();
+  change.about(row.id);
+  return row;
+}
+
+/**
+ * Changes what is named; null clears. Every provider that reads from it is announced, those of workspaces that may no longer use it
+ * among them: they stop working.
+ */
+export async function updateReference(change: Change, services: Services, row: SecretReference, sent: UpdateBody): Promise<void> {
+  const { tx } = change;
+  if (sent.name !== undefined) row.name = sent.name;
+  if (sent.description !== undefined) row.description = sent.description;
+  if (sent.secret_path !== undefined) row.secretPath = sent.secret_path;
+  if (sent.secret_key !== undefined) row.secretKey = sent.secret_key;
+  if (sent.tags !== undefined) row.tags = sent.tags ?? {};
+  if (sent.auth_config !== undefined) await setAuth(tx, services, row, sent.auth_config);
+  await setAccess(tx, row, sent, false);
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+  await announceUsers(change, row);
+}
+
+/** Deletes, with its credential. Throws AB01 while an integration reads from it. */
+export async function deleteReference(change: Change, actor: Actor, row: SecretReference): Promise<void> {
+  const users = await usersOf(change.tx, row);
+  if (users.length > 0) {
+    const mayKnow = ['organisation_integrations.list', 'workspace_integrations.list'].some((scope) => actor.scopes.has(scope));
+    const who = mayKnow ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
+    throw invalid(`This secret reference is used by ${users.length} integrations or virtual keys${who}; change those first`);
+  }
+  // What integrations that were archived by an older version have left.
+  await change.tx.nativeDelete(secretMappings, { organisationId: row.organisationId, secretReferenceId: row.id });
+  change.tx.remove(row);
+  change.about(row.id);
+}
+
+/** The organisation's reference by id or slug, for a change held until the transaction ends. Throws AB08. */
+export async function getReference(
+  em: EntityManager,
+  organisationId: string,
+  idOrSlug: string,
+  lock?: 'to change',
+): Promise<SecretReference> {
+  const found = await findReference(em, organisationId, idOrSlug, lock);
+  if (!found) throw notFound('Secret reference');
+  return found;
+}
+
+async function setAuth(
+  tx: EntityManager,
+  { vault, settings }: Services,
+  row: SecretReference,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const merged = mergeAuthConfig(row.managerType, sent, row);
+  for (const name of addressSettings) {
+    const url = merged.settings[name];
+    if (url !== undefined) checkHost(settings, url, `auth_config.${name}`);
+  }
+  row.auth = merged.settings;
+  if (Object.keys(merged.secrets).length > 0) await putAuth(tx, vault, row, merged.secrets);
+}
+
+/** Who may use it: all workspaces unless some are named. */
+async function setAccess(
+  tx: EntityManager,
+  row: SecretReference,
+  sent: Pick<UpdateBody, 'allow_all_workspaces' | 'allowed_workspaces'>,
+  isNew: boolean,
+): Promise<void> {
+  const { allow_all_workspaces: all, allowed_workspaces: named } = sent;
+  if (all === true && named !== undefined) throw invalid('allowed_workspaces: not together with allow_all_workspaces');
+  if (named !== undefined) {
+    const ids: string[] = [];
+    for (const [index, one] of named.entries()) ids.push(await workspaceId(tx, row.organisationId, one, index));
+    row.allowedWorkspaces = [...new Set(ids)];
+    row.allowAllWorkspaces = false;
+  } else if (all === true) {
+    row.allowedWorkspaces = [];
+    row.allowAllWorkspaces = true;
+  } else if (all === false && (isNew || row.allowAllWorkspaces)) {
+    throw invalid('allowed_workspaces: required where allow_all_workspaces is false');
+  }
+}
+
+async function workspaceId(tx: EntityManager, organisationId: string, idOrSlug: string, index: number): Promise<string> {
+  const found = await findWorkspace(tx, organisationId, idOrSlug).catch((error) => {
+    const isUnknown = error instanceof AdminError && error.code === 'AB08';
+    throw isUnknown ? unknownReference(`allowed_workspaces[${index}]`, 'Workspace') : error;
+  });
+  return found.id;
+}

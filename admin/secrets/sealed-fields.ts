@@ -1,0 +1,64 @@
+import type { EntityManager } from '../db/open-database.ts';
+import type { Place, Vault } from './vault.ts';
+
+/** A row whose secret fields are sealed together in its column `secrets`. */
+export interface SealedRow {
+  readonly id: string;
+  readonly organisationId: string;
+  /** JSON of the secrets by name, sealed by the organisation's data key; null when there are none. */
+  secrets?: string | null;
+  /** Last characters of each secret by its name, for masked reads. */
+  secretHints: Record<string, string>;
+}
+
+/** Reads and writes the secret fields of the rows of one table. */
+export interface SealedFields<Row extends SealedRow> {
+  /** All of them as plain text, by name. */
+  open(em: EntityManager, vault: Vault, row: Row): Promise<Record<string, string>>;
+  /** Adds, replaces and (where empty) removes secrets, seals the result into the row and renews its hints. */
+  put(em: EntityManager, vault: Vault, row: Row, changes: Readonly<Record<string, string>>): Promise<void>;
+}
+
+/** Secrets of `table` are bound to their row: moved to another, they do not open. */
+export function sealedFields<Row extends SealedRow>(table: string): SealedFields<Row> {
+  const placeOf = (row: Row): Place => ({
+    organisationId: row.organisationId,
+    table,
+    column: 'secrets',
+    rowId: row.id,
+  });
+  const open: SealedFields<Row>['open'] = async (em, vault, row) => {
+    if (row.secrets === null || row.secrets === undefined) return {};
+    return JSON.parse(await vault.open(em, placeOf(row), row.secrets)) as Record<string, string>;
+  };
+  return {
+    open,
+    async put(em, vault, row, changes) {
+      const all = { ...(await open(em, vault, row)), ...changes };
+      const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+      row.secrets = Object.keys(kept).length === 0 ? null : await vault.seal(em, placeOf(row), JSON.stringify(kept));
+      row.secretHints = Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, lastCharacters(value)]));
+    },
+  };
+}
+
+/** What people may see of a secret: nothing of a short one, the last four characters of a long one. */
+export function lastCharacters(value: string): string {
+  return value.length >= 16 ? value.slice(-4) : '';
+}
+
+const mask = '****';
+
+export function masked(hint: string): string {
+  return `${mask}${hint}`;
+}
+
+/** Secrets as reads show them, by name. */
+export function maskedFields(hints: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(hints).map(([key, hint]) => [key, masked(hint)]));
+}
+
+/** Whether this was read, masked, and sent back: it means "as it is". */
+export function isMasked(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith(mask);
+}
