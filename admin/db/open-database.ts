@@ -10,6 +10,7 @@ import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { migrations } from './migrations/index.ts';
 import { isUuid } from './new-id.ts';
+import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
 
@@ -21,6 +22,8 @@ export interface Database {
   em(): EntityManager;
   /** A fresh unit of work on the rows of one organisation, whatever its queries say; one per request. Throws when the id is none. */
   emOf(organisationId: string): EntityManager;
+  /** A statement on everything, by its prepared plan where the database keeps plans. */
+  readonly ask: AskPrepared;
   close(): Promise<void>;
 }
 
@@ -50,7 +53,12 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
       await orm.close(true);
       await lock.release();
     };
-    return { em: () => orm.em.fork(), emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId), close };
+    return {
+      em: () => orm.em.fork(),
+      emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
+      ask: (statement, values) => orm.em.fork().execute(statement.text, [...values]),
+      close,
+    };
   } catch (error) {
     await lock.release();
     throw error;
@@ -68,13 +76,19 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
   } finally {
     await migrating.close(true);
   }
-  const orm = await MikroORM.init({
+  const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
+  const onPoolCreated = (pool: unknown) => {
+    guardPool(pool);
+    prepared.useOf(pool);
+  };
+  const orm: MikroORM = await MikroORM.init({
     ...shared(log),
     clientUrl: url,
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
-    driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated: guardPool },
+    driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated },
   });
   return {
+    ask: prepared.ask,
     em: () => orm.em.fork(),
     emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
     close: () => orm.close(true),

@@ -52,12 +52,12 @@ export function internalApp(services: AdminServices): Hono {
     const { kind, id } = c.req.param();
     if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
     const { database, vault, settings } = services;
-    return c.json(await readDocument({ em: database.em(), vault, clusterKey: settings.clusterKey }, kind, id));
+    return c.json(await readDocument({ database, vault, clusterKey: settings.clusterKey }, kind, id));
   });
 
   app.post('/api-keys', async (c: Context) => {
     const { ids } = validate(keysQuestion, await readInternalJson(c.req, keysBytesMax), 'body');
-    return c.json(await readApiKeyDocuments(services.database.em(), ids));
+    return c.json(await readApiKeyDocuments(services.database, ids));
   });
 
   app.get('/changes', async (c) => {

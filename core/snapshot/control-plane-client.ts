@@ -56,6 +56,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply);
   const lookUpKey = createKeyLookUps(
     { one: (id) => one('api-key', id), several: keys, isAway: () => waitMs() > 0 },
+    clock,
     keysPerCallMax,
   );
 

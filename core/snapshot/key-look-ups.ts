@@ -1,4 +1,5 @@
 import type { DocumentReply } from '../contract/internal-api.ts';
+import type { Clock } from '../contract/plugin.ts';
 
 export interface KeyQuestions {
   /** One key, in a call of its own. */
@@ -11,6 +12,12 @@ export interface KeyQuestions {
 
 /** Calls under way at once: the second keeps the control plane busy while the first one's reply travels. */
 const callsMax = 2;
+/** So many look-ups in so little time, and more are expected: a few wait a moment for each other. */
+const manyCount = 10;
+const manyMs = 25;
+const gatherMs = 3;
+/** As many as these wait no longer. */
+const companyEnough = 8;
 
 interface Waiting {
   readonly id: string;
@@ -19,29 +26,50 @@ interface Waiting {
 }
 
 /**
- * Looks keys up, those together that come while `callsMax` calls are under way. A key that comes alone waits for nobody; when
- * many new ones come at once, a call, a statement and a transaction are shared by as many as have come meanwhile, so that the
- * pace of look-ups grows with the need for them. When a shared call fails though the control plane is there, each key is asked
- * for alone: one that cannot be read must not take the others with it.
+ * Looks keys up, those together that come while `callsMax` calls are under way, or within a moment of each other while new keys
+ * keep coming. A key that comes alone waits for nobody; when many new ones come, a call and a statement are shared by as many as
+ * have come meanwhile, so that the pace of look-ups grows with the need for them. When a shared call fails though the control plane
+ * is there, each key is asked for alone: one that cannot be read must not take the others with it.
  */
-export function createKeyLookUps(questions: KeyQuestions, perCallMax: number): (id: string) => Promise<DocumentReply> {
+export function createKeyLookUps(
+  questions: KeyQuestions,
+  clock: Pick<Clock, 'elapsed'>,
+  perCallMax: number,
+): (id: string) => Promise<DocumentReply> {
   let waiting: Waiting[] = [];
   let calls = 0;
+  let gathering = false;
+  /** When the last look-ups were asked for, the oldest where the next one goes. */
+  const askedAtMs: number[] = Array.from({ length: manyCount }, () => Number.NEGATIVE_INFINITY);
+  let asked = 0;
 
   return (id) =>
     new Promise((resolve, reject) => {
       waiting.push({ id, resolve, reject });
-      next();
+      const nowMs = clock.elapsed();
+      const areMany = nowMs - (askedAtMs[asked % manyCount] as number) < manyMs;
+      askedAtMs[asked++ % manyCount] = nowMs;
+      if (!areMany || waiting.length >= companyEnough) send();
+      else gather();
     });
 
-  function next(): void {
+  function gather(): void {
+    if (gathering || calls === callsMax) return;
+    gathering = true;
+    setTimeout(() => {
+      gathering = false;
+      send();
+    }, gatherMs);
+  }
+
+  function send(): void {
     while (calls < callsMax && waiting.length > 0) {
       const batch = waiting.slice(0, perCallMax);
       waiting = waiting.slice(perCallMax);
       calls += 1;
       void ask(batch).finally(() => {
         calls -= 1;
-        next();
+        if (!gathering) send();
       });
     }
   }

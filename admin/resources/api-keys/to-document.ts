@@ -1,7 +1,8 @@
 import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
 import type { KeysReply } from '../../../core/contract/internal-api.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import type { Database, EntityManager } from '../../db/open-database.ts';
+import type { PreparedStatement } from '../../db/prepared.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 import type { ApiKeyType } from './entity.ts';
 import { keyState } from './key-state.ts';
@@ -11,9 +12,20 @@ import { keyState } from './key-state.ts';
  * as new as. One statement, but for what the role of a user takes away: gateways ask it for every key that is new to them,
  * among a million.
  */
-export async function readApiKeyDocuments(em: EntityManager, publicIds: readonly string[]): Promise<KeysReply> {
-  const rows = await em.execute<(Row | NoRow)[]>(
-    `select r.revision, k.public_id, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest,
+export async function readApiKeyDocuments(
+  database: Pick<Database, 'em' | 'ask'>,
+  publicIds: readonly string[],
+): Promise<KeysReply> {
+  const rows = await database.ask<Row | NoRow>(byPublicIds, [JSON.stringify(publicIds)]);
+  const em = database.em();
+  const known = new Map<string, ApiKeyDocument>();
+  for (const row of rows) if (row.id !== null) known.set(row.public_id, await toDocument(em, row));
+  return { revision: Number(rows[0]?.revision), documents: publicIds.map((id) => known.get(id) ?? null) };
+}
+
+const byPublicIds: PreparedStatement = {
+  name: 'api-keys-by-public-ids',
+  text: `select r.revision, k.public_id, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest,
        k.previous_digest, k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits,
        k.rate_limits, k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
        coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
@@ -21,12 +33,7 @@ export async function readApiKeyDocuments(em: EntityManager, publicIds: readonly
        left join api_keys k on k.public_id = any(array(select jsonb_array_elements_text(?::jsonb)))
        left join configs c on c.id = k.default_config_id and c.status = 'active'
        left join users u on u.id = k.user_id and u.organisation_id = k.organisation_id`,
-    [JSON.stringify(publicIds)],
-  );
-  const known = new Map<string, ApiKeyDocument>();
-  for (const row of rows) if (row.id !== null) known.set(row.public_id, await toDocument(em, row));
-  return { revision: Number(rows[0]?.revision), documents: publicIds.map((id) => known.get(id) ?? null) };
-}
+};
 
 async function toDocument(em: EntityManager, row: Row): Promise<ApiKeyDocument> {
   const tenant = { type: row.type, organisationId: row.organisation_id, workspaceId: row.workspace_id, userId: row.user_id };

@@ -49,7 +49,7 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     // No batch is over at once.
     if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
     const { database, vault, settings, log } = services;
-    const source = { em: database.em(), vault, clusterKey: settings.clusterKey };
+    const source = { database, vault, clusterKey: settings.clusterKey };
     const { document } = await readDocument(source, 'provider', `${made.workspaceId}/${made.providerSlug}`);
     const giveUp = (why: string) => {
       log.warn({ batch: key, why }, 'what a batch has cost is not known and is not recorded');

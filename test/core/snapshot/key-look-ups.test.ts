@@ -1,19 +1,22 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createControlPlaneClient } from '../../../core/snapshot/control-plane-client.ts';
 import { DocumentStore } from '../../../core/snapshot/document-store.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
-import { newFakeTime } from '../../support/fake-time.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newGate } from '../../support/gate.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { sampleKey } from '../../support/sample-documents.ts';
 
 let plane: FakeControlPlane;
 let store: DocumentStore;
+let time: FakeTime;
 
 beforeEach(async () => {
   plane = await startFakeControlPlane();
   const log = newMemoryLog();
-  const { clock } = newFakeTime();
+  time = newFakeTime();
+  const { clock } = time;
   const client = createControlPlaneClient({ fetch: plane.fetch, clock, random: () => 0.5, log, timeoutMs: 1000 });
   store = new DocumentStore({ client, clock, log, entriesMax: 10_000 });
 });
@@ -40,6 +43,24 @@ describe('keys nobody has asked for before', () => {
       '/internal/v1/documents/api-key/key-1',
       ...Array.from({ length: 3 }, () => '/internal/v1/api-keys'),
     ]);
+  });
+
+  it('wait a moment for each other while they keep coming, and only then', async () => {
+    const ids = names(18);
+    put(ids);
+    const alone = (found: readonly string[]) => found.map((id) => `/internal/v1/documents/api-key/${id}`);
+    for (const id of ids.slice(0, 10)) await store.get('api-key', id);
+    expect(plane.requests).toEqual(alone(ids.slice(0, 10)));
+    const together = [];
+    for (const id of ids.slice(10, 14)) {
+      together.push(store.get('api-key', id));
+      await setImmediate();
+    }
+    await Promise.all(together);
+    expect(plane.requests.slice(10)).toEqual(['/internal/v1/api-keys']);
+    time.advance(25);
+    for (const id of ids.slice(14)) await store.get('api-key', id);
+    expect(plane.requests.slice(11)).toEqual(alone(ids.slice(14)));
   });
 
   it('that do not exist are told apart from those that do', async () => {

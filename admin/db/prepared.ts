@@ -1,0 +1,75 @@
+import { EventEmitter } from 'node:events';
+import type { Log } from '../../core/contract/plugin.ts';
+
+/** A statement asked so often that planning it each time would cost more than running it. Values stand for its `?`, in order. */
+export interface PreparedStatement {
+  /** Unlike that of any other statement. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export type AskPrepared = <Row>(statement: PreparedStatement, values: readonly string[]) => Promise<Row[]>;
+
+/** What is used here of a pool of `pg`, which brings no types of its own. */
+interface Pool {
+  connect(): Promise<Client>;
+}
+
+interface Client {
+  query(query: { name?: string; text: string; values: readonly string[] }): Promise<{ rows: unknown[] }>;
+  release(): void;
+}
+
+/** A pooler in between gave the statement to a connection that does not know it, or that knows it already. */
+const poolerFaults: readonly unknown[] = ['26000', '42P05'];
+
+/**
+ * Asks PostgreSQL by prepared statements, each connection keeping its plan. Behind a pooler that swaps connections between
+ * transactions and does not follow statements, it goes on without preparing them. Rejects with what the driver says. `open` makes the
+ * driver open its pool, which it does at its first query.
+ */
+export function createAskPrepared(
+  log: Log,
+  open: () => Promise<unknown>,
+): { readonly ask: AskPrepared; useOf(pool: unknown): void } {
+  let pool: Pool | null = null;
+  let prepares = true;
+  const texts = new Map<string, string>();
+
+  return {
+    ask: async <Row>(statement: PreparedStatement, values: readonly string[]) => {
+      const text = texts.get(statement.name) ?? numbered(statement.text);
+      texts.set(statement.name, text);
+      if (!prepares) return (await run({ text, values })) as Row[];
+      try {
+        return (await run({ name: statement.name, text, values })) as Row[];
+      } catch (error) {
+        if (!poolerFaults.includes((error as { code?: unknown }).code)) throw error;
+        if (prepares) log.warn({}, 'a pooler in front of PostgreSQL loses prepared statements: none are used from now on');
+        prepares = false;
+        return (await run({ text, values })) as Row[];
+      }
+    },
+    useOf(made) {
+      if (!(made instanceof EventEmitter) || typeof (made as unknown as Pool).connect !== 'function')
+        throw new Error('the pool of the database driver has changed its shape');
+      pool = made as unknown as Pool;
+    },
+  };
+
+  async function run(query: Parameters<Client['query']>[0]): Promise<unknown[]> {
+    if (!pool) await open();
+    const client = await (pool as unknown as Pool).connect();
+    try {
+      return (await client.query(query)).rows;
+    } finally {
+      client.release();
+    }
+  }
+}
+
+/** `?` as the driver counts them. */
+function numbered(text: string): string {
+  let count = 0;
+  return text.replace(/\?/g, () => `$${++count}`);
+}

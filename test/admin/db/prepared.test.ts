@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
+
+const statement = { name: 'double', text: 'select ?::int * 2 as doubled, ?::text as told' };
+
+// The embedded database plans each statement anew; that it answers them is what every look-up of a key shows.
+describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${postgresMissing})` : ''}`, () => {
+  let server: Awaited<ReturnType<typeof newTestDatabase>>;
+  let database: Database;
+  let log: ReturnType<typeof newMemoryLog>;
+  beforeAll(async () => {
+    server = await newTestDatabase();
+    log = newMemoryLog();
+    // One connection, so that it is known which one has the plan.
+    database = await openDatabase({ databaseUrl: server.url, dbPoolSize: 1, dataDir: '' }, log);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await server?.drop();
+  });
+
+  const plans = async () => (await database.em().execute('select name from pg_prepared_statements')) as { name: string }[];
+
+  it('are planned once and answer with the values of each call', async () => {
+    expect(await database.ask(statement, ['2', 'a?'])).toEqual([{ doubled: 4, told: 'a?' }]);
+    expect(await database.ask(statement, ['3', 'b'])).toEqual([{ doubled: 6, told: 'b' }]);
+    expect(await plans()).toContainEqual({ name: 'double' });
+  });
+
+  it('reject with what the database says, and leave the connection usable', async () => {
+    await expect(database.ask(statement, ['no number', ''])).rejects.toMatchObject({ code: '22P02' });
+    expect(await database.ask(statement, ['4', ''])).toEqual([{ doubled: 8, told: '' }]);
+  });
+
+  it('are given up where a pooler hands out connections that do not know them', async () => {
+    await database.em().execute('deallocate all');
+    expect(await database.ask(statement, ['5', ''])).toEqual([{ doubled: 10, told: '' }]);
+    expect(await database.ask(statement, ['6', ''])).toEqual([{ doubled: 12, told: '' }]);
+    expect(await plans()).toEqual([]);
+    expect(log.lines.filter(({ message }) => message.includes('pooler'))).toHaveLength(1);
+  });
+});
