@@ -26,6 +26,7 @@ module.exports = {
     only('realtime', '^core/realtime/', '^core/(realtime|contract)/'),
     only('jwt', '^core/jwt/', '^core/(jwt|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|contract)/'),
+    only('secret-managers', '^core/secret-managers/', '^core/(secret-managers|contract|providers/shared)/'),
     only('health', '^core/health/', '^(core/(health|contract)/|config/)'),
     only('leases', '^core/leases/', '^(core/(leases|contract)/|config/)'),
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),

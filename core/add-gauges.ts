@@ -5,6 +5,7 @@ import type { RunningJournal } from './journal/start-journal.ts';
 import type { LeaseClient } from './leases/start-leases.ts';
 import type { RetryBudget } from './pipeline/retry-budget.ts';
 import type { OpenSessions } from './realtime/sessions.ts';
+import type { RunningSecretManagers } from './secret-managers/secret-managers.ts';
 import type { DocumentStore } from './snapshot/document-store.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -18,11 +19,12 @@ export interface Counted {
   readonly retryBudget: RetryBudget;
   readonly leases: LeaseClient;
   readonly documents: DocumentStore;
+  readonly secretManagers: RunningSecretManagers;
 }
 
 /** What `GET /metrics` tells beside the requests themselves. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, health, retryBudget, leases, documents } = counted;
+  const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
@@ -44,4 +46,15 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.counter('document_hits_total', 'Look-ups answered from memory', () => documents.counts.hits);
   metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed their check', () => documents.counts.invalid);
+  const { cache } = secretManagers;
+  metrics.counters('secret_fetches_total', 'Questions to secret managers by kind of manager and outcome', () =>
+    [...cache.counts()].flatMap(([manager, counts]) =>
+      Object.entries(counts).map(([outcome, value]) => ({ value, labels: { manager, outcome } })),
+    ),
+  );
+  metrics.gauge(
+    'secret_value_age_seconds',
+    'Age of the oldest value of a secret manager that was used in the last minute',
+    () => cache.oldestInUseMs() / 1000,
+  );
 }

@@ -25,7 +25,7 @@ import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
-import { modelHeaderOpener, secretOpener } from './open-sealed.ts';
+import { modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
@@ -42,6 +42,7 @@ import { mockTransport } from './providers/mock/transport.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { refusedRecord } from './refused-record.ts';
+import { createSecretManagers } from './secret-managers/secret-managers.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
 import { startSnapshot } from './snapshot/start-snapshot.ts';
@@ -62,6 +63,9 @@ const lastShipmentMs = 3000;
 
 /** How long the keys of tokens may take to arrive; requests wait for the first ones. */
 const keySetTimeoutMs = 5000;
+
+/** How long one exchange with a secret manager may take; requests wait for the first value. */
+const secretTimeoutMs = 5000;
 
 /** How long closing the sessions takes at most, beyond their grace. */
 const sessionClosingMs = 2000;
@@ -156,16 +160,26 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   Object.assign(services, { plans });
 
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
+  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, now: clock.now };
+  const { machineIdentity } = settings;
+  const secretManagers = createSecretManagers({
+    openAuth: referenceOpener(settings.clusterKey),
+    sign: createTokenFetch({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }),
+    trusted,
+    clock,
+    log,
+    ttlMs: settings.secretReferenceTtlSeconds * 1000,
+  });
   const resolveTarget = createResolver({
     providers,
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
+    secretManagers,
     openModelHeaders: modelHeaderOpener(settings.clusterKey),
     parseBaseUrl: outbound.parseBaseUrl,
     now: clock.now,
   });
   const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), settings.jsonBodyBytesMax);
-  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, now: clock.now };
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
     ownerMax: {
@@ -205,7 +219,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       services,
       retryBudget,
       sign: createTokenFetch(tokenFetch),
-      signStored: createTokenFetch({ ...tokenFetch, machineIdentity: settings.machineIdentity }),
+      signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
       outgoing: {
         prefixes,
         defaultWords: defaultWordsOf(prefixes),
@@ -218,7 +232,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
   });
 
-  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl: outbound.parseBaseUrl, clock });
+  const { parseBaseUrl } = outbound;
+  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers });
 
   let draining = false;
   const server: HttpServer = await createHttpServer({
@@ -240,7 +255,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
         'the HTTP edge failed',
       ),
   });
-  addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents: snapshot.documents });
+  const { documents } = snapshot;
+  addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents, secretManagers });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
 

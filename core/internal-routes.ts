@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { batchUsagePath, batchUsageQuestion } from './contract/batch-usage.ts';
 import { connectionTestPath } from './contract/connection-test.ts';
 import type { Clock } from './contract/plugin.ts';
+import type { SecretManagers } from './contract/secret-managers.ts';
 import { tokenCheckPath } from './contract/tokens.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { createTokenChecks } from './jwt/serve-token-checks.ts';
@@ -30,17 +31,19 @@ export interface InternalRoutesOptions {
   readonly tokenFetch: TokenFetchOptions;
   readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
   readonly clock: Clock;
+  readonly secretManagers: SecretManagers;
 }
 
 /** What a gateway answers to the control plane, by path; each asks for the cluster key. */
 export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<string, Handle> {
-  const { settings, transport, tokens, tokenFetch, parseBaseUrl, clock } = options;
+  const { settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers } = options;
   const { clusterKey, clusterKeyText, machineIdentity } = settings;
   const providerAccess = {
     builder: createBuilder({ providers, parseBaseUrl }),
     transport,
     sign: createTokenFetch({ ...tokenFetch, machineIdentity }),
     openSecrets: secretOpener(clusterKey),
+    secretManagers,
   };
   const reading = { ...providerAccess, usageOf: usageOfLine, now: clock.now, newId: () => randomUUID() };
   const batchUsage = answerControlPlane({

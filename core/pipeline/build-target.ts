@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { GatewayError } from '../contract/errors.ts';
-import { pathOf } from '../contract/gateway-config.ts';
 import type { HeaderList } from '../contract/http.ts';
+import { faultOf } from '../contract/input-faults.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Credentials, ProviderAdapter, ProviderSettings } from '../contract/provider.ts';
 
@@ -22,6 +22,11 @@ export interface ResolvedTarget {
    * `model_not_allowed`.
    */
   readonly ofModel?: ((model: string) => ResolvedTarget) | null;
+  /**
+   * Where parts of the credential come from a secret manager: has them read anew, because the provider has refused them. Resolves with
+   * whether resolving the target again would give others. Never rejects.
+   */
+  readonly renew?: (() => Promise<boolean>) | null;
 }
 
 export interface BuilderOptions {
@@ -61,7 +66,7 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const adapter = listed.variant?.(given) ?? listed;
       const parsed = v.safeParse(adapter.settings, given);
       if (!parsed.success) {
-        const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
+        const errors = parsed.issues.map((issue) => faultOf(issue, 'config'));
         throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
       }
       const settings = parsed.output;

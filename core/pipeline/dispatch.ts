@@ -8,6 +8,7 @@ import type { SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
 import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './outgoing.ts';
+import { renewCredential } from './renew-credential.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import { tryAgain } from './try-again.ts';
@@ -59,14 +60,10 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     ctx.providerSlug = resolved.slug;
     const triesBefore = ctx.attempts.length;
     const leave = plan.onVisit.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
-    if (target.retry === null) {
-      const beganMs: number = clock.elapsed();
-      const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
-      ctx.retryAttemptCount = 0;
-      answer = await tryTarget(ctx, sink, given, dispatcher);
-      if (!ctx.aborted) ctx.attempts.push(resultOf(ctx, answer, given, clock));
-    } else {
-      answer = await tryAgain(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
+    answer = await tryAll(ctx, sink, target, resolved, dueMs, dispatcher);
+    if (resolved.renew) {
+      const renewed = await renewCredential(ctx, answer, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
+      if (renewed && clock.elapsed() < dueMs) answer = await tryAll(ctx, sink, target, renewed, dueMs, dispatcher);
     }
     leave?.(ctx.attempts.length === triesBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
     // The record of a client that left is written already, with the try that was under way.
@@ -74,6 +71,25 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     last = ctx.attempts.at(-1) as AttemptResult;
     if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;
   }
+}
+
+/** One try, or as many as the target's `retry` has; each leaves its result in `ctx.attempts`. */
+async function tryAll(
+  ctx: RequestContext,
+  sink: ReplySink,
+  target: Target,
+  resolved: ResolvedTarget,
+  dueMs: number,
+  dispatcher: Dispatcher,
+): Promise<Answer> {
+  if (target.retry !== null) return tryAgain(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
+  const { clock } = dispatcher.services;
+  const beganMs = clock.elapsed();
+  const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
+  ctx.retryAttemptCount = 0;
+  const answer = await tryTarget(ctx, sink, given, dispatcher);
+  if (!ctx.aborted) ctx.attempts.push(resultOf(ctx, answer, given, clock));
+  return answer;
 }
 
 /**

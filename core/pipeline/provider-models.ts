@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { ListedModel, ModelList, ModelPage, OutgoingCall } from '../contract/provider.ts';
 import type { Dispatcher } from './dispatch.ts';
+import { isRefusal } from './renew-credential.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { readWholeReply, type WholeReply } from './whole-reply.ts';
 
@@ -50,6 +51,7 @@ export async function readProviderModels(ctx: RequestContext, target: Target, di
   } catch (thrown) {
     const error = toGatewayError(thrown);
     settle(error);
+    if (isRefusal(error.status)) void resolved.renew?.();
     throw error;
   }
 }

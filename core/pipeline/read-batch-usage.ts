@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Operation, OperationCall, OperationName, StepReply, StepServices } from '../contract/provider.ts';
 import { lineTooLong, textLines } from '../contract/text-lines.ts';
 import type { Usage } from '../contract/usage.ts';
+import { buildOpened, openDocument } from './open-document.ts';
 import { openSteps } from './step-services.ts';
 import { UsageSums } from './sum-usage.ts';
 import type { ConnectionTestOptions } from './test-connection.ts';
@@ -27,11 +28,11 @@ const over: ReadonlySet<unknown> = new Set(['completed', 'failed', 'expired', 'c
  * Rejects with GatewayError where the provider cannot be asked.
  */
 export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUsageOptions): Promise<BatchUsageReply> {
-  const { document } = asked;
   const { adapterOf, build } = options.builder;
+  const { document, credentials: opened } = await openDocument(asked.document, options);
   const given = { ...document.settings, ...asked.settings };
   const listed = adapterOf(document.provider);
-  const resolved = build(listed, document.slug, given, options.openSecrets(document), document.customHeaders);
+  const resolved = buildOpened(document, () => build(listed, document.slug, given, opened, document.customHeaders));
   const { adapter, settings, credentials, origin } = resolved;
   const { services, abort } = openSteps({
     resolved,

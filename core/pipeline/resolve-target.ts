@@ -6,18 +6,25 @@ import type { Target } from '../contract/plan.ts';
 import type { DocumentReader } from '../contract/plugin.ts';
 import type { Credentials } from '../contract/provider.ts';
 import { Secret } from '../contract/secret.ts';
+import type { MappedValues } from '../contract/secret-managers.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
 import { gateModels } from './gate-models.ts';
+import { buildOpened, type DocumentOpener, hasMapped, valuesOf, withValues } from './open-document.ts';
 
 export type { ResolvedTarget } from './build-target.ts';
 
-export interface ResolverOptions extends BuilderOptions {
+export interface ResolverOptions extends BuilderOptions, DocumentOpener {
   readonly documents: DocumentReader;
-  /** Opens the sealed secrets of a stored provider. */
-  openSecrets(document: ProviderDocument): Credentials;
   /** Opens the sealed headers of a stored provider's models: by model, name to value. */
   openModelHeaders?(document: ProviderDocument): Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly now: () => number;
+}
+
+/** A stored provider, resolved once for its document and, where it has any, for what its secret managers say. */
+interface Stored {
+  /** With the settings of secret managers among its own. */
+  readonly document: ProviderDocument;
+  readonly resolved: ResolvedTarget;
 }
 
 export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<ResolvedTarget>;
@@ -27,7 +34,7 @@ export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<Resol
  * document or plan; what depends on the request's headers is put together each time.
  */
 export function createResolver(options: ResolverOptions): ResolveTarget {
-  const stored = new WeakMap<ProviderDocument, ResolvedTarget>();
+  const stored = new WeakMap<ProviderDocument | MappedValues, Stored>();
   const fixed = new WeakMap<Target, ResolvedTarget>();
   const { adapterOf, build } = createBuilder(options);
 
@@ -44,7 +51,12 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       : fromStore(ctx, target, slug, document);
   };
 
-  function fromStore(ctx: RequestContext, target: Target, slug: string, document: ProviderDocument | null): ResolvedTarget {
+  function fromStore(
+    ctx: RequestContext,
+    target: Target,
+    slug: string,
+    document: ProviderDocument | null,
+  ): Maybe<ResolvedTarget> {
     if (!document) {
       throw new GatewayError('invalid_provider', {
         message: `Following keys are not valid: ${slug.slice(0, 255)}`,
@@ -54,11 +66,26 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
       throw new GatewayError('provider_expired', { message: `The provider @${slug} has expired`, param: 'provider' });
     }
-    let resolved = stored.get(document);
-    if (!resolved) {
-      resolved = buildStored(document, slug, document.settings, options.openSecrets(document));
-      stored.set(document, resolved);
-    }
+    if (!hasMapped(document)) return placeIn(ctx, target, slug, storedOf(document, slug, null));
+    const values = valuesOf(document, options);
+    return isPromise(values)
+      ? values.then((found) => placeIn(ctx, target, slug, storedOf(document, slug, found)))
+      : placeIn(ctx, target, slug, storedOf(document, slug, values));
+  }
+
+  function storedOf(document: ProviderDocument, slug: string, values: MappedValues | null): Stored {
+    const known = stored.get(values ?? document);
+    if (known) return known;
+    const { document: whole, credentials } = withValues(document, values, options);
+    const made = buildOpened(document, () => buildStored(whole, slug, whole.settings, credentials));
+    const { secretManagers } = options;
+    const renew = values && secretManagers ? () => secretManagers.renew(document, values) : null;
+    const found = { document: whole, resolved: renew ? { ...made, renew } : made };
+    stored.set(values ?? document, found);
+    return found;
+  }
+
+  function placeIn(ctx: RequestContext, target: Target, slug: string, { document, resolved }: Stored): ResolvedTarget {
     const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
     // A stored credential goes to the host it was stored for and nowhere else.
     if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
@@ -80,7 +107,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (document.models) refuseOtherModel(document, settings);
     const changed = buildStored(document, slug, { ...document.settings, ...settings }, resolved.credentials);
     refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
-    return changed;
+    return resolved.renew ? { ...changed, renew: resolved.renew } : changed;
   }
 
   function buildStored(document: ProviderDocument, slug: string, settings: JsonObject, credentials: Credentials): ResolvedTarget {

@@ -8,14 +8,14 @@ import type { UpstreamTransport } from '../contract/upstream.ts';
 import { answerControlPlane } from './answer-control-plane.ts';
 import type { ResolvedTarget, TargetBuilder } from './build-target.ts';
 import { errorChecks, hostField, statusChecks } from './diagnose.ts';
+import { buildOpened, type DocumentOpener, hasMapped, openDocument } from './open-document.ts';
 import { readWholeReply } from './whole-reply.ts';
 
-export interface ConnectionTestOptions {
+export interface ConnectionTestOptions extends DocumentOpener {
   readonly builder: TargetBuilder;
   readonly transport: UpstreamTransport;
   readonly sign: SignServices;
   readonly clusterKey: string;
-  openSecrets(document: ProviderDocument): Credentials;
 }
 
 const replyBytesMax = 16 * 1024 * 1024;
@@ -36,26 +36,40 @@ export function createConnectionTests(options: ConnectionTestOptions): (request:
 
 /** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
 export async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
-  const late: ConnectionCheck = {
-    field: hostField(document.provider, document.settings),
-    status: 'failed',
-    message: 'no answer in time',
-  };
   let timer: NodeJS.Timeout | undefined;
+  /** The field that is being looked at. */
+  let field = 'secret_mappings';
   const timeout = new Promise<ConnectionCheck[]>((resolve) => {
-    timer = setTimeout(() => resolve([late]), connectionTestMs);
+    timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no answer in time' }]), connectionTestMs);
   });
-  const checks = await Promise.race([check(document, options), timeout]);
+  const answered = checkSecrets(document, options).then((secrets) => {
+    if (secrets.some(({ status }) => status === 'failed')) return secrets;
+    field = hostField(document.provider, document.settings);
+    return check(document, options).then((checks) => [...secrets, ...checks]);
+  });
+  const checks = await Promise.race([answered, timeout]);
   clearTimeout(timer);
   return { ok: checks.every(({ status }) => status !== 'failed'), checks };
 }
 
-async function check(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionCheck[]> {
-  const { provider, settings } = document;
+/** Whether secret managers give what the provider has there. Only here it is told why they do not. */
+async function checkSecrets(document: ProviderDocument, { secretManagers }: ConnectionTestOptions): Promise<ConnectionCheck[]> {
+  if (!hasMapped(document) || !secretManagers) return [];
+  const faults = await secretManagers.check(document);
+  return (document.mappedSecrets ?? []).map(({ target, slug }, index) => {
+    const [status, what] = faults[index] ? (['failed', faults[index]] as const) : (['ok', 'its value can be read'] as const);
+    return { field: `secret_mappings[${index}]`, status, message: `${target}, from the secret reference ${slug}: ${what}` };
+  });
+}
+
+async function check(given: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionCheck[]> {
+  const { provider, settings } = given;
   try {
     const adapter = options.builder.adapterOf(provider);
-    const credentials = options.openSecrets(document);
-    const resolved = options.builder.build(adapter, document.slug, document.settings, credentials, document.customHeaders);
+    const { document, credentials } = await openDocument(given, options);
+    const resolved = buildOpened(document, () =>
+      options.builder.build(adapter, document.slug, document.settings, credentials, document.customHeaders),
+    );
     const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
     const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
     const checks = statusChecks(provider, settings, status, said);

@@ -13,6 +13,7 @@ import type { Dispatcher } from './dispatch.ts';
 import { placeOfModel } from './gate-models.ts';
 import { noteBatch } from './note-batch.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
+import { isRefusal } from './renew-credential.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { mayRetry } from './retry-wait.ts';
 import { runSteps } from './run-steps.ts';
@@ -71,6 +72,8 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       isFinal: (status) => {
         // A body that was streamed is gone: whatever the answer is, there is no second one.
         if (ctx.bodyTaken) return true;
+        // There may be another credential by now.
+        if (given.resolved.renew && isRefusal(status)) return false;
         if (!given.isLast && target.retry?.statusCodes.includes(status)) return false;
         const seen = {
           ...resultShape(given),

@@ -11,6 +11,8 @@ export interface Metrics {
   gauge(name: string, help: string, read: () => number): void;
   /** A count kept elsewhere, read at each scrape; it only grows. The name ends with `_total`. */
   counter(name: string, help: string, read: () => number): void;
+  /** The same for counts that labels tell apart. */
+  counters(name: string, help: string, read: () => Sample[]): void;
   /** Everything as data, to be joined with other processes' (`metrics-ipc.ts`). */
   collect(): Promise<MetricObject[]>;
   /** Everything in the Prometheus text format 0.0.4. */
@@ -31,6 +33,7 @@ export function createMetrics(slot: number): Metrics {
   const series = new RequestSeries();
   addRequestMetrics(registry, series);
   return {
+    counters: (name, help, read) => addSamples(registry, `svc_${name}`, 'counter', help, read),
     observe: (record) => series.observe(record),
     gauge(name, help, read) {
       const collect = function (this: Gauge) {
@@ -59,9 +62,11 @@ function addRequestMetrics(registry: Registry, series: RequestSeries): void {
     ['svc_upstream_replies_total', 'counter', 'Tries at providers by the status they ended with', 'upstreamReplies'],
     ['svc_upstream_duration_seconds', 'histogram', 'From the start to the end of one try at a provider', 'upstreamDurations'],
   ] as const;
-  for (const [name, type, help, key] of rows) {
-    const get = async () => ({ name, type, help, aggregator: 'sum', values: series.samples()[key] satisfies Sample[] });
-    // The registry asks a metric for no more than its name and `get()`; the library itself registers such objects when it joins processes.
-    registry.registerMetric({ name, get } as unknown as Counter);
-  }
+  for (const [name, type, help, key] of rows) addSamples(registry, name, type, help, () => series.samples()[key]);
+}
+
+function addSamples(registry: Registry, name: string, type: 'counter' | 'histogram', help: string, read: () => Sample[]): void {
+  const get = async () => ({ name, type, help, aggregator: 'sum', values: read() });
+  // The registry asks a metric for no more than its name and `get()`; the library itself registers such objects when it joins processes.
+  registry.registerMetric({ name, get } as unknown as Counter);
 }

@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import type { Credentials, ProviderSettings } from '../contract/provider.ts';
+import { Secret } from '../contract/secret.ts';
+import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import { awsIdentity } from '../providers/shared/aws-identity.ts';
+import { awsOrigin, awsSettings } from '../providers/shared/aws-region.ts';
+import { awsSigned } from '../providers/shared/aws-sign.ts';
+import { away, errorWord, refused, statusFault } from './secret-fault.ts';
+import { objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
+
+const who = 'AWS Secrets Manager';
+const auth = v.object({
+  aws_auth_type: v.picklist(['accessKey', 'assumedRole', 'serviceRole'], 'one of accessKey, assumedRole, serviceRole'),
+  aws_region: awsSettings.aws_region,
+  aws_role_arn: awsSettings.aws_role_arn,
+  aws_external_id: awsSettings.aws_external_id,
+});
+/** What is said with status 400 like a refusal, and passes. */
+const passing: ReadonlySet<string> = new Set(['ThrottlingException', 'RequestTimeout', 'InternalServiceError']);
+
+/**
+ * GetSecretValue (docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html): the current version of the secret
+ * whose name or ARN the path is, its `SecretString`, or its `SecretBinary` where that is text.
+ */
+export const readAwsSecret: SecretReader = async (mapped, credentials, organisationId, { sign }) => {
+  const settings = settingsOf(mapped, credentials);
+  const identity = await awsIdentity(settings, credentials, sign);
+  const region = settings.aws_region as string;
+  const origin = awsOrigin('secretsmanager', region);
+  const body = JSON.stringify({ SecretId: mapped.path });
+  const given = ['content-type', 'application/x-amz-json-1.1', 'x-amz-target', 'secretsmanager.GetSecretValue'];
+  const call = { method: 'POST', origin, path: '/', headers: given, body };
+  const headers = await awsSigned(call, identity, { service: 'secretsmanager', region, nowMs: sign.now() });
+  const reply = await sign.fetch({ url: `${origin}/`, method: 'POST', headers, body, tenant: organisationId });
+  if (reply.status !== 200) {
+    const type = safeObject(reply.body)?.__type;
+    const word = errorWord(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
+    if (word !== null && passing.has(word)) throw away(`${who} answered ${word}`);
+    throw statusFault(who, reply.status, word);
+  }
+  const { SecretString: text, SecretBinary: bytes } = objectIn(who, reply.body);
+  if (typeof text === 'string') return { kind: 'text', text: new Secret(text) };
+  if (typeof bytes === 'string') return { kind: 'text', text: new Secret(textIn(bytes)) };
+  throw away(`${who} sent a reply without a value`);
+};
+
+/** In the region of the ARN where the path is one: the secret is nowhere else. The machine may be told its own by its environment. */
+function settingsOf(mapped: MappedSecretDocument, credentials: Credentials): ProviderSettings {
+  const parsed = v.safeParse(auth, mapped.auth);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
+  }
+  const settings: ProviderSettings = parsed.output;
+  const own = settings.aws_auth_type === 'serviceRole' ? process.env.AWS_REGION : undefined;
+  const region = regionOfArn(mapped.path) ?? settings.aws_region ?? own ?? required(mapped.auth, 'aws_region');
+  if (!v.is(awsSettings.aws_region, region)) throw refused('secret_path: the ARN names no region of AWS');
+  if (settings.aws_auth_type === 'accessKey') {
+    for (const field of ['aws_access_key_id', 'aws_secret_access_key']) requiredSecret(credentials, field);
+  }
+  return { ...settings, aws_region: region };
+}
+
+function regionOfArn(path: string): string | undefined {
+  return /^arn:[^:]*:secretsmanager:([^:]+):/.exec(path)?.[1];
+}
+
+function textIn(base64: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
+  } catch {
+    throw refused('the secret is binary and no text');
+  }
+}

@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import type { Credentials, ProviderSettings } from '../contract/provider.ts';
+import { Secret } from '../contract/secret.ts';
+import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import { azureIdentitySettings, identityToken } from '../providers/shared/azure-identity.ts';
+import { away, errorWord, refused, statusFault } from './secret-fault.ts';
+import {
+  type ManagerPlace,
+  objectIn,
+  placeOf,
+  required,
+  requiredSecret,
+  type SecretReader,
+  safeObject,
+} from './secret-reader.ts';
+
+const who = 'Azure Key Vault';
+/** The oldest of the versions in service that has all that is used here; sovereign clouds have it too. */
+const apiVersion = '7.4';
+/** Clouds by the names of their vaults: whom tokens are for, and who gives them. */
+const clouds = [
+  { suffix: '.vault.azure.net', audience: 'https://vault.azure.net', authority: 'https://login.microsoftonline.com' },
+  { suffix: '.vault.azure.cn', audience: 'https://vault.azure.cn', authority: 'https://login.partner.microsoftonline.cn' },
+  {
+    suffix: '.vault.usgovcloudapi.net',
+    audience: 'https://vault.usgovcloudapi.net',
+    authority: 'https://login.microsoftonline.us',
+  },
+] as const;
+/** Name, and version where it is not the newest that is meant. */
+const pathPattern = /^[0-9A-Za-z-]{1,127}(\/[0-9A-Za-z]{1,64})?$/;
+const auth = v.object({
+  azure_auth_mode: v.picklist(['entra', 'managed', 'default'], 'one of entra, managed, default'),
+  azure_entra_tenant_id: azureIdentitySettings.azure_entra_tenant_id,
+  azure_entra_client_id: azureIdentitySettings.azure_entra_client_id,
+  azure_managed_client_id: azureIdentitySettings.azure_managed_client_id,
+});
+
+/** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): the `value` of a secret, the newest unless a version is named. */
+export const readAzureSecret: SecretReader = async (mapped, credentials, organisationId, { sign, trusted }) => {
+  const place = placeOf('azure_vault_url', mapped.auth, trusted);
+  if (!pathPattern.test(mapped.path)) throw refused('secret_path must be the name of a secret, or name/version');
+  const known = clouds.find(({ suffix }) => place.hostname.endsWith(suffix));
+  const cloud = known ?? clouds[0];
+  const settings = identityOf(mapped, credentials, place, known !== undefined);
+  const scope = { azure_entra_scope: `${cloud.audience}/.default` };
+  const token = await identityToken(who, { ...settings, ...scope }, credentials, sign, cloud.authority);
+  const reply = await sign.fetch({
+    url: `${place.base}/secrets/${mapped.path}?api-version=${apiVersion}`,
+    method: 'GET',
+    headers: ['accept', 'application/json', 'authorization', `Bearer ${token.value.reveal()}`],
+    body: null,
+    tenant: organisationId,
+  });
+  if (reply.status !== 200) {
+    const error = safeObject(reply.body)?.error as { code?: unknown } | undefined;
+    throw statusFault(who, reply.status, errorWord(error?.code));
+  }
+  const { value } = objectIn(who, reply.body);
+  if (typeof value !== 'string') throw away(`${who} sent a reply without a value`);
+  return { kind: 'text', text: new Secret(value) };
+};
+
+/** Settings in the words of the identities. A token of the machine goes to Azure's own hosts, and to those of the operator. */
+function identityOf(
+  mapped: MappedSecretDocument,
+  credentials: Credentials,
+  place: ManagerPlace,
+  isAzure: boolean,
+): ProviderSettings {
+  const parsed = v.safeParse(auth, mapped.auth);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
+  }
+  const settings = parsed.output;
+  if (settings.azure_auth_mode === 'entra') {
+    for (const field of ['azure_entra_tenant_id', 'azure_entra_client_id']) required(mapped.auth, field);
+    requiredSecret(credentials, 'azure_entra_client_secret');
+    return settings;
+  }
+  if (!place.isTrusted && !(isAzure && place.base.startsWith('https:'))) {
+    throw refused('azure_vault_url: the identity of the machine is shown to vaults of Azure and to trusted hosts only');
+  }
+  return settings.azure_auth_mode === 'managed' ? settings : machineDefault();
+}
+
+/** What the machine is by itself: the workload its orchestrator says it is, else its managed identity. Secrets of its environment are not used. */
+function machineDefault(): ProviderSettings {
+  const { AZURE_FEDERATED_TOKEN_FILE: file, AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client } = process.env;
+  if (file && tenant && client) return { azure_auth_mode: 'workload' };
+  return { azure_auth_mode: 'managed', ...(client ? { azure_managed_client_id: client } : {}) };
+}

@@ -1,0 +1,184 @@
+import { readFile } from 'node:fs/promises';
+import type { HeaderList } from '../contract/http.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
+import type { Credentials } from '../contract/provider.ts';
+import { Secret } from '../contract/secret.ts';
+import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import { createTokenCache, type Token, tokenKey } from '../providers/shared/token-cache.ts';
+import { away, refused, statusFault } from './secret-fault.ts';
+import {
+  type ManagerPlace,
+  objectIn,
+  placeOf,
+  type ReadServices,
+  required,
+  requiredSecret,
+  type SecretReader,
+  safeObject,
+} from './secret-reader.ts';
+
+const who = 'HashiCorp Vault';
+/** It travels in a header. */
+const tokenPattern = /^[\x21-\x7e]+$/;
+/** Of a token that never expires by itself. */
+const lifetimeSecondsMax = 86_400;
+
+/** How a token is asked for. */
+interface Login {
+  /** Everything the token depends on, secrets included. */
+  readonly key: string;
+  readonly path: string;
+  body(): Promise<JsonObject>;
+}
+
+/**
+ * Reads `GET /v1/<path>` (developer.hashicorp.com/vault/api-docs/secret/kv): the fields of a secret of the key/value engine, version 1 or
+ * 2, whose path has `data/` behind its mount. Tokens of logins are kept until their lease ends.
+ */
+export function createVaultReader(): SecretReader {
+  const tokens = createTokenCache();
+
+  return async (mapped, credentials, organisationId, services) => {
+    const { sign } = services;
+    const place = placeOf('vault_addr', mapped.auth, services.trusted);
+    const call = { place, namespace: namespaceOf(mapped), path: pathOf(mapped.path), tenant: organisationId };
+    const login = loginOf(mapped, credentials, call, services);
+    if (login === null) {
+      const given = requiredSecret(credentials, 'vault_token');
+      if (!tokenPattern.test(given)) throw refused('vault_token holds what no header may hold');
+      return contentOf(await ask(given));
+    }
+
+    let isNew = false;
+    const obtain = async (): Promise<Token> => {
+      isNew = true;
+      return logIn(login, call, services);
+    };
+    const token = await tokens.get(login.key, sign.now(), obtain);
+    const reply = await ask(token.value.reveal());
+    if (reply.status !== 403 || isNew) return contentOf(reply);
+    // Somebody has revoked it before its time.
+    tokens.forget(login.key, token);
+    return contentOf(await ask((await tokens.get(login.key, sign.now(), obtain)).value.reveal()));
+
+    function ask(vaultToken: string): Promise<Reply> {
+      const headers = [...headersOf(call), 'x-vault-token', vaultToken];
+      return sign.fetch({ url: `${place.base}/v1/${call.path}`, method: 'GET', headers, body: null, tenant: call.tenant });
+    }
+  };
+}
+
+interface Call {
+  readonly place: ManagerPlace;
+  readonly namespace: string | null;
+  readonly path: string;
+  readonly tenant: string;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+/** Null where a token is given. Throws SecretFault. */
+function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: Call, services: ReadServices): Login | null {
+  const { auth } = mapped;
+  const { place, namespace, tenant } = call;
+  switch (auth.vault_auth_type) {
+    case 'token':
+      return null;
+    case 'approle': {
+      const proof = { role_id: required(auth, 'vault_role_id'), secret_id: requiredSecret(credentials, 'vault_secret_id') };
+      return {
+        key: tokenKey('approle', tenant, place.base, namespace ?? '', proof.role_id, proof.secret_id),
+        path: 'auth/approle/login',
+        body: async () => proof,
+      };
+    }
+    case 'kubernetes': {
+      const role = required(auth, 'vault_role');
+      if (!services.sign.machineIdentity) {
+        throw refused(
+          'vault_auth_type kubernetes needs the identity of the machine, which is lent only where MACHINE_IDENTITY is on',
+        );
+      }
+      // Whoever gets this token can be this pod elsewhere.
+      if (!place.isTrusted) throw refused('vault_addr: the identity of the machine is shown to trusted hosts only');
+      return {
+        key: tokenKey('kubernetes', tenant, place.base, namespace ?? '', role),
+        path: 'auth/kubernetes/login',
+        body: async () => ({ role, jwt: await tokenIn(services.serviceAccountTokenFile) }),
+      };
+    }
+    default:
+      throw refused('vault_auth_type: expected one of token, approle, kubernetes');
+  }
+}
+
+async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<Token> {
+  const reply = await sign.fetch({
+    url: `${call.place.base}/v1/${login.path}`,
+    method: 'POST',
+    headers: ['content-type', 'application/json', ...headersOf(call)],
+    body: JSON.stringify(await login.body()),
+    tenant: call.tenant,
+  });
+  if (reply.status !== 200) throw statusFault(`the login at ${who}`, reply.status, null);
+  const { auth } = objectIn(who, reply.body);
+  const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
+  if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} gave no token`);
+  const lifetime = typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, lifetimeSecondsMax) : lifetimeSecondsMax;
+  return { value: new Secret(token), expiresAtMs: sign.now() + lifetime * 1000 };
+}
+
+function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
+  if (reply.status !== 200) {
+    const { warnings } = safeObject(reply.body) ?? {};
+    if (reply.status === 404 && /versioned K\/V/.test(JSON.stringify(warnings ?? null))) {
+      throw refused('secret_path lies in a key/value engine of version 2: write it with data/ behind the mount');
+    }
+    // 412: a replica that has not caught up yet.
+    if (reply.status === 412) throw away(`${who} answered 412`);
+    throw statusFault(who, reply.status, null);
+  }
+  const { data } = objectIn(who, reply.body);
+  if (!isObject(data)) throw away(`${who} sent a reply without a value`);
+  return { kind: 'fields', text: new Secret(JSON.stringify(isVersioned(data) ? data.data : data)) };
+}
+
+/** Version 2 wraps the fields and says which version of them it is. */
+function isVersioned(data: JsonObject): boolean {
+  const { data: fields, metadata } = data;
+  return isObject(fields) && isObject(metadata) && typeof metadata.version === 'number' && 'created_time' in metadata;
+}
+
+function headersOf({ namespace }: Call): HeaderList {
+  // Agents in front of Vault may take nothing without it: browsers cannot be made to send it.
+  const own = ['accept', 'application/json', 'x-vault-request', 'true'];
+  return namespace === null ? own : [...own, 'x-vault-namespace', namespace];
+}
+
+function namespaceOf({ auth }: MappedSecretDocument): string | null {
+  const { vault_namespace: namespace = '' } = auth;
+  if (namespace === '') return null;
+  if (!/^[\w.\-/]{1,255}$/.test(namespace)) throw refused('vault_namespace is no path of a namespace');
+  return namespace;
+}
+
+/** Segments are encoded one by one, so that a path reaches what it names and nothing else. */
+function pathOf(path: string): string {
+  const segments = path.replace(/^\/?(?:v1\/)?/, '').split('/');
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    throw refused('secret_path must be a path such as secret/data/name, without empty parts');
+  }
+  return segments.map(encodeURIComponent).join('/');
+}
+
+/** Read each time: Kubernetes replaces it while the pod lives. */
+async function tokenIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw away('the machine has no service account token to lend', cause);
+  }
+}

@@ -1,0 +1,58 @@
+import { isObject, type JsonObject } from '../contract/json.ts';
+import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import { refused } from './secret-fault.ts';
+import type { SecretContent } from './secret-reader.ts';
+
+/** Longest value: room for the key file of a service account. */
+const valueCharactersMax = 16_384;
+
+/**
+ * The one value that a mapping is about, as text; a line break at its end, which editors and shells leave, is not part of it. Throws
+ * SecretFault saying what is missing.
+ */
+export function pickValue(content: SecretContent, { key }: Pick<MappedSecretDocument, 'key'>): string {
+  const text = content.text.reveal();
+  const value = content.kind === 'text' && key === null ? text : textOf(valueIn(text, key));
+  const whole = value.replace(/\r?\n$/, '');
+  if (whole === '') throw refused('the value is empty');
+  if (whole.length > valueCharactersMax) throw refused(`the value is longer than ${valueCharactersMax} characters`);
+  return whole;
+}
+
+/** The value as a plain setting has it. Throws SecretFault. */
+export function pickSetting(content: SecretContent, mapped: MappedSecretDocument): unknown {
+  const text = pickValue(content, mapped);
+  if (mapped.format === 'string') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refused('value_format is json, but the value is not JSON');
+  }
+}
+
+function valueIn(text: string, key: string | null): unknown {
+  const fields = fieldsIn(text);
+  if (fields === null) throw refused(`secret_key is "${key}", but the secret is not a JSON object`);
+  if (key !== null) {
+    if (Object.hasOwn(fields, key)) return fields[key];
+    throw refused(`the secret has no value "${key}"`);
+  }
+  const [only, ...more] = Object.values(fields);
+  if (more.length > 0)
+    throw refused('the secret has several values, and secret_key, which says which of them is meant, is missing');
+  return only;
+}
+
+function fieldsIn(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,182 @@
+import { LRUCache } from 'lru-cache';
+import type { Maybe } from '../contract/json.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+import type { SecretManagerType } from '../contract/secret-reference.ts';
+import { realTimers, type Timers } from '../contract/timers.ts';
+import { away, faultOf, type SecretFault } from './secret-fault.ts';
+import type { SecretContent } from './secret-reader.ts';
+
+/** One secret, and how it is asked for. */
+export interface Asked {
+  /** Everything the answer depends on: reference, organisation, revision and path, the id of the reference first. */
+  readonly name: string;
+  readonly manager: SecretManagerType;
+  /** Slug of the reference, for the log. */
+  readonly slug: string;
+  read(): Promise<SecretContent>;
+}
+
+export type Outcome = 'ok' | 'away' | 'refused';
+
+export interface SecretCacheOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long an answer is used as it is; for as long again it is used while the next one is fetched. */
+  readonly ttlMs: number;
+  readonly timers?: Timers;
+}
+
+/** Times are monotonic milliseconds. */
+interface Entry {
+  /** The same object for as long as the manager says the same. */
+  content: SecretContent | null;
+  knownAtMs: number;
+  /** Of the last fetch, where it failed. */
+  fault: SecretFault | null;
+  /** No fetch begins before. */
+  pausedUntilMs: number;
+  renewedAtMs: number;
+  usedAtMs: number;
+  flight: Promise<void> | null;
+}
+
+/** After a failed fetch the manager is left alone for so long. */
+export const pauseMs = 5_000;
+/** What a provider has refused is read anew no more often than this. */
+const renewalMs = 10_000;
+/** How long an answer is good while its manager is away. */
+const staleMs = 86_400_000;
+/** All that a fetch may take: identities are several exchanges with limits of their own. */
+const fetchMs = 8_000;
+const entriesMax = 5_000;
+const usedLatelyMs = 60_000;
+
+/** What managers have answered: one fetch for all who ask, renewed beside them, and the last answer while a manager is away. */
+export class SecretCache {
+  readonly #options: SecretCacheOptions;
+  readonly #entries = new LRUCache<string, Entry>({ max: entriesMax });
+  readonly #counts = new Map<SecretManagerType, Record<Outcome, number>>();
+
+  constructor(options: SecretCacheOptions) {
+    this.#options = options;
+  }
+
+  /** The content, or why there is none; a promise only where a manager has to be waited for, which never rejects. */
+  get(asked: Asked): Maybe<SecretContent | SecretFault> {
+    const entry = this.#entryOf(asked.name);
+    const nowMs = this.#options.clock.elapsed();
+    entry.usedAtMs = nowMs;
+    const ageMs = nowMs - entry.knownAtMs;
+    if (entry.content !== null && ageMs < this.#options.ttlMs) return entry.content;
+    const mayAsk = entry.flight !== null || nowMs >= entry.pausedUntilMs;
+    const isServed = entry.content !== null && (ageMs < 2 * this.#options.ttlMs || this.#isKept(entry));
+    if (!mayAsk) return this.#outcomeOf(entry);
+    const flight = this.#fetch(asked, entry);
+    return isServed ? (entry.content as SecretContent) : flight.then(() => this.#outcomeOf(entry));
+  }
+
+  /** Reads anew what is in use, unless that was done just now or would be in vain. */
+  async renew(asked: Asked): Promise<void> {
+    const entry = this.#entryOf(asked.name);
+    const nowMs = this.#options.clock.elapsed();
+    if (entry.flight !== null) return entry.flight;
+    if (nowMs - entry.renewedAtMs < renewalMs || nowMs < entry.pausedUntilMs) return;
+    entry.renewedAtMs = nowMs;
+    return this.#fetch(asked, entry);
+  }
+
+  /** Asks now; the answer, or why there was none this time. */
+  async ask(asked: Asked): Promise<SecretContent | SecretFault> {
+    const entry = this.#entryOf(asked.name);
+    await this.#fetch(asked, entry);
+    return entry.fault ?? (entry.content as SecretContent);
+  }
+
+  counts(): ReadonlyMap<SecretManagerType, Readonly<Record<Outcome, number>>> {
+    return this.#counts;
+  }
+
+  /** Age of the oldest answer that was used in the last minute, milliseconds; 0 for none. */
+  oldestInUseMs(): number {
+    const nowMs = this.#options.clock.elapsed();
+    let oldestMs = 0;
+    for (const { content, usedAtMs, knownAtMs } of this.#entries.values()) {
+      if (content !== null && nowMs - usedAtMs < usedLatelyMs) oldestMs = Math.max(oldestMs, nowMs - knownAtMs);
+    }
+    return oldestMs;
+  }
+
+  #entryOf(name: string): Entry {
+    const known = this.#entries.get(name);
+    if (known) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const times = { knownAtMs: never, pausedUntilMs: never, renewedAtMs: never, usedAtMs: never };
+    const entry: Entry = { content: null, fault: null, flight: null, ...times };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  #outcomeOf(entry: Entry): SecretContent | SecretFault {
+    if (entry.content !== null && (entry.fault === null || this.#isKept(entry))) return entry.content;
+    return entry.fault ?? away('it was not read');
+  }
+
+  /** Whether an old answer stands because nobody can give another. */
+  #isKept({ fault, knownAtMs }: Entry): boolean {
+    return fault?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
+  }
+
+  /** Settles when there is an answer, or a fault, in the entry. Never rejects. */
+  #fetch(asked: Asked, entry: Entry): Promise<void> {
+    entry.flight ??= this.#within(asked.read)
+      .then(
+        (content) => this.#settle(asked, entry, content),
+        (thrown: unknown) => this.#fail(asked, entry, faultOf(thrown)),
+      )
+      .finally(() => {
+        entry.flight = null;
+      });
+    return entry.flight;
+  }
+
+  #settle(asked: Asked, entry: Entry, content: SecretContent): void {
+    this.#count(asked, 'ok');
+    if (entry.fault !== null) this.#options.log.info(fieldsOf(asked), 'a secret can be read again');
+    const isSame = entry.content?.kind === content.kind && entry.content.text.reveal() === content.text.reveal();
+    if (!isSame) entry.content = content;
+    entry.fault = null;
+    entry.pausedUntilMs = Number.NEGATIVE_INFINITY;
+    entry.knownAtMs = this.#options.clock.elapsed();
+  }
+
+  #fail(asked: Asked, entry: Entry, fault: SecretFault): void {
+    this.#count(asked, fault.isAway ? 'away' : 'refused');
+    // Once for each outage: the manager is asked again and again meanwhile.
+    if (entry.fault?.isAway !== fault.isAway) {
+      const kept = fault.isAway && entry.content !== null;
+      this.#options.log.warn({ ...fieldsOf(asked), reason: fault.message, kept }, 'a secret cannot be read from its manager');
+    }
+    entry.fault = fault;
+    entry.pausedUntilMs = this.#options.clock.elapsed() + pauseMs;
+    if (!fault.isAway) entry.content = null;
+  }
+
+  #within(read: Asked['read']): Promise<SecretContent> {
+    return new Promise((resolve, reject) => {
+      const late = () => reject(away('the secret manager did not answer in time'));
+      const cancel = (this.#options.timers ?? realTimers).after(fetchMs, late);
+      // A throw before the first await rejects as well.
+      Promise.resolve().then(read).then(resolve, reject).finally(cancel);
+    });
+  }
+
+  #count({ manager }: Asked, outcome: Outcome): void {
+    const counts = this.#counts.get(manager) ?? { ok: 0, away: 0, refused: 0 };
+    counts[outcome] += 1;
+    this.#counts.set(manager, counts);
+  }
+}
+
+function fieldsOf({ manager, slug, name }: Asked): { manager: string; reference: string; id: string } {
+  return { manager, reference: slug, id: name.split(' ', 1)[0] as string };
+}

@@ -1,0 +1,141 @@
+import type { ProviderDocument } from '../contract/documents.ts';
+import { GatewayError } from '../contract/errors.ts';
+import { isPromise, type Maybe } from '../contract/json.ts';
+import type { Clock, Log } from '../contract/plugin.ts';
+import type { Credentials, SignServices } from '../contract/provider.ts';
+import { Secret } from '../contract/secret.ts';
+import type { MappedValues, SecretManagers } from '../contract/secret-managers.ts';
+import type { MappedSecretDocument, SecretManagerType } from '../contract/secret-reference.ts';
+import type { Timers } from '../contract/timers.ts';
+import type { TrustedHosts } from '../contract/trusted-hosts.ts';
+import { readAwsSecret } from './aws-secrets-manager.ts';
+import { readAzureSecret } from './azure-key-vault.ts';
+import { createVaultReader } from './hashicorp-vault.ts';
+import { pickSetting, pickValue } from './pick-value.ts';
+import { type Asked, pauseMs, SecretCache } from './secret-cache.ts';
+import { faultOf, SecretFault } from './secret-fault.ts';
+import type { ReadServices, SecretContent, SecretReader } from './secret-reader.ts';
+
+export interface SecretManagersOptions {
+  /** Opens what a reference authenticates with. */
+  openAuth(mapped: MappedSecretDocument): Credentials;
+  /** Over the gateway's one connector; lends the machine's identity where the deployment does. */
+  readonly sign: SignServices;
+  readonly trusted: TrustedHosts;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ttlMs: number;
+  /** Default: where Kubernetes puts it. */
+  readonly serviceAccountTokenFile?: string;
+  readonly timers?: Timers;
+}
+
+export interface RunningSecretManagers extends SecretManagers {
+  /** For metrics. */
+  readonly cache: Pick<SecretCache, 'counts' | 'oldestInUseMs'>;
+}
+
+const kubernetesTokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+/** What was made of the answers for a document, and of which answers. */
+interface Joined {
+  readonly contents: readonly SecretContent[];
+  readonly values: MappedValues;
+}
+
+/** Reads the values that providers have in secret managers, when they are needed, and keeps them in memory. */
+export function createSecretManagers(options: SecretManagersOptions): RunningSecretManagers {
+  const { openAuth, sign, trusted, serviceAccountTokenFile = kubernetesTokenFile } = options;
+  const services: ReadServices = { sign, trusted, serviceAccountTokenFile };
+  const readers: Readonly<Record<SecretManagerType, SecretReader>> = {
+    aws_sm: readAwsSecret,
+    azure_kv: readAzureSecret,
+    hashicorp_vault: createVaultReader(),
+  };
+  const cache = new SecretCache(options);
+  const joined = new WeakMap<ProviderDocument, Joined>();
+
+  const askedFor = ({ organisationId }: ProviderDocument, mapped: MappedSecretDocument): Asked => ({
+    name: `${mapped.id} ${organisationId} ${mapped.revision} ${mapped.path}`,
+    manager: mapped.managerType,
+    slug: mapped.slug,
+    read: () => readers[mapped.managerType](mapped, openAuth(mapped), organisationId, services),
+  });
+
+  function valuesOf(document: ProviderDocument): Maybe<MappedValues> {
+    const found = mappedOf(document).map((mapped) => cache.get(askedFor(document, mapped)));
+    return found.some(isPromise) ? Promise.all(found).then((all) => join(document, all)) : join(document, found as Answer[]);
+  }
+
+  function join(document: ProviderDocument, answers: readonly Answer[]): MappedValues {
+    const known = joined.get(document);
+    if (known?.contents.every((content, index) => content === answers[index])) return known.values;
+    const credentials: Record<string, Secret> = {};
+    const settings: Record<string, unknown> = {};
+    for (const [index, mapped] of mappedOf(document).entries()) {
+      const answer = answers[index] as Answer;
+      try {
+        if (answer instanceof SecretFault) throw answer;
+        if (mapped.isSecret) credentials[mapped.field] = new Secret(pickValue(answer, mapped));
+        else settings[mapped.field] = pickSetting(answer, mapped);
+      } catch (thrown) {
+        // A value that is not there may be by now.
+        if (thrown !== answer) void cache.renew(askedFor(document, mapped));
+        throw unavailable(document, mapped, faultOf(thrown));
+      }
+    }
+    const values = { credentials, settings };
+    joined.set(document, { contents: answers as readonly SecretContent[], values });
+    return values;
+  }
+
+  return {
+    cache,
+    valuesOf,
+    async renew(document, used) {
+      const asked = new Map(
+        mappedOf(document)
+          .map((mapped) => askedFor(document, mapped))
+          .map((one) => [one.name, one]),
+      );
+      if (joined.get(document)?.values === used) await Promise.all([...asked.values()].map((one) => cache.renew(one)));
+      try {
+        return (await valuesOf(document)) !== used;
+      } catch {
+        return false;
+      }
+    },
+    check: (document) =>
+      Promise.all(
+        mappedOf(document).map(async (mapped) => {
+          const answer = await cache.ask(askedFor(document, mapped));
+          try {
+            if (answer instanceof SecretFault) throw answer;
+            (mapped.isSecret ? pickValue : pickSetting)(answer, mapped);
+            return null;
+          } catch (thrown) {
+            return faultOf(thrown).message;
+          }
+        }),
+      ),
+  };
+}
+
+type Answer = SecretContent | SecretFault;
+
+function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
+  return document.mappedSecrets ?? [];
+}
+
+/** Names what an admin has to look at, and nothing of what the manager keeps. */
+function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, fault: SecretFault): GatewayError {
+  const why = fault.isAway
+    ? 'whose secret manager cannot be asked right now; try again shortly'
+    : 'which gives no usable value; a test of the integration says why';
+  return new GatewayError('secret_unavailable', {
+    message: `@${slug}: ${mapped.target} comes from the secret reference ${mapped.slug}, ${why}`,
+    detail: fault.message,
+    cause: fault,
+    retryAfterMs: pauseMs,
+  });
+}

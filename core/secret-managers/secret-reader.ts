@@ -1,0 +1,82 @@
+import { isObject, type JsonObject } from '../contract/json.ts';
+import { checkOutboundUrl, type TrustedHosts } from '../contract/outbound-url.ts';
+import type { Credentials, SignServices } from '../contract/provider.ts';
+import type { Secret } from '../contract/secret.ts';
+import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import { isTrustedAddress, isTrustedName } from '../contract/trusted-hosts.ts';
+import { away, refused } from './secret-fault.ts';
+
+/** What a manager keeps under one path: a text, or fields as the text of a JSON object. */
+export interface SecretContent {
+  readonly kind: 'text' | 'fields';
+  readonly text: Secret;
+}
+
+/** What a reader works with. */
+export interface ReadServices {
+  /** The gateway's one connector, with deadlines and a size limit; as the machine only where the deployment lends that. */
+  readonly sign: SignServices;
+  /** Hosts of the operator (TRUSTED_CUSTOM_HOSTS). */
+  readonly trusted: TrustedHosts;
+  /** File of the pod's service account token. */
+  readonly serviceAccountTokenFile: string;
+}
+
+/** Asks one kind of manager. Rejects with SecretFault, or with GatewayError of the connector or of an identity. */
+export type SecretReader = (
+  mapped: MappedSecretDocument,
+  credentials: Credentials,
+  organisationId: string,
+  services: ReadServices,
+) => Promise<SecretContent>;
+
+export interface ManagerPlace {
+  /** Scheme, host, port and path, without trailing slash. */
+  readonly base: string;
+  readonly hostname: string;
+  readonly isTrusted: boolean;
+}
+
+/**
+ * Where a manager is. A host is trusted by its own name or address, never by what its name leads to, and plain HTTP is for these
+ * alone. Throws SecretFault naming the field.
+ */
+export function placeOf(field: string, auth: MappedSecretDocument['auth'], trusted: TrustedHosts): ManagerPlace {
+  const check = checkOutboundUrl(required(auth, field), { trusted });
+  if (!check.ok) throw refused(`${field} ${check.reason}`);
+  const { origin, basePath, protocol, hostname, port } = check.url;
+  const isTrusted = isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, hostname, port);
+  if (protocol === 'http:' && !isTrusted) throw refused(`${field} must begin with https://`);
+  return { base: origin + basePath, hostname, isTrusted };
+}
+
+/** A setting of the reference. Throws SecretFault naming it. */
+export function required(auth: MappedSecretDocument['auth'], field: string): string {
+  const value = auth[field];
+  if (value === undefined || value === '') throw refused(`${field} is missing`);
+  return value;
+}
+
+/** A secret of the reference. Throws SecretFault naming it. */
+export function requiredSecret(credentials: Credentials, field: string): string {
+  const value = credentials[field]?.reveal() ?? '';
+  if (value === '') throw refused(`${field} is missing`);
+  return value;
+}
+
+/** The JSON object of a reply. Throws SecretFault: what lies is as good as away. */
+export function objectIn(who: string, body: Uint8Array): JsonObject {
+  const object = safeObject(body);
+  if (object) return object;
+  throw away(`${who} sent a reply that cannot be read`);
+}
+
+/** The JSON object of a reply of any status, or null. */
+export function safeObject(body: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
