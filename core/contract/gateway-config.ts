@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { faultOf, listsReadAsObjects, pathOf } from './input-faults.ts';
 import { isObject } from './json.ts';
 import { splitModelSlug } from './model-slug.ts';
 import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from './provider-settings.ts';
@@ -131,8 +132,9 @@ export function parseGatewayConfig(
   if (typeof input === 'object' && input !== null && 'options' in input)
     return { errors: ['options: version of config is not supported'] };
   const result = v.safeParse(gatewayConfig, input);
-  if (!result.success) return { errors: result.issues.map((issue) => `${pathOf(issue)}: ${notYet(issue) ?? issue.message}`) };
-  const errors: string[] = [];
+  if (!result.success) return { errors: [...new Set(result.issues.map(faultIn))] };
+  const errors = listsReadAsObjects(input, result.output, 'config');
+  if (errors.length > 0) return { errors };
   checkNode(result.output, '', 0, errors);
   checkRoot(result.output, limits, errors);
   return errors.length > 0 ? { errors } : { config: result.output };
@@ -196,19 +198,15 @@ const notYetKeys: Readonly<Record<string, string>> = {
   prompt_id: 'prompt templates are not part of this version',
 };
 
+function faultIn(issue: v.BaseIssue<unknown>): string {
+  const why = notYet(issue);
+  return why === null ? faultOf(issue, 'config') : `${pathOf(issue, 'config')}: ${why}`;
+}
+
 function notYet(issue: v.BaseIssue<unknown>): string | null {
   const key = issue.path?.at(-1)?.key;
   if (issue.type === 'strict_object' && typeof key === 'string') return notYetKeys[key] ?? null;
   const isSemantic = issue.input === 'semantic' || (isObject(issue.input) && issue.input.mode === 'semantic');
   const isCache = issue.path?.some((item) => item.key === 'cache') ?? false;
   return isCache && isSemantic ? 'the semantic cache is not part of this version; use simple' : null;
-}
-
-/** `targets[1].retry.attempts` for an issue of valibot; `config` when the fault is the root itself. */
-export function pathOf(issue: v.BaseIssue<unknown>): string {
-  let path = '';
-  for (const item of issue.path ?? []) {
-    path += typeof item.key === 'number' ? `[${item.key}]` : path === '' ? String(item.key) : `.${String(item.key)}`;
-  }
-  return path === '' ? 'config' : path;
 }

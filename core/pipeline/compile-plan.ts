@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { GatewayError } from '../contract/errors.ts';
-import { type GatewayConfig, pathOf } from '../contract/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { faultOf } from '../contract/input-faults.ts';
 import type { Plan } from '../contract/plan.ts';
 import { type Hooks, type PlanScope, type Plugin, type Services, stages } from '../contract/plugin.ts';
 import { compileTargets } from './compile-targets.ts';
@@ -136,7 +137,7 @@ function parseSlice(plugin: Plugin, config: GatewayConfig): unknown {
   const slice = plugin.slice ? plugin.slice(config) : config.plugins?.[plugin.name];
   const result = v.safeParse(plugin.config, slice);
   if (result.success) return result.output;
-  throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${pathOf(issue)}: ${issue.message}`));
+  throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${faultOf(issue, 'config')}`));
 }
 
 function pick<Name extends Exclude<keyof Hooks, 'readsParams'>>(all: readonly Hooks[], name: Name): NonNullable<Hooks[Name]>[] {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type Endpoint, RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
-import { pathOf } from '../contract/gateway-config.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/http.ts';
+import { faultOf } from '../contract/input-faults.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/json.ts';
 import type { Reply } from '../contract/plugin.ts';
 import { explainRoute } from './explain-route.ts';
@@ -44,7 +44,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   }
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
-    const errors = parsed.issues.map((issue) => `${pathOf(issue)}: ${issue.message}`);
+    const errors = parsed.issues.map((issue) => faultOf(issue, 'body'));
     throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: errors[0]?.split(':')[0] as string });
   }
   const ctx = contextOf(options, asking, parsed.output);
