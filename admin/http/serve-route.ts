@@ -4,9 +4,10 @@ import { inWorkspace } from '../access/session-actor.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
+import { holdWorkspace } from '../resources/workspaces/hold-workspace.ts';
 import { allowReply } from './allow-reply.ts';
 import { authenticate } from './authenticate.ts';
-import { AdminError } from './errors.ts';
+import { AdminError, notFound } from './errors.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { RawReply } from './raw-reply.ts';
@@ -144,7 +145,7 @@ class Visit {
   }
 
   #callOf(read: ReadCall, { actor, em, repeat, signal }: Admitted): AdminCall<unknown, unknown> {
-    const [request, trail] = [this.#c.req, this.trail];
+    const [request, trail, workspaceId] = [this.#c.req, this.trail, read.workspaceId];
     return {
       ...read,
       actor,
@@ -163,6 +164,9 @@ class Visit {
         if (trail.wrote) throw new Error('a call writes at most once');
         const claimAndWork = async (change: Change) => {
           await repeat?.claim(change.tx);
+          // A workspace that is being deleted takes nothing more.
+          if (workspaceId !== null && !(await holdWorkspace(change.tx, actor.organisationId, workspaceId)))
+            throw notFound('Workspace');
           return work(change);
         };
         const { auditKey, wakeRelay } = this.#services;

@@ -1,13 +1,18 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { unknownReference } from '../../http/errors.ts';
 import { users } from '../users/entity.ts';
-import { workspaceMembers } from '../workspace-users/entity.ts';
+import { holdUser } from '../users/hold-user.ts';
 import type { KeyOwner } from './user-key-rules.ts';
 
 /** Throws AB02 unless the user of a new key belongs to its workspace: as a member, or as owner or admin of the organisation. */
-export async function checkOwner(em: EntityManager, owner: KeyOwner): Promise<void> {
-  const { organisationId, userId } = owner;
-  const user = await em.findOne(users, { id: userId, organisationId });
+export async function checkOwner(tx: EntityManager, owner: KeyOwner): Promise<void> {
+  const { organisationId, workspaceId, userId } = owner;
+  // Until the commit nobody removes them: their keys would stay behind.
+  const user = (await holdUser(tx, organisationId, userId)) && (await tx.findOne(users, { id: userId, organisationId }));
   if (user && user.role !== 'member') return;
-  if (!user || (await em.count(workspaceMembers, owner)) === 0) throw unknownReference('user_id', 'User of this workspace');
+  const places = await tx.execute<unknown[]>(
+    'select 1 from workspace_members where organisation_id = ? and workspace_id = ? and user_id = ? for key share',
+    [organisationId, workspaceId, userId],
+  );
+  if (!user || places.length === 0) throw unknownReference('user_id', 'User of this workspace');
 }

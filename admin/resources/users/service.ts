@@ -12,6 +12,7 @@ import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { findPlaces, setPlaces } from '../workspace-users/places.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
 import { type User, users } from './entity.ts';
+import { closeUser } from './hold-user.ts';
 import type { createBody, updateBody } from './schema.ts';
 
 /** What making a user or a place takes from the process. */
@@ -109,6 +110,7 @@ export async function deleteUser(change: Change, actor: Actor, user: User): Prom
   const { organisationId, id } = user;
   requireRank(actor, user.role);
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
+  await closeUser(change.tx, organisationId, id);
   await deleteKeysOfUser(change, { organisationId, userId: id, workspaceId: null });
   await change.tx.flush();
   await leaveGrants(change.tx, user);

@@ -3,12 +3,14 @@ import type { WorkspaceRole } from '../../access/roles.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { invalid, unknownReference } from '../../http/errors.ts';
+import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import { announceUsers } from '../../identity/jwt/announce.ts';
 import { provisionUserKey } from '../api-keys/user-keys.ts';
 import type { User } from '../users/entity.ts';
+import { holdUser } from '../users/hold-user.ts';
 import type { Making } from '../users/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
+import { holdWorkspace } from '../workspaces/hold-workspace.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
 
 /** A workspace by row id, and the role somebody gets there. */
@@ -64,13 +66,16 @@ export async function addMember(
   return row;
 }
 
-/** The row of a new member, and nothing else. */
+/** The row of a new member, and nothing else. Throws AB08 for a workspace or a user that was deleted meanwhile. */
 export async function insertMember(
   change: Change,
   place: { readonly organisationId: string; readonly workspaceId: string; readonly userId: string },
   role: WorkspaceRole,
   now: number,
 ): Promise<WorkspaceMember> {
+  const { organisationId, workspaceId, userId } = place;
+  if (!(await holdWorkspace(change.tx, organisationId, workspaceId))) throw notFound('Workspace');
+  if (!(await holdUser(change.tx, organisationId, userId))) throw notFound('User');
   const times = { createdAt: new Date(now), lastUpdatedAt: new Date(now) };
   const row = change.tx.create(workspaceMembers, { ...place, id: newId(), role, ...times });
   await change.tx.flush();

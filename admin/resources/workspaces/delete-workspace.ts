@@ -2,6 +2,7 @@ import type { Change } from '../../db/write-change.ts';
 import { conflict, invalid } from '../../http/errors.ts';
 import { dependents } from './dependents.ts';
 import type { Workspace } from './entity.ts';
+import { closeWorkspace } from './hold-workspace.ts';
 import { displayName } from './to-reply.ts';
 
 /**
@@ -18,6 +19,7 @@ export async function deleteWorkspace(
   }
   if (row.isDefault) throw conflict('The default workspace cannot be deleted');
   const { tx } = change;
+  await closeWorkspace(tx, row.organisationId, row.id);
   if (!sent.force_delete) {
     const held: string[] = [];
     for (const { what, count } of dependents) {
