@@ -37,7 +37,7 @@ export async function requirePlaces(
   actor: Actor,
   places: readonly { readonly id: string; readonly role: WorkspaceRole }[],
 ): Promise<void> {
-  // People get here as admins and owners only, who are admins in every workspace.
+  // What people may give is a matter of their own role: see `requireRank` and `requireWorkspaceRank`.
   if (actor.session) return;
   for (const { id, role } of places) {
     const settings = await effectiveSecuritySettings(em, actor.organisationId, id);
@@ -45,7 +45,9 @@ export async function requirePlaces(
       (scope) => !actor.scopes.has(scope) && !dataPlaneScopes.includes(scope),
     );
     if (missing.length > 0) {
-      throw forbidden(`This key may not reach a ${role} of a workspace: it lacks the scopes ${missing.slice(0, 10).join(', ')}`);
+      throw forbidden(
+        `This key may not give the role ${role} in a workspace, or reach who has it: it lacks ${missing.slice(0, 10).join(', ')}`,
+      );
     }
   }
 }

@@ -28,7 +28,10 @@ const createRoute = (type: ApiKeyType, what: string) =>
     body: createBody,
     reply: v.strictObject({ id: v.string(), key: v.string(), object: v.literal('api-key') }),
     async handle(call) {
-      const { organisationId, workspaceId, actor, body, services } = call;
+      const { organisationId, workspaceId, actor, body, query, services } = call;
+      if (type === 'organisation-service' && (body.workspace_id ?? query.workspace_id) !== undefined) {
+        throw invalid('workspace_id: organisation keys belong to no workspace; api-keys/workspace/service makes one that does');
+      }
       if (isPlainMember(actor, workspaceId) && body.user_id !== actor.userId) {
         throw invalid('user_id: members make keys for themselves only');
       }

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
+import { isUuid } from '../../db/new-id.ts';
 import { futureTime, id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap } from '../../http/schemas.ts';
+import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { transitionMsMin } from './rotation-policy.ts';
 
@@ -27,8 +29,6 @@ const rotationPolicy = v.strictObject({
 
 export type RotationPolicyBody = v.InferOutput<typeof rotationPolicy>;
 
-const email = v.pipe(v.string(), v.maxLength(254, 'at most 254 characters'), v.email('an e-mail address is expected'));
-
 const shared = {
   ...tenantEntries,
   description: v.nullish(text),
@@ -42,7 +42,7 @@ const shared = {
 
 const someScopes = v.pipe(scopes, v.minLength(1, 'at least one scope'));
 
-export const createBody = v.strictObject({ ...shared, name, user_id: v.optional(id), scopes: someScopes });
+export const createBody = v.strictObject({ ...shared, name, user_id: v.nullish(id), scopes: someScopes });
 export type CreateBody = v.InferOutput<typeof createBody>;
 
 export const updateBody = v.strictObject({
@@ -66,7 +66,10 @@ export const listQuery = v.strictObject({
   ...pageEntries,
   status: v.optional(v.pipe(v.string(), v.regex(stateList, 'active, exhausted or expired is expected, or several with commas'))),
   ids: v.optional(
-    v.pipe(v.string(), v.regex(/^[0-9a-fA-F-]{36}(,[0-9a-fA-F-]{36}){0,99}$/, 'at most 100 UUIDs separated by commas')),
+    v.pipe(
+      v.string(),
+      v.check((text) => text.split(',').length <= 100 && text.split(',').every(isUuid), 'at most 100 UUIDs separated by commas'),
+    ),
   ),
   user_id: v.optional(id),
   type: v.optional(v.picklist(['organisation-service', 'workspace-service', 'workspace-user'], 'a type of key is expected')),

@@ -11,6 +11,7 @@ import { checkOwner } from './check-owner.ts';
 import type { ApiKey, ApiKeyType } from './entity.ts';
 import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
 import { announceKey, insertKey } from './insert-key.ts';
+import { boundsOf, requireOwnBoundsKept } from './own-bounds.ts';
 import { mergeRotationPolicy } from './rotation-policy.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { checkKeyCount, endOfLife } from './user-key-rules.ts';
@@ -32,6 +33,7 @@ export async function createApiKey(
   const { tx } = change;
   const now = new Date();
   const scopes = checkScopes(actor, type, body.scopes);
+  refuseIdleLimits(type, body);
   const owner = ownerOf(tenant, type, body.user_id);
   const settings = await settingsFor(tx, tenant, owner !== null);
   if (owner) {
@@ -64,7 +66,9 @@ export async function createApiKey(
 export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, body: UpdateBody): Promise<void> {
   const { tx } = change;
   const now = new Date();
+  const boundsBefore = boundsOf(row);
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId ?? null };
+  refuseIdleLimits(row.type, body);
   if (body.name !== undefined) row.name = body.name;
   if (body.description !== undefined) row.description = body.description;
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
@@ -77,13 +81,14 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
       Object.assign(row, mergeRotationPolicy(row, body.rotation_policy, settings.rotationPeriodDays, now));
     }
   }
-  const defaults = body.defaults ?? {};
+  const defaults = body.defaults === null ? noDefaults : (body.defaults ?? {});
   if (defaults.metadata !== undefined) {
     await checkMetadata(tx, row.organisationId, defaults.metadata ?? {});
     row.defaultMetadata = defaults.metadata ?? {};
   }
   if (defaults.allow_config_override !== undefined) row.allowConfigOverride = defaults.allow_config_override;
   if (defaults.config_id !== undefined) row.defaultConfigId = await configIdOf(tx, tenant, defaults.config_id);
+  requireOwnBoundsKept(actor, row, boundsBefore);
   row.lastUpdatedAt = now;
   announceKey(change, row, 'upsert');
   if (body.scopes !== undefined) {
@@ -108,7 +113,20 @@ function updateUsage(row: ApiKey, body: UpdateBody, now: Date): void {
   }
 }
 
-function ownerOf(tenant: Tenant, type: ApiKeyType, userId: string | undefined) {
+const noDefaults = { metadata: null, config_id: null, allow_config_override: true } as const;
+
+/** A limit that nothing is counted against would only look like one. */
+function refuseIdleLimits(
+  type: ApiKeyType,
+  { usage_limits, rate_limits }: Pick<UpdateBody, 'usage_limits' | 'rate_limits'>,
+): void {
+  if (type !== 'organisation-service') return;
+  const field = usage_limits ? 'usage_limits' : rate_limits?.length ? 'rate_limits' : null;
+  if (field) throw invalid(`${field}: organisation keys call no models, so there is nothing to limit`);
+}
+
+function ownerOf(tenant: Tenant, type: ApiKeyType, sentId: string | null | undefined) {
+  const userId = sentId ?? undefined;
   if ((type === 'workspace-user') !== (userId !== undefined)) {
     throw invalid(type === 'workspace-user' ? 'user_id: required' : 'user_id: only keys of users have one');
   }

@@ -54,7 +54,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findOrganisation(change.tx, call.organisationId);
         call.match(row.revision);
-        await updateOrganisation(change, row, call.body);
+        await updateOrganisation(change, call.actor, row, call.body);
       });
       return {};
     },

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
+import { requireSightKept } from '../../access/sight-of-admins.ts';
 import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/route.ts';
 import { announceTokens } from '../../identity/jwt/announce.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
 import { workspaces } from '../workspaces/entity.ts';
@@ -10,16 +12,22 @@ import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
 import type { Organisation } from './entity.ts';
 import type { authSettingsBody, defaultsBody, updateBody } from './schema.ts';
+import { securitySettingsOf } from './security-settings.ts';
 
 /**
  * Changes what is named; null clears. Sections that workspaces may override from now on are copied down to them first, so that
- * nothing changes for a workspace by that alone.
+ * nothing changes for a workspace by that alone. Throws AB03 for an admin who would see more than owners let them.
  */
 export async function updateOrganisation(
   change: Change,
+  actor: Actor,
   row: Organisation,
   body: v.InferOutput<typeof updateBody>,
 ): Promise<void> {
+  const isAboutAccess = body.security_settings !== undefined || body.override_settings !== undefined;
+  const active = isAboutAccess ? await change.tx.find(workspaces, { organisationId: row.id, status: 'active' }) : [];
+  const everywhere = () => [null, ...active].map((workspace) => securitySettingsOf({ organisation: row, workspace }));
+  const sightBefore = everywhere();
   const before = [row.settings, row.dataPlaneSecuritySettings, row.overrides];
   const securityBefore = [row.securitySettings, row.overrides];
   if (body.name !== undefined) row.name = body.name;
@@ -35,10 +43,10 @@ export async function updateOrganisation(
       if (allowed) now.add(section);
       else now.delete(section);
     }
-    const all = await change.tx.find(workspaces, { organisationId: row.id, status: 'active' });
-    for (const workspace of all) copyDown(row, workspace, opened);
+    for (const workspace of active) copyDown(row, workspace, opened);
     row.overrides = [...now].sort();
   }
+  requireSightKept(actor, sightBefore, everywhere());
   touch(change, row);
   if (!isDeepStrictEqual(before, [row.settings, row.dataPlaneSecuritySettings, row.overrides])) {
     await announceWorkspaces(change, row.id);

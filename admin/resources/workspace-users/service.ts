@@ -1,4 +1,4 @@
-import { requireWorkspaceRank } from '../../access/may-give-role.ts';
+import { requirePlaces, requireWorkspaceRank } from '../../access/may-give-role.ts';
 import { roleChanged } from '../../access/role-changed.ts';
 import type { WorkspaceRole } from '../../access/roles.ts';
 import { isUuid } from '../../db/new-id.ts';
@@ -44,6 +44,12 @@ export async function addWorkspaceUsers(
   );
   if (unknown.length > 0) throw new AdminError('AB02', unknown[0] ?? '', unknown);
   const there = await change.tx.find(workspaceMembers, { organisationId, workspaceId, userId: { $in: ids } });
+  const roles = [...new Set(sent.map(({ role }) => role))];
+  await requirePlaces(
+    change.tx,
+    actor,
+    roles.map((role) => ({ id: workspaceId, role })),
+  );
   for (const { id, role } of sent) {
     requireWorkspaceRank(actor, role);
     const user = known.find((one) => one.id === id.toLowerCase()) as User;
@@ -62,6 +68,7 @@ export async function updateWorkspaceUser(
 ): Promise<void> {
   requireWorkspaceRank(actor, member.role);
   requireWorkspaceRank(actor, role);
+  await requirePlaces(change.tx, actor, [{ id: member.workspaceId, role }]);
   if (member.role === 'admin' && role !== 'admin') await keepAnAdmin(change.tx, actor, member);
   if (member.role !== role) await changeRole(change, user, member, role, now);
   change.about(user.id);
@@ -73,6 +80,8 @@ export async function removeWorkspaceUser(change: Change, actor: Actor, { member
   if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
   const { organisationId, workspaceId, userId } = member;
   change.tx.remove(member);
+  // First of all: whoever is making them a key has then made it, or will find that they are gone.
+  await change.tx.flush();
   // Owners and admins stay at home in it, and keep their keys.
   if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
   await change.tx.flush();

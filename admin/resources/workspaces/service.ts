@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
+import { requireSightKept } from '../../access/sight-of-admins.ts';
 import { isUuid, newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -15,6 +16,7 @@ import { copyDown } from '../organisations/copy-down.ts';
 import { readTenancy } from '../organisations/effective-setting.ts';
 import type { Organisation } from '../organisations/entity.ts';
 import { checkMetadata } from '../organisations/metadata-schema.ts';
+import { securitySettingsOf } from '../organisations/security-settings.ts';
 import type { SettingGroup } from '../organisations/setting-sections.ts';
 import type { Making } from '../users/service.ts';
 import { addWorkspaceUsers } from '../workspace-users/service.ts';
@@ -69,9 +71,11 @@ export async function updateWorkspace(change: Change, actor: Actor, row: Workspa
   if (actor.type !== 'organisation-service' && !isDeepStrictEqual(limitsOf(row), limitsBefore)) {
     throw forbidden('usage_limits, rate_limits: only the organisation changes the limits of its workspaces');
   }
+  const sightBefore = securitySettingsOf({ organisation, workspace: row });
   const changed = (Object.keys(settingGroups) as SettingGroup[]).filter((group) =>
     applySettings(organisation, row, group, body[settingGroups[group]]),
   );
+  requireSightKept(actor, [sightBefore], [securitySettingsOf({ organisation, workspace: row })]);
   row.lastUpdatedAt = new Date();
   announce(change, row);
   if (changed.includes('securitySettings')) {
@@ -152,7 +156,9 @@ function limitsOf(row: Workspace): readonly unknown[] {
 /** Who reads the name with its icon and sends it back means the same name. */
 function withoutIcon(row: Workspace, body: UpdateBody): string {
   const name = body.name ?? row.name;
-  const prefix = `${body.icon ?? row.icon} `;
+  const icon = body.icon ?? row.icon;
+  if (!icon) return name;
+  const prefix = `${icon} `;
   return name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
 }
 

@@ -85,6 +85,60 @@ describe.each(databases)('nobody does more through somebody else’s key, link o
     });
   });
 
+  it('a key that may only manage members of workspaces gives nobody a role that can do more than it', async () => {
+    const members = ['workspace_users.create', 'workspace_users.update', 'workspaces.create'];
+    const key = await plane.newKey(members, 'organisation/service');
+    const [inside, outside] = [
+      await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]),
+      await newPerson(plane),
+    ];
+    const users = `/workspaces/${plane.workspaceId}/users`;
+    const added = [{ id: outside.id, role: 'admin' }];
+    for (const reply of [
+      await plane.ask('PUT', `${users}/${inside.id}`, { key, body: { role: 'admin' } }),
+      await plane.ask('POST', users, { key, body: { users: added } }),
+      await plane.ask('POST', '/workspaces', { key, body: { name: 'with an admin', users: added } }),
+    ]) {
+      expect([reply.status, reply.body.data?.message]).toEqual([403, expect.stringContaining('may not give the role admin')]);
+    }
+    expect((await plane.ask('GET', `${users}/${inside.id}`)).body.role).toBe('member');
+    expect((await plane.ask('PUT', `${users}/${inside.id}`, { body: { role: 'admin' } })).status).toBe(200);
+  });
+
+  describe('what owners keep from admins, admins do not give themselves', () => {
+    const organisation = '/organisations/self';
+    const settings = (path: string, key: string | undefined, body: unknown) =>
+      plane.ask('PUT', path, { body, ...(key ? { key } : {}) });
+    const mayNot = async (reply: Promise<{ status: number; body: { data?: { message?: string } } }>) => {
+      const { status, body } = await reply;
+      expect([status, body.data?.message]).toEqual([403, expect.stringContaining('only an owner')]);
+    };
+    const sight = (seen: boolean) => ({ security_settings: { organisationAdminsViewLogs: seen } });
+
+    it('in the organisation', async () => {
+      const [admin, owner] = [await newPerson(plane, 'admin'), await newPerson(plane, 'owner')];
+      const key = await plane.newKey(['organisation_settings.update'], 'organisation/service');
+      expect((await settings(organisation, owner.token, sight(false))).status).toBe(200);
+      for (const who of [admin.token, key]) {
+        await mayNot(settings(organisation, who, sight(true)));
+        expect((await settings(organisation, who, { ...sight(false), name: 'as it was' })).status).toBe(200);
+      }
+      expect((await settings(organisation, owner.token, sight(true))).status).toBe(200);
+      expect((await settings(organisation, admin.token, sight(false))).status).toBe(200);
+      expect((await settings(organisation, owner.token, sight(true))).status).toBe(200);
+    });
+
+    it('in a workspace that may say something else, nor by taking that word from it', async () => {
+      const [admin, owner] = [await newPerson(plane, 'admin'), await newPerson(plane, 'owner')];
+      const workspace = `/workspaces/${(await plane.ask('POST', '/workspaces', { body: { name: 'quiet' } })).body.id}`;
+      expect((await settings(organisation, owner.token, { override_settings: { logs: true } })).status).toBe(200);
+      expect((await settings(workspace, owner.token, sight(false))).status).toBe(200);
+      await mayNot(settings(workspace, admin.token, sight(true)));
+      await mayNot(settings(organisation, admin.token, { override_settings: { logs: false } }));
+      expect((await settings(organisation, owner.token, { override_settings: { logs: false } })).status).toBe(200);
+    });
+  });
+
   it('the key that goes with an invite lives no longer than the workspace lets keys of users live', async () => {
     const made = await plane.ask('POST', '/workspaces', { body: { name: 'short keys' } });
     const set = await plane.ask('PUT', `/workspaces/${made.body.id}`, { body: { settings: { user_api_key_ttl: 3_600 } } });

@@ -1,0 +1,29 @@
+import { isDeepStrictEqual } from 'node:util';
+import { forbidden } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import type { ApiKey } from './entity.ts';
+
+/** What holds a key: how much it may spend, how long it lives, what its requests run under. Null where there is nothing. */
+export function boundsOf(row: ApiKey): readonly unknown[] {
+  return [
+    row.usageLimits ?? null,
+    row.rateLimits,
+    row.lastResetAt ?? null,
+    row.expiresAt ?? null,
+    row.nextRotationAt ?? null,
+    row.secretExpiresAt ?? null,
+    row.keyTransitionPeriodMs ?? null,
+    row.defaultConfigId ?? null,
+    row.defaultMetadata,
+    row.allowConfigOverride,
+  ];
+}
+
+/**
+ * Throws AB03 when a key has changed its own bounds: one that leaked must not make itself last longer or spend more. Sending back what
+ * it reads changes nothing. The key of the first start has nobody above it.
+ */
+export function requireOwnBoundsKept(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
+  if (row.id !== actor.keyId || actor.actsAsOwner || isDeepStrictEqual(before, boundsOf(row))) return;
+  throw forbidden('A key does not change its own limits, life, rotation or defaults; use another key');
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Reply } from '../../support/plane.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const managing = [
+  'workspace_service_api_keys.create',
+  'workspace_service_api_keys.update',
+  'workspace_service_api_keys.read',
+  'completions.write',
+];
+const never = '2099-01-01T00:00:00Z';
+
+describe.each(databases)('what holds a key, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const make = async (body: Record<string, unknown> = {}, type = 'workspace/service', key?: string): Promise<Reply['body']> => {
+    const sent = { name: 'k', scopes: managing, ...body };
+    const reply = await plane.ask('POST', `/api-keys/${type}`, { body: sent, ...(key ? { key } : {}) });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    return reply.body;
+  };
+  const put = (id: string, body: unknown, key?: string) => plane.ask('PUT', `/api-keys/${id}`, { body, ...(key ? { key } : {}) });
+  const read = async (id: string) => (await plane.ask('GET', `/api-keys/${id}`)).body;
+
+  describe('is not loosened by the key itself', () => {
+    const held = {
+      usage_limits: { type: 'cost', credit_limit: 10 },
+      rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
+      expires_at: '2098-01-01T00:00:00Z',
+      rotation_policy: { rotation_period: 'weekly' },
+      defaults: { metadata: { team: 'a' }, allow_config_override: false },
+    };
+    const looser: [string, unknown][] = [
+      ['a higher budget', { usage_limits: { credit_limit: 1_000_000 } }],
+      ['no budget', { usage_limits: null }],
+      ['usage set to nothing', { reset_usage: true }],
+      ['no rate limits', { rate_limits: [] }],
+      ['a later end', { expires_at: never }],
+      ['no end', { expires_at: null }],
+      ['no rotation', { rotation_policy: null }],
+      ['a longer transition', { rotation_policy: { key_transition_period_ms: 86_400_000 } }],
+      ['leave to send configs', { defaults: { allow_config_override: true } }],
+      ['other metadata', { defaults: { metadata: { team: 'b' } } }],
+      ['no defaults', { defaults: null }],
+    ];
+
+    it.each(looser)('%s', async (_, body) => {
+      const { id, key } = await make(held);
+      const before = await read(id);
+      const reply = await put(id, body, key);
+      expect([reply.status, reply.body.data?.errorCode]).toEqual([403, 'AB03']);
+      expect(await read(id)).toEqual(before);
+      expect((await put(id, body)).status).toBe(200);
+      expect(await read(id)).not.toEqual(before);
+    });
+
+    it('but it may rename itself and send back what it read', async () => {
+      const { id, key } = await make(held);
+      const { rate_limits, expires_at, defaults, usage_limits } = await read(id);
+      const same = { rate_limits, expires_at, defaults, usage_limits: { type: 'cost', credit_limit: usage_limits.credit_limit } };
+      const reply = await put(id, { name: 'renamed', ...same }, key);
+      expect([reply.status, (await read(id)).name]).toEqual([200, 'renamed']);
+    });
+
+    it('and it changes those of other keys, as its scope says', async () => {
+      const { key } = await make();
+      const other = await make(held);
+      expect((await put(other.id, { usage_limits: null }, key)).status).toBe(200);
+    });
+
+    it('except by the key of the first start, which has nobody above it', async () => {
+      const own = (await plane.ask('GET', '/api-keys/self/details')).body.data.api_key_details.id;
+      expect((await put(own, { expires_at: never })).status).toBe(200);
+      expect((await put(own, { expires_at: null })).status).toBe(200);
+    });
+  });
+
+  it('null clears all defaults at once', async () => {
+    const { id } = await make({ defaults: { metadata: { team: 'a' }, allow_config_override: false } });
+    expect((await put(id, { defaults: null })).status).toBe(200);
+    expect(await read(id)).toMatchObject({ defaults: { metadata: {}, config_id: null }, allow_config_override: 1 });
+  });
+
+  it.each([
+    ['budget', { usage_limits: { type: 'cost', credit_limit: 5 } }, 'usage_limits: '],
+    ['rate limit', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }] }, 'rate_limits: '],
+  ])('an organisation key has no %s that nothing would be counted against', async (_, limit, message) => {
+    const body = { name: 'k', scopes: ['configs.list'] };
+    const made = await plane.ask('POST', '/api-keys/organisation/service', { body: { ...body, ...limit } });
+    expect([made.status, made.body.data?.message]).toEqual([400, expect.stringContaining(message)]);
+    const { id } = await make(body, 'organisation/service');
+    const changed = await put(id, limit);
+    expect([changed.status, changed.body.data?.message]).toEqual([400, expect.stringContaining(message)]);
+    expect((await put(id, { usage_limits: null, rate_limits: [] })).status).toBe(200);
+  });
+
+  it('an organisation key that is asked for in a workspace is refused, not made for all of them', async () => {
+    const body = { name: 'k', scopes: ['configs.list'] };
+    const path = '/api-keys/organisation/service';
+    for (const request of [
+      () => plane.ask('POST', path, { body: { ...body, workspace_id: 'ws-default' } }),
+      () => plane.ask('POST', `${path}?workspace_id=${plane.workspaceId}`, { body }),
+    ]) {
+      const reply = await request();
+      expect([reply.status, reply.body.data?.message]).toEqual([400, expect.stringContaining('workspace_id: ')]);
+    }
+  });
+
+  it('a service key takes user_id: null for what it is, nobody', async () => {
+    await make({ user_id: null });
+  });
+
+  it('ids that are none are refused, in whatever letters good ones are found', async () => {
+    const { id } = await make();
+    for (const ids of ['-'.repeat(36), `${id},`, `${id},${'0'.repeat(36)}`, Array(101).fill(id).join(',')]) {
+      const reply = await plane.ask('GET', `/api-keys?ids=${ids}`);
+      expect([reply.status, reply.body.data?.message]).toEqual([400, expect.stringContaining('ids: ')]);
+    }
+    expect((await plane.ask('GET', `/api-keys?ids=${id.toUpperCase()}`)).body.data.map((one: { id: string }) => one.id)).toEqual([
+      id,
+    ]);
+  });
+});
