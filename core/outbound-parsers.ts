@@ -12,7 +12,7 @@ interface Place {
 export interface OutboundParsers {
   /** Throws GatewayError `invalid_custom_host`. */
   parseBaseUrl(url: string): Place;
-  /** The same, with a query. */
+  /** The same for an address that is called as it is: with its query, and with a slash at its end where it has one. */
   parseTokenUrl(url: string): Place;
   /** What is wrong with a caller's host; null: nothing. */
   checkCustomHost(url: string): string | null;
@@ -21,7 +21,11 @@ export interface OutboundParsers {
 export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
   return {
     parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parse(url, false)),
-    parseTokenUrl: (url) => parse(url, true),
+    parseTokenUrl(url) {
+      const { origin } = parse(url, true);
+      const [, path = ''] = /^[a-z]+:\/\/[^/?]*(.*)$/i.exec(url) ?? [];
+      return { origin, path: path.startsWith('/') ? path : `/${path}` };
+    },
     checkCustomHost(url) {
       const check = checkOutboundUrl(url, { trusted });
       return check.ok ? null : check.reason;

@@ -6,7 +6,7 @@ import { awsIdentity } from '../providers/shared/aws-identity.ts';
 import { awsOrigin, awsSettings } from '../providers/shared/aws-region.ts';
 import { awsSigned } from '../providers/shared/aws-sign.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
-import { objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
+import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';
 const auth = v.object({
@@ -46,12 +46,7 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
 
 /** In the region of the ARN where the path is one: the secret is nowhere else. The machine may be told its own by its environment. */
 function settingsOf(mapped: MappedSecretDocument, credentials: Credentials): ProviderSettings {
-  const parsed = v.safeParse(auth, mapped.auth);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
-  }
-  const settings: ProviderSettings = parsed.output;
+  const settings: ProviderSettings & v.InferOutput<typeof auth> = checkedAuth(auth, mapped.auth);
   const own = settings.aws_auth_type === 'serviceRole' ? process.env.AWS_REGION : undefined;
   const region = regionOfArn(mapped.path) ?? settings.aws_region ?? own ?? required(mapped.auth, 'aws_region');
   if (!v.is(awsSettings.aws_region, region)) throw refused('secret_path: the ARN names no region of AWS');

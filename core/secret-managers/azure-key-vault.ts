@@ -68,12 +68,7 @@ function identityOf(
   place: ManagerPlace,
   isAzure: boolean,
 ): ProviderSettings {
-  const parsed = v.safeParse(auth, mapped.auth);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
-  }
-  const settings = parsed.output;
+  const settings = checkedAuth(auth, mapped.auth);
   if (settings.azure_auth_mode === 'entra') {
     for (const field of ['azure_entra_tenant_id', 'azure_entra_client_id']) required(mapped.auth, field);
     requiredSecret(credentials, 'azure_entra_client_secret');

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import { checkOutboundUrl, type TrustedHosts } from '../contract/outbound-url.ts';
 import type { Credentials, SignServices } from '../contract/provider.ts';
@@ -48,6 +49,14 @@ export function placeOf(field: string, auth: MappedSecretDocument['auth'], trust
   const isTrusted = isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, hostname, port);
   if (protocol === 'http:' && !isTrusted) throw refused(`${field} must begin with https://`);
   return { base: origin + basePath, hostname, isTrusted };
+}
+
+/** The settings of a reference as this schema has them. Throws SecretFault naming the first that does not fit. */
+export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>, auth: MappedSecretDocument['auth']): Settings {
+  const parsed = v.safeParse(schema, auth);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
 }
 
 /** A setting of the reference. Throws SecretFault naming it. */

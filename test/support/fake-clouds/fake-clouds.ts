@@ -24,13 +24,16 @@ export interface CloudReply {
   readonly body?: object | string;
 }
 
-export type Cloud = (request: CloudRequest) => CloudReply;
+/** `stall`: never answered; `cut`: the connection ends instead of a reply. */
+export type Cloud = (request: CloudRequest) => CloudReply | 'stall' | 'cut';
 
 export interface FakeClouds {
   /** Every request, oldest first. */
   readonly requests: readonly CloudRequest[];
   /** Settings with which the product takes these for the true clouds. */
   readonly env: Readonly<Record<string, string>>;
+  readonly names: readonly string[];
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -49,7 +52,10 @@ export async function startFakeClouds(clouds: Readonly<Record<string, Cloud>>): 
       const headers = message.headers as CloudRequest['headers'];
       const request = { host, method: message.method ?? '', path, query, headers, body: Buffer.concat(chunks) };
       requests.push(request);
-      const { status, headers: answered, body } = clouds[host]?.(request) ?? { status: 421, body: 'no such host' };
+      const reply = clouds[host]?.(request) ?? { status: 421, body: 'no such host' };
+      if (reply === 'stall') return;
+      if (reply === 'cut') return message.socket.destroy();
+      const { status, headers: answered, body } = reply;
       const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
       const type = typeof body === 'string' && body.startsWith('<') ? 'application/xml' : 'application/json';
       response.writeHead(status, { 'content-length': Buffer.byteLength(bytes), 'content-type': type, ...answered });
@@ -57,15 +63,18 @@ export async function startFakeClouds(clouds: Readonly<Record<string, Cloud>>): 
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const names = Object.keys(clouds).join(',');
+  const names = Object.keys(clouds);
+  const { port } = server.address() as AddressInfo;
   return {
     requests,
+    names,
+    port,
     env: {
       NODE_OPTIONS: `--import ${file('./redirect.mjs')}`,
       NODE_EXTRA_CA_CERTS: file('../tls/clouds-cert.pem'),
-      FAKE_CLOUDS_NAMES: names,
-      FAKE_CLOUDS_PORT: String((server.address() as AddressInfo).port),
-      TRUSTED_CUSTOM_HOSTS: `127.0.0.1,${names}`,
+      FAKE_CLOUDS_NAMES: names.join(','),
+      FAKE_CLOUDS_PORT: String(port),
+      TRUSTED_CUSTOM_HOSTS: `127.0.0.1,${names.join(',')}`,
     },
     close: () =>
       new Promise((resolve) => {

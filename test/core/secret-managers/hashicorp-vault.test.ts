@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeUpstream, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
+import {
+  documentWith,
+  type ManagersUnderTest,
+  type MappedGiven,
+  managersUnderTest,
+  mappedSecret,
+  type UnderTestOptions,
+} from './managers-under-test.ts';
+
+let upstream: FakeUpstream;
+let vault: FakeVault;
+const made: ManagersUnderTest[] = [];
+const start = (options: UnderTestOptions = {}) => {
+  const under = managersUnderTest(options);
+  made.push(under);
+  return under;
+};
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+});
+afterAll(() => upstream.close());
+beforeEach(() => {
+  upstream.reset();
+  vault = fakeVault(upstream);
+});
+afterEach(async () => {
+  await Promise.all(made.splice(0).map((under) => under.close()));
+});
+
+/** A mapping by token to a secret of version 2, unless told otherwise. */
+const mapped = (given: Partial<MappedGiven> = {}) => {
+  vault.tokens.add('hvs.given');
+  return mappedSecret({
+    managerType: 'hashicorp_vault',
+    path: 'secret/data/openai',
+    auth: { vault_auth_type: 'token', vault_addr: vault.addr },
+    secrets: { vault_token: 'hvs.given' },
+    ...given,
+  });
+};
+const approle = (given: Partial<MappedGiven> = {}) => {
+  vault.appRoles.set('role-1', 'secret-id-1');
+  return mapped({
+    auth: { vault_auth_type: 'approle', vault_addr: vault.addr, vault_role_id: 'role-1' },
+    secrets: { vault_secret_id: 'secret-id-1' },
+    ...given,
+  });
+};
+
+describe('a token', () => {
+  it('reads the one value of a secret of version 2', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk-from-vault' });
+    expect(await start().read(documentWith(mapped()))).toEqual({ api_key: 'sk-from-vault' });
+    expect(vault.reads[0]).toMatchObject({ method: 'GET', path: '/v1/secret/data/openai' });
+    expect(vault.reads[0]?.header('x-vault-request')).toBe('true');
+  });
+
+  it('reads version 1, also where its fields are called data and metadata', async () => {
+    vault.v1.set('kv/plain', { api_key: 'sk-v1' });
+    vault.v1.set('kv/odd', { data: { a: 1 }, metadata: { b: 2 } });
+    const under = start();
+    expect(await under.read(documentWith(mapped({ path: 'kv/plain' })))).toEqual({ api_key: 'sk-v1' });
+    expect(await under.read(documentWith(mapped({ path: 'kv/odd', key: 'data' })))).toEqual({ api_key: '{"a":1}' });
+  });
+
+  it('reads in its namespace alone', async () => {
+    vault.namespace = 'team/a';
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
+    const under = start();
+    expect(await under.read(documentWith(mapped({ auth: { ...auth, vault_namespace: 'team/a' } })))).toEqual({ api_key: 'sk' });
+    expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault answered 403']);
+    expect(await under.managers.check(documentWith(mapped({ auth: { ...auth, vault_namespace: 'a b' } })))).toEqual([
+      'vault_namespace is no path of a namespace',
+    ]);
+  });
+
+  it('takes a path as Vault shows it, and reaches nothing beside it', async () => {
+    vault.v2.set('secret/team/open ai', { api_key: 'sk' });
+    const under = start();
+    for (const path of ['/v1/secret/data/team/open ai', 'secret/data/team/open ai']) {
+      expect(await under.read(documentWith(mapped({ path })))).toEqual({ api_key: 'sk' });
+    }
+    expect(vault.reads.at(-1)?.path).toBe('/v1/secret/data/team/open%20ai');
+    for (const path of ['secret/data/../../sys/seal', 'secret//data', '', 'secret/data/']) {
+      expect(await under.managers.check(documentWith(mapped({ path }))), path).toEqual([
+        expect.stringContaining('secret_path must be a path'),
+      ]);
+    }
+    await under.managers.check(documentWith(mapped({ path: 'secret/data/x?list=true#y' })));
+    expect(vault.reads.at(-1)?.url).toBe('/v1/secret/data/x%3Flist%3Dtrue%23y');
+  });
+
+  it('says that a path of version 2 lacks data/', async () => {
+    expect(await start().managers.check(documentWith(mapped({ path: 'secret/openai' })))).toEqual([
+      'secret_path lies in a key/value engine of version 2: write it with data/ behind the mount',
+    ]);
+  });
+
+  it('names what is missing or cannot be sent', async () => {
+    const under = start();
+    const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
+    const faults = [
+      [{ auth: { vault_auth_type: 'token' } }, 'vault_addr is missing'],
+      [{ secrets: {} }, 'vault_token is missing'],
+      [{ secrets: { vault_token: 'two\r\nlines' } }, 'vault_token holds what no header may hold'],
+      [{ auth: { vault_addr: vault.addr } }, 'vault_auth_type: expected one of token, approle, kubernetes'],
+      [{ auth: { ...auth, vault_addr: 'http://vault.example.com' } }, 'vault_addr must begin with https://'],
+      [{ auth: { ...auth, vault_addr: 'https://169.254.169.254' } }, 'vault_addr must not be a metadata service'],
+      [{ auth: { ...auth, vault_addr: 'https://10.0.0.1' } }, 'vault_addr must be a public address'],
+    ] as const;
+    for (const [given, reason] of faults) {
+      expect(await under.managers.check(documentWith(mapped(given)))).toEqual([reason]);
+    }
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('the value', () => {
+  const under = () => {
+    vault.v1.set('kv/many', {
+      a: 'value a',
+      n: 12,
+      o: { x: [1] },
+      empty: '',
+      none: null,
+      nl: 'line\n',
+      long: 'x'.repeat(16_385),
+    });
+    vault.v1.set('kv/single', { only: 'one value' });
+    return start();
+  };
+
+  it('is picked by secret_key, as text whatever it is', async () => {
+    const { read } = under();
+    const value = (key: string | null, path = 'kv/many') => read(documentWith(mapped({ path, key })));
+    expect(await value('a')).toEqual({ api_key: 'value a' });
+    expect(await value('n')).toEqual({ api_key: '12' });
+    expect(await value('o')).toEqual({ api_key: '{"x":[1]}' });
+    expect(await value('nl')).toEqual({ api_key: 'line' });
+    expect(await value(null, 'kv/single')).toEqual({ api_key: 'one value' });
+  });
+
+  it('is refused, with the reason, where it is not one', async () => {
+    const { managers } = under();
+    for (const [key, reason] of [
+      [null, 'the secret has several values, and secret_key, which says which of them is meant, is missing'],
+      ['b', 'the secret has no value "b"'],
+      ['toString', 'the secret has no value "toString"'],
+      ['empty', 'the value is empty'],
+      ['none', 'the value is empty'],
+      ['long', 'the value is longer than 16384 characters'],
+    ] as const) {
+      expect(await managers.check(documentWith(mapped({ path: 'kv/many', key })))).toEqual([reason]);
+    }
+  });
+
+  it('of a plain setting is a setting, parsed where its format says so', async () => {
+    vault.v1.set('kv/settings', { region: 'eu-central-1', flags: '{"on":true}', broken: '{' });
+    const setting = (key: string, format: 'string' | 'json') =>
+      documentWith(mapped({ path: 'kv/settings', key, format, field: 'some_setting', isSecret: false }));
+    const { managers } = start();
+    const settings = async (document: ReturnType<typeof documentWith>) => (await managers.valuesOf(document)).settings;
+    expect(await settings(setting('region', 'string'))).toEqual({ some_setting: 'eu-central-1' });
+    expect(await settings(setting('flags', 'json'))).toEqual({ some_setting: { on: true } });
+    expect(await settings(setting('flags', 'string'))).toEqual({ some_setting: '{"on":true}' });
+    expect(await managers.check(setting('broken', 'json'))).toEqual(['value_format is json, but the value is not JSON']);
+  });
+});
+
+describe('AppRole', () => {
+  it('logs in once for all that ask with it, until the lease ends', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    vault.v2.set('secret/other', { api_key: 'sk-2' });
+    vault.leaseSeconds = 1200;
+    const under = start({ ttlMs: 1_000 });
+    const both = documentWith(approle({ id: randomUUID() }), approle({ path: 'secret/data/other', field: 'second' }));
+    expect(await under.read(both)).toEqual({ api_key: 'sk', second: 'sk-2' });
+    expect(vault.logins).toHaveLength(1);
+    expect(vault.logins[0]?.json()).toEqual({ role_id: 'role-1', secret_id: 'secret-id-1' });
+    under.advance(600_000);
+    await under.read(both);
+    expect(vault.logins).toHaveLength(1);
+    vault.tokens.clear();
+    under.advance(1_200_000);
+    await under.read(both);
+    expect(vault.logins).toHaveLength(2);
+  });
+
+  it('logs in once more when its token was revoked, and only once', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    const under = start();
+    const document = documentWith(approle());
+    await under.read(document);
+    vault.tokens.clear();
+    expect(await under.managers.check(document)).toEqual([null]);
+    expect([vault.logins.length, vault.reads.length]).toEqual([2, 3]);
+    upstream.on((request) => request.path.startsWith('/v1/secret/'), reply(403, { errors: ['permission denied'] }));
+    expect(await under.managers.check(document)).toEqual(['HashiCorp Vault answered 403']);
+    expect(vault.logins).toHaveLength(3);
+    expect(
+      await under.managers.check(
+        documentWith(approle({ auth: { vault_auth_type: 'approle', vault_addr: vault.addr, vault_role_id: 'other' } })),
+      ),
+    ).toEqual(['the login at HashiCorp Vault answered 400']);
+  });
+
+  it('uses no token of another organisation', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    const under = start();
+    await under.read(documentWith(approle()));
+    await under.read({ ...documentWith(approle()), organisationId: randomUUID() });
+    expect(vault.logins).toHaveLength(2);
+  });
+});
+
+describe('Kubernetes', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'pod-')), 'token');
+  writeFileSync(file, 'pod-token\n');
+  const kubernetes = () => {
+    vault.kubernetesRoles.set('gateway', 'pod-token');
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    return documentWith(
+      mapped({ auth: { vault_auth_type: 'kubernetes', vault_addr: vault.addr, vault_role: 'gateway' }, secrets: {} }),
+    );
+  };
+
+  it('logs in with the token of the pod', async () => {
+    const under = start({ machineIdentity: true, serviceAccountTokenFile: file });
+    expect(await under.read(kubernetes())).toEqual({ api_key: 'sk' });
+    expect(vault.logins[0]?.json()).toEqual({ role: 'gateway', jwt: 'pod-token' });
+  });
+
+  it('shows that token to nobody where it is not lent, or the host is not trusted', async () => {
+    const unlent = start({ serviceAccountTokenFile: file });
+    expect(await unlent.managers.check(kubernetes())).toEqual([expect.stringContaining('MACHINE_IDENTITY')]);
+    const lent = start({ machineIdentity: true, serviceAccountTokenFile: file });
+    const elsewhere = mapped({
+      auth: { vault_auth_type: 'kubernetes', vault_addr: 'https://vault.example.com', vault_role: 'gateway' },
+      secrets: {},
+    });
+    expect(await lent.managers.check(documentWith(elsewhere))).toEqual([
+      'vault_addr: the identity of the machine is shown to trusted hosts only',
+    ]);
+    expect(upstream.requests).toEqual([]);
+  });
+
+  it('says that there is no pod', async () => {
+    const under = start({ machineIdentity: true, serviceAccountTokenFile: '/nowhere/token' });
+    expect(await under.managers.check(kubernetes())).toEqual(['the machine has no service account token to lend']);
+  });
+});

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { buildConnector } from 'undici';
+import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
+import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import { deriveKey, seal } from '../../../core/contract/secret.ts';
+import type { MappedSecretDocument, SecretManagerType } from '../../../core/contract/secret-reference.ts';
+import { referenceOpener } from '../../../core/open-sealed.ts';
+import { outboundParsers } from '../../../core/outbound-parsers.ts';
+import { createTokenFetch } from '../../../core/pipeline/token-fetch.ts';
+import { createSecretManagers, type RunningSecretManagers } from '../../../core/secret-managers/secret-managers.ts';
+import { createTransport } from '../../../core/upstream/transport.ts';
+import type { FakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
+import { type LogLine, newMemoryLog } from '../../support/memory-log.ts';
+import { providerDocument } from '../../support/pipeline-harness.ts';
+
+export const clusterKey = new Uint8Array(32).fill(5);
+
+export interface ManagersUnderTest {
+  readonly managers: RunningSecretManagers;
+  readonly logLines: readonly LogLine[];
+  /** Lets time pass, for values and tokens; requests under way have their own. */
+  advance(ms: number): void;
+  /** The plain values of a document by field. */
+  read(document: ProviderDocument): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+export interface UnderTestOptions {
+  readonly clouds?: FakeClouds;
+  readonly trusted?: readonly string[];
+  readonly machineIdentity?: boolean;
+  /** What the machine's metadata service answers: no test can be at its address. */
+  readonly metadata?: (url: string) => object;
+  readonly ttlMs?: number;
+  /** Of one exchange. */
+  readonly timeoutMs?: number;
+  readonly serviceAccountTokenFile?: string;
+}
+
+/** The managers over true sockets, with the rules for addresses as they are; names of the clouds lead to the fake ones. */
+export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnderTest {
+  const { clouds, machineIdentity = false, ttlMs = 300_000 } = options;
+  const trusted = parseTrustedHosts(options.trusted ?? ['127.0.0.1']);
+  const names = new Set(clouds?.names);
+  const transport = createTransport({
+    // The connector lets the fake clouds through; what the managers trust is another list.
+    trusted: [...trusted, ...parseTrustedHosts([...names])],
+    ca: [readFileSync(new URL('../../support/tls/clouds-cert.pem', import.meta.url), 'utf8')],
+    resolve: (name, callback) =>
+      setImmediate(() =>
+        names.has(name) ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(new Error(`unknown ${name}`), []),
+      ),
+    dial: ((given: buildConnector.BuildOptions) => {
+      const dial = buildConnector(given);
+      const portOf = (to: buildConnector.Options) => (names.has(to.hostname) ? String(clouds?.port) : to.port);
+      return (to: buildConnector.Options, callback: buildConnector.Callback) => dial({ ...to, port: portOf(to) }, callback);
+    }) as typeof buildConnector,
+  });
+  let passedMs = 0;
+  const startedMs = Date.now();
+  const clock = { now: () => startedMs + passedMs, elapsed: () => passedMs };
+  const log = newMemoryLog();
+  const sign = createTokenFetch({
+    transport,
+    parseUrl: outboundParsers(trusted).parseTokenUrl,
+    now: clock.now,
+    machineIdentity,
+    timeoutMs: options.timeoutMs ?? 5_000,
+  });
+  const managers = createSecretManagers({
+    openAuth: referenceOpener(clusterKey),
+    sign: {
+      ...sign,
+      async fetch(request) {
+        if (!request.metadata || !machineIdentity) return sign.fetch(request);
+        return { status: 200, headers: [], body: Buffer.from(JSON.stringify(options.metadata?.(request.url) ?? {})) };
+      },
+    },
+    trusted,
+    clock,
+    log,
+    ttlMs,
+    ...(options.serviceAccountTokenFile ? { serviceAccountTokenFile: options.serviceAccountTokenFile } : {}),
+  });
+  return {
+    managers,
+    logLines: log.lines,
+    advance(ms) {
+      passedMs += ms;
+    },
+    async read(document) {
+      const { credentials, settings } = await managers.valuesOf(document);
+      return { ...settings, ...Object.fromEntries(Object.entries(credentials).map(([name, secret]) => [name, secret.reveal()])) };
+    },
+    close: () => transport.close(),
+  };
+}
+
+export interface MappedGiven extends Partial<Omit<MappedSecretDocument, 'authSecrets' | 'auth'>> {
+  readonly managerType: SecretManagerType;
+  readonly path: string;
+  readonly auth: Readonly<Record<string, string>>;
+  /** Sealed as the control plane seals them. */
+  readonly secrets?: Readonly<Record<string, string>>;
+}
+
+/** A mapping that fills the key of a provider. */
+export function mappedSecret({ secrets, ...given }: MappedGiven, key: Uint8Array = clusterKey): MappedSecretDocument {
+  const id = given.id ?? randomUUID();
+  return {
+    target: 'key',
+    field: 'api_key',
+    isSecret: true,
+    format: 'string',
+    slug: 'our-reference',
+    revision: 1,
+    key: null,
+    ...given,
+    id,
+    authSecrets: secrets ? seal(deriveKey(key, keyPurposes.transport), JSON.stringify(secrets), `secret-reference/${id}`) : null,
+  };
+}
+
+export function documentWith(...mappedSecrets: MappedSecretDocument[]): ProviderDocument {
+  return { ...providerDocument('one', 'openai'), mappedSecrets };
+}
