@@ -5,6 +5,7 @@ import type { MappedSecretDocument } from '../contract/secret-reference.ts';
 import { azureIdentitySettings, identityToken } from '../providers/shared/azure-identity.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
 import {
+  checkedAuth,
   type ManagerPlace,
   objectIn,
   placeOf,

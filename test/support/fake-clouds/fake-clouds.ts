@@ -53,8 +53,8 @@ export async function startFakeClouds(clouds: Readonly<Record<string, Cloud>>): 
       const request = { host, method: message.method ?? '', path, query, headers, body: Buffer.concat(chunks) };
       requests.push(request);
       const reply = clouds[host]?.(request) ?? { status: 421, body: 'no such host' };
-      if (reply === 'stall') return;
-      if (reply === 'cut') return message.socket.destroy();
+      if (reply === 'cut') message.socket.destroy();
+      if (typeof reply === 'string') return;
       const { status, headers: answered, body } = reply;
       const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
       const type = typeof body === 'string' && body.startsWith('<') ? 'application/xml' : 'application/json';
