@@ -35,13 +35,18 @@ export const textMap = v.pipe(
  * A setting of the reference that this build does not enforce yet. Empty values pass, so that clients which always send the
  * field work; anything else is refused, because a limit that is stored and not kept would be a lie.
  */
-export const notEnforced = v.optional(
-  v.pipe(
-    v.unknown(),
-    v.check(isEmpty, 'this build does not enforce it, so it is not accepted'),
-    v.transform(() => undefined),
-  ),
-);
+export const notEnforced = onlyEmpty('this build does not enforce it, so it is not accepted');
+
+/** A field that is accepted while it says nothing; `message` is for whoever says something. */
+export function onlyEmpty(message: string) {
+  return v.optional(
+    v.pipe(
+      v.unknown(),
+      v.check(isEmpty, message),
+      v.transform(() => undefined),
+    ),
+  );
+}
 
 function isEmpty(value: unknown): boolean {
   if (value === null || value === false || value === '') return true;

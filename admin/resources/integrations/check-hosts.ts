@@ -18,6 +18,11 @@ export function checkHosts(settings: Policy, configurations: Readonly<Record<str
   }
 }
 
+/** Of one of these settings; null where there is none. */
+export function originOf(url: unknown): string | null {
+  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : null;
+}
+
 /** The same for one URL. `path` is what the message begins with. */
 export function checkHost(settings: Policy, url: string, path: string, allowQuery = false): void {
   const check = checkOutboundUrl(url, { trusted: parseTrustedHosts(settings.trustedCustomHosts), allowQuery });

@@ -29,6 +29,15 @@ export function splitConfigurations(aiProviderId: string, sent: Record<string, u
   return { settings, secrets };
 }
 
+/**
+ * Settings whose values may be kept in a secret manager, and whether each is a credential: texts only, and no address, bucket or way to
+ * authenticate. Those are checked where they are sent.
+ */
+export function mappableSettings(aiProviderId: string): Map<string, boolean> {
+  const known = Object.entries({ ...everyProvider, ...(byProvider[aiProviderId] ?? {}) });
+  return new Map(known.flatMap(([key, kind]) => (kind.secret || kind === text ? [[key, kind.secret]] : [])));
+}
+
 interface Kind {
   readonly schema: v.GenericSchema;
   readonly secret: boolean;

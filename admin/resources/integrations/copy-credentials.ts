@@ -4,8 +4,10 @@ import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrations } from './entity.ts';
 import { canonicalProviderId } from './provider-ids.ts';
+import { type Mapping, mappingsOf, storeMappings } from './secret-mappings.ts';
 import { openSecrets, putSecrets } from './secrets.ts';
 import { createIntegration, updateIntegration } from './service.ts';
 
@@ -43,6 +45,7 @@ export function requireSource(source: Integration, type: string | undefined, key
 export async function copyIntegration(
   change: Change,
   vault: Vault,
+  actor: Actor,
   source: Integration,
   place: { readonly organisationId: string; readonly workspaceId: string; readonly name: string },
   changes: Readonly<Record<string, unknown>>,
@@ -54,8 +57,9 @@ export async function copyIntegration(
     key,
     description: null,
     configurations: { ...source.configurations, ...secrets },
+    mapped: await mappingsFor(change.tx, source, place.workspaceId),
   });
-  if (Object.keys(changes).length > 0) await updateIntegration(change, vault, copy, { configurations: changes });
+  if (Object.keys(changes).length > 0) await updateIntegration(change, vault, actor, copy, { configurations: changes });
   return copy;
 }
 
@@ -63,5 +67,13 @@ export async function copyIntegration(
 export async function takeCredentials(em: EntityManager, vault: Vault, source: Integration, target: Integration): Promise<void> {
   const emptied = Object.fromEntries(Object.keys(target.secretHints).map((name) => [name, '']));
   target.configurations = { ...source.configurations };
+  await storeMappings(em, target, await mappingsFor(em, source, target.workspaceId ?? ''));
   await putSecrets(em, vault, target, { ...emptied, ...(await openSecrets(em, vault, source)) });
+}
+
+/** What is mapped there is mapped here, where this workspace may use the references too. Throws AB01 where it may not. */
+async function mappingsFor(em: EntityManager, source: Integration, workspaceId: string): Promise<Mapping[]> {
+  const mapped = await mappingsOf(em, source);
+  if (mapped.every(({ reference }) => isOpenTo(reference, workspaceId))) return mapped;
+  throw invalid(`${field}: it reads from a secret reference that is not open to this workspace`);
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
+import { mappingsReply } from './mapping-schema.ts';
 
 const rowEntries = {
   id: uuid,
@@ -35,7 +36,7 @@ export const readReply = v.strictObject({
   global_workspace_access_settings: access,
   allow_all_models: v.boolean(),
   workspace_count: v.number(),
-  secret_mappings: v.tuple([]),
+  secret_mappings: mappingsReply,
   pricing_adjustments: v.nullable(pricingAdjustments),
   tags: v.nullable(v.record(v.string(), v.unknown())),
 });

@@ -10,9 +10,11 @@ import { createProvider } from '../providers/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkHosts } from './check-hosts.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { mappingsOfNew } from './mapping-rights.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
+import { mappingsOf, mappingsReplyOf, mappingsToChange } from './secret-mappings.ts';
 import {
   archiveIntegration,
   createIntegration,
@@ -72,15 +74,15 @@ export const integrationRoutes: readonly AdminRoute[] = [
       checkHosts(services.settings, configurations);
       const made = await call.write(async (change) => {
         await requireFreeSlug(change.tx, organisationId, body.slug);
+        const place = { organisationId, workspaceId, aiProviderId: canonicalProviderId(typeOf(body)), configurations };
+        const mapped = await mappingsOfNew(change.tx, actor, place, body.secret_mappings, 'configurations');
         const integration = await createIntegration(change, services.vault, {
-          organisationId,
-          workspaceId,
+          ...place,
           name: body.name,
           slug: body.slug,
-          aiProviderId: typeOf(body),
           key: body.key ?? null,
           description: body.description ?? null,
-          configurations,
+          mapped,
           pricingAdjustments: body.pricing_adjustments,
           tags: body.tags,
         });
@@ -117,7 +119,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         global_workspace_access_settings: globalAccessOf(row),
         allow_all_models: row.allowAllModels,
         workspace_count: workspaceCount,
-        secret_mappings: [],
+        secret_mappings: mappingsReplyOf(await mappingsOf(call.em, row), 'configurations'),
         pricing_adjustments: row.pricingAdjustments ?? null,
         tags: row.tags ?? null,
       };
@@ -139,10 +141,11 @@ export const integrationRoutes: readonly AdminRoute[] = [
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
         requireOwner(call.actor, row.workspaceId ?? null, 'update');
         call.match(row.revision);
-        const { credentials, status, ...body } = call.body;
+        const { credentials, status, secret_mappings: sent, ...body } = call.body;
         const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
         checkHosts(call.services.settings, configurations);
-        await updateIntegration(change, call.services.vault, row, { ...body, configurations });
+        const mapped = await mappingsToChange(change.tx, row, sent, 'configurations');
+        await updateIntegration(change, call.services.vault, call.actor, row, { ...body, configurations, mapped });
         if (status === 'archived') await archiveIntegration(change, row);
       });
       return {};

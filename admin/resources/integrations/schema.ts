@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { id, idOrSlug, name, notEnforced, pageEntries, slug, tags, tagsFilter, tenantEntries, text } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
+import { mappingsBody } from './mapping-schema.ts';
 import { isProviderId } from './provider-ids.ts';
 
 export const providerId = v.pipe(v.string(), v.check(isProviderId, 'no provider type of this name'));
@@ -35,7 +36,7 @@ export const createBody = v.strictObject({
   credentials: v.optional(configurations),
   create_default_provider: v.optional(v.boolean(), true),
   default_provider_slug: v.optional(slug),
-  secret_mappings: notEnforced,
+  secret_mappings: mappingsBody,
   pricing_adjustments: v.nullish(pricingAdjustments),
   tags,
 });
@@ -47,7 +48,7 @@ export const updateBody = v.strictObject({
   description: v.nullish(text),
   configurations: v.nullish(configurations),
   credentials: v.optional(configurations),
-  secret_mappings: notEnforced,
+  secret_mappings: mappingsBody,
   pricing_adjustments: v.nullish(pricingAdjustments),
   tags,
   status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),

@@ -8,11 +8,14 @@ import type { PricingAdjustments } from '../../pricing/schema.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
-import { hostSettings } from './check-hosts.ts';
+import { changeMappings } from './change-mappings.ts';
+import { hostSettings, originOf } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { requireMappingRight } from './mapping-rights.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { requireSettings } from './require-settings.ts';
+import { type Mapping, refuseBoth, storeMappings } from './secret-mappings.ts';
 import { putSecrets } from './secrets.ts';
 
 export interface NewIntegration {
@@ -25,6 +28,8 @@ export interface NewIntegration {
   readonly key: string | null;
   readonly description: string | null;
   readonly configurations: Record<string, unknown>;
+  /** Fields that are read from secret managers. */
+  readonly mapped?: readonly Mapping[];
   readonly pricingAdjustments?: PricingAdjustments | null | undefined;
   readonly tags?: Record<string, unknown> | null | undefined;
 }
@@ -58,8 +63,11 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     lastUpdatedAt: now,
   });
   await putSecrets(tx, vault, row, sent.key === null ? secrets : { ...secrets, api_key: sent.key });
-  requireSettings(aiProviderId, row.configurations, new Set(Object.keys(row.secretHints)));
+  const mapped = sent.mapped ?? [];
+  refuseBoth(mapped, new Set([...Object.keys(row.configurations), ...Object.keys(row.secretHints)]));
+  requireSettings(aiProviderId, row.configurations, secretFieldsOf(row, mapped));
   await tx.flush();
+  await storeMappings(tx, row, mapped);
   change.about(row.id);
   return row;
 }
@@ -69,28 +77,47 @@ export interface IntegrationChanges {
   readonly key?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly configurations?: Record<string, unknown> | null | undefined;
+  /** In the place of all mappings before. */
+  readonly mapped?: readonly Mapping[] | undefined;
   readonly pricing_adjustments?: PricingAdjustments | null | undefined;
   readonly tags?: Record<string, unknown> | null | undefined;
 }
 
-/** Changes what is named. Settings that are left out stay, null removes one. Every provider made from it is announced. */
-export async function updateIntegration(change: Change, vault: Vault, row: Integration, sent: IntegrationChanges): Promise<void> {
+/**
+ * Changes what is named. Settings that are left out stay, null removes one; what is newly mapped loses its value, what is given a value its
+ * mapping. Every provider made from it is announced.
+ */
+export async function updateIntegration(
+  change: Change,
+  vault: Vault,
+  actor: Actor,
+  row: Integration,
+  sent: IntegrationChanges,
+): Promise<void> {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
   if (sent.pricing_adjustments !== undefined) row.pricingAdjustments = sent.pricing_adjustments;
   if (sent.tags !== undefined) row.tags = sent.tags;
   const { settings, secrets } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
   const before = row.configurations;
-  row.configurations = withoutNulls({ ...row.configurations, ...settings });
   // A key that was read, masked, and sent back means "as it is".
   const keepsKey = sent.key === undefined || isMasked(sent.key);
-  const changes = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
+  const changes: Record<string, string> = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
+  const mapped = await changeMappings(change.tx, row, sent.mapped, { ...settings, ...changes });
+  for (const { field, isSecret } of mapped.all) (isSecret ? changes : settings)[field] = isSecret ? '' : null;
+  row.configurations = withoutNulls({ ...row.configurations, ...settings });
   refuseMove(before, row, Object.keys(changes));
+  requireMappingRight(actor, mapped, before, row.configurations);
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
-  requireSettings(row.aiProviderId, row.configurations, new Set(Object.keys(row.secretHints)));
+  requireSettings(row.aiProviderId, row.configurations, secretFieldsOf(row, mapped.all));
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceProviders(change, row.id, 'upsert');
+}
+
+/** What needs no value among the plain settings. */
+function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<string> {
+  return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
 
 /** Archives; the providers made from it stop working at once. */
@@ -98,6 +125,7 @@ export async function archiveIntegration(change: Change, row: Integration): Prom
   row.status = 'archived';
   row.secrets = null;
   row.secretHints = {};
+  await storeMappings(change.tx, row, []);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceProviders(change, row.id, 'delete');
@@ -176,10 +204,6 @@ function refuseMove(before: Readonly<Record<string, unknown>>, row: Integration,
     const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
     throw invalid(`configurations.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
   }
-}
-
-function originOf(url: unknown): string | null {
-  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : null;
 }
 
 function withoutNulls(settings: Record<string, unknown>): Record<string, unknown> {

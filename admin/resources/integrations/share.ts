@@ -9,7 +9,9 @@ import { providers } from '../providers/entity.ts';
 import { createProvider } from '../providers/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type Integration, type IntegrationWorkspace, integrations, integrationWorkspaces } from './entity.ts';
+import { requireOpenReferences } from './mapping-rights.ts';
 import type { workspacesBody } from './schema.ts';
+import { mappingsOf } from './secret-mappings.ts';
 import { announceProviders } from './service.ts';
 
 type Body = v.InferOutput<typeof workspacesBody>;
@@ -35,6 +37,7 @@ export async function shareIntegration(change: Change, integration: Integration,
     }
     await announceProviders(change, integration.id, one.enabled ? 'upsert' : 'delete', workspace.id);
   }
+  await requireOpenReferences(change.tx, integration, await mappingsOf(change.tx, integration), 'workspaces');
   integration.lastUpdatedAt = new Date();
   change.about(integration.id);
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../core/contract/connection-test.ts';
 import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
 import { deriveKey, seal } from '../../../core/contract/secret.ts';
+import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
 import { newId } from '../../db/new-id.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -18,6 +19,8 @@ export interface Tried {
   /** Settings that are no secret, under their wire names. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
+  /** What secret managers are asked for beside them. */
+  readonly mappedSecrets: MappedSecretDocument[];
 }
 
 /** How much longer than the test itself its answer may take. */
@@ -64,6 +67,7 @@ function toDocument(clusterKey: Uint8Array, tried: Tried): ProviderDocument {
     expiresAt: null,
     settings,
     customHeaders: (customHeaders ?? {}) as Record<string, string>,
+    mappedSecrets: tried.mappedSecrets,
     secrets: isOpen ? null : seal(transport, JSON.stringify(tried.secrets), `provider/${id}`),
   };
 }

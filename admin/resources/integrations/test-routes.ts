@@ -1,12 +1,17 @@
 import * as v from 'valibot';
-import { connectionDiagnosis } from '../../../core/contract/connection-test.ts';
+import { type ConnectionCheck, connectionDiagnosis } from '../../../core/contract/connection-test.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantEntries, tenantQuery } from '../../http/schemas.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
 import { checkHosts } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
+import { mappedDocuments } from './mapped-documents.ts';
+import { mappingsOfNew } from './mapping-rights.ts';
+import { mappingsBody } from './mapping-schema.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { requireSettings } from './require-settings.ts';
 import { credential, providerId } from './schema.ts';
+import { mappingsOf, refuseBoth } from './secret-mappings.ts';
 import { openSecrets } from './secrets.ts';
 import { findOwnIntegration, requireOwner } from './service.ts';
 import { testConnection } from './test-connection.ts';
@@ -18,6 +23,7 @@ const unsavedBody = v.strictObject({
   ai_provider_id: providerId,
   key: v.nullish(credential),
   configurations: v.nullish(v.record(v.string(), v.unknown())),
+  secret_mappings: mappingsBody,
 });
 
 /** Whether an account works, before or after it is saved. Needs what changing it needs. */
@@ -34,15 +40,20 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
     query: tenantQuery,
     body: unsavedBody,
     async handle(call) {
-      const { body, services, organisationId } = call;
-      requireOwner(call.actor, call.workspaceId, 'update');
+      const { em, body, services, actor, organisationId, workspaceId } = call;
+      requireOwner(actor, workspaceId, 'update');
       const aiProviderId = canonicalProviderId(body.ai_provider_id);
       checkHosts(services.settings, body.configurations);
       const { settings, secrets } = splitConfigurations(aiProviderId, body.configurations ?? {});
       if (body.key) secrets.api_key = body.key;
-      requireSettings(aiProviderId, settings, new Set(Object.keys(secrets)));
+      const place = { organisationId, workspaceId, aiProviderId, configurations: settings };
+      const mapped = await mappingsOfNew(em, actor, place, body.secret_mappings, 'configurations', false);
+      refuseBoth(mapped, new Set([...Object.keys(settings), ...Object.keys(secrets)]));
+      const fields = [...Object.keys(secrets), ...mapped.map(({ field }) => field)];
+      requireSettings(aiProviderId, settings, new Set(fields));
+      const mappedSecrets = await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped);
       await call.write(async () => {});
-      return testConnection(services, { organisationId, aiProviderId, settings, secrets });
+      return testConnection(services, { organisationId, aiProviderId, settings, secrets, mappedSecrets });
     },
   }),
   defineRoute({
@@ -62,8 +73,18 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       requireOwner(call.actor, row.workspaceId ?? null, 'update');
       const secrets = await openSecrets(em, services.vault, row);
       const { aiProviderId, configurations: settings } = row;
+      const mapped = await mappingsOf(em, row);
+      const mappedSecrets = await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped);
       await call.write(async (change) => change.about(row.id));
-      return testConnection(services, { organisationId, aiProviderId, settings, secrets });
+      const closed = mapped.findIndex(({ reference }) => row.workspaceId && !isOpenTo(reference, row.workspaceId));
+      if (closed >= 0) return { ok: false, checks: [closedCheck(closed)] };
+      return testConnection(services, { organisationId, aiProviderId, settings, secrets, mappedSecrets });
     },
   }),
 ];
+
+/** No gateway is asked: it would not be told of the provider either. */
+function closedCheck(index: number): ConnectionCheck {
+  const field = `secret_mappings[${index}].secret_reference_id`;
+  return { field, status: 'failed', message: 'the secret reference is no longer open to this workspace' };
+}

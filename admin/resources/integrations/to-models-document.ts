@@ -4,6 +4,7 @@ import { providers } from '../providers/entity.ts';
 import { statusOf } from '../providers/to-reply.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { integrations } from './entity.ts';
+import { usableMappings } from './mapped-documents.ts';
 import { listModels } from './models.ts';
 import { mayUse } from './service.ts';
 
@@ -21,6 +22,7 @@ export async function toModelsDocument(em: EntityManager, workspaceId: string): 
     if (statusOf(row, Date.now()) === 'expired') continue;
     const integration = await em.findOne(integrations, { id: row.integrationId, organisationId, status: 'active' });
     if (!integration || !(await mayUse(em, integration, workspaceId))) continue;
+    if ((await usableMappings(em, integration, workspaceId)) === null) continue;
     const open = (await listModels(em, integration)).filter((model) => model.enabled);
     const models = open.map(({ slug, canonicalSlug }) => ({ slug, canonicalSlug, created: 0 }));
     list.push({ slug: row.slug, provider: integration.aiProviderId, models });

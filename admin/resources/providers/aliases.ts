@@ -23,6 +23,14 @@ const limitFields: Readonly<Record<string, string>> = {
   nextUsageResetAt: 'next_usage_reset_at',
 };
 
+/** The same for fields of a mapping. */
+const mappingFields: Readonly<Record<string, string>> = {
+  targetField: 'target_field',
+  secretReferenceId: 'secret_reference_id',
+  secretKey: 'secret_key',
+  valueFormat: 'value_format',
+};
+
 /** Inline credentials (control-plane reference §1, LegacyCredentials) and the integration setting each one is. */
 const credentials: Readonly<Record<string, string>> = {
   awsAuthType: 'aws_auth_type',
@@ -78,9 +86,20 @@ export function resolveFieldAliases(body: unknown): unknown {
   const out = renamed(body, fields);
   if (!isObject(out)) return out;
   if (isObject(out.usage_limits)) out.usage_limits = renamed(out.usage_limits, limitFields);
+  if (Array.isArray(out.secret_mappings)) out.secret_mappings = out.secret_mappings.map(mappingWithAliases);
   // One rate limit may come without a list around it.
   if (isObject(out.rate_limits)) out.rate_limits = [out.rate_limits];
   return out;
+}
+
+function mappingWithAliases(sent: unknown): unknown {
+  const out = renamed(sent, mappingFields);
+  if (!isObject(out) || typeof out.target_field !== 'string') return out;
+  const target = out.target_field.replace(
+    /^model_config\.(.+)$/,
+    (_, name: string) => `model_config.${credentials[name] ?? name}`,
+  );
+  return { ...out, target_field: target };
 }
 
 function renamed(body: unknown, names: Readonly<Record<string, string>>): unknown {

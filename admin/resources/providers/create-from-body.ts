@@ -4,7 +4,11 @@ import type { Actor, AdminServices } from '../../http/route.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
 import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
+import { mappingsOfNew } from '../integrations/mapping-rights.ts';
+import { canonicalProviderId } from '../integrations/provider-ids.ts';
+import { mappingsOf } from '../integrations/secret-mappings.ts';
 import { createIntegration, findOwnIntegration, findUsableIntegration } from '../integrations/service.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
 import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
 import type { CreateBody } from './schema.ts';
@@ -48,7 +52,8 @@ async function integrationFor(
   const configurations = configurationsOf(body);
   const inline = body.provider ?? body.ai_provider_id;
   if (body.integration_id !== undefined) {
-    if (body.key || body.source_provider_api_key_id || Object.keys(configurations).length > 0) {
+    const isInline = body.key || body.source_provider_api_key_id || body.secret_mappings?.length;
+    if (isInline || Object.keys(configurations).length > 0) {
       throw invalid('key: credentials belong to the integration; send either integration_id or credentials');
     }
     const found = await sharedIntegration(change, actor, tenant, body.integration_id);
@@ -60,16 +65,19 @@ async function integrationFor(
   if (body.source_provider_api_key_id !== undefined) {
     const source = await findSource(change.tx, actor, tenant.organisationId, body.source_provider_api_key_id);
     requireSource(source, inline, body.key);
-    return copyIntegration(change, services.vault, source, { ...tenant, name: body.name }, configurations);
+    if (body.secret_mappings?.length) throw invalid('secret_mappings: not together with source_provider_api_key_id');
+    return copyIntegration(change, services.vault, actor, source, { ...tenant, name: body.name }, configurations);
   }
   if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
+  const key = body.key ?? null;
+  const place = { ...tenant, aiProviderId: canonicalProviderId(inline), configurations };
+  const mapped = await mappingsOfNew(change.tx, actor, place, body.secret_mappings, 'model_config');
   return createIntegration(change, services.vault, {
-    ...tenant,
+    ...place,
     name: body.name,
-    aiProviderId: inline,
-    key: body.key ?? null,
+    key,
     description: null,
-    configurations,
+    mapped,
   });
 }
 
@@ -90,6 +98,10 @@ async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, i
   const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
   if (decided) throw forbidden('This integration is switched off for the workspace');
   const now = new Date();
+  const mapped = await mappingsOf(tx, own);
+  if (!mapped.every(({ reference }) => isOpenTo(reference, tenant.workspaceId))) {
+    throw invalid('integration_id: it reads from a secret reference that is not open to this workspace');
+  }
   tx.create(integrationWorkspaces, {
     ...tenant,
     integrationId: own.id,

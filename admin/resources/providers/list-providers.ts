@@ -6,6 +6,7 @@ import { withTags } from '../../http/with-tags.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
+import { type Mapping, mappingsOfAll } from '../integrations/secret-mappings.ts';
 import { type Provider, providers } from './entity.ts';
 import { lastUsedAt } from './last-used.ts';
 
@@ -27,17 +28,23 @@ interface ListCall {
  */
 export async function listProviders<Shown extends object>(
   { organisationId, workspaceId, em, query, services }: ListCall,
-  show: (row: Provider, integration: Integration | null, usage?: ReadonlyMap<string, BudgetUsage>) => Shown,
+  show: (
+    row: Provider,
+    integration: Integration | null,
+    usage?: ReadonlyMap<string, BudgetUsage>,
+    mapped?: readonly Mapping[],
+  ) => Shown,
 ): Promise<{ object: 'list'; total: number; data: (Shown & { last_used_at?: string | null })[] }> {
   const where = { $and: [{ organisationId, ...(workspaceId ? { workspaceId } : {}) }, withTags(query.tags)] };
   const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
   const [rows, total] = await em.findAndCount(providers, where, page);
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
+  const mapped = await mappingsOfAll(em, organisationId, behind);
   const used = query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
   const usage = query.include_usage === 'true' ? await readUsageOf(em, organisationId, rows, services.clock.now()) : undefined;
   const data = rows.map((row) => ({
-    ...show(row, byId.get(row.integrationId) ?? null, usage),
+    ...show(row, byId.get(row.integrationId) ?? null, usage, mapped.get(row.integrationId)),
     ...(used && { last_used_at: used.get(row.id)?.toISOString() ?? null }),
   }));
   return { object: 'list', total, data };

@@ -4,6 +4,7 @@ import type { AdminCall } from '../../http/route.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
+import { type Mapping, mappingsOf } from '../integrations/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 import type { readQuery } from './schema.ts';
 import { findProvider } from './service.ts';
@@ -11,7 +12,12 @@ import { findProvider } from './service.ts';
 /** The provider a path names, with what was used of its budget, shown by `show`. Throws AB08. */
 export async function readProvider<Shown>(
   call: AdminCall<v.InferOutput<typeof readQuery>, unknown>,
-  show: (row: Provider, integration: Integration | null, usage: ReadonlyMap<string, BudgetUsage>) => Shown,
+  show: (
+    row: Provider,
+    integration: Integration | null,
+    usage: ReadonlyMap<string, BudgetUsage>,
+    mapped?: readonly Mapping[],
+  ) => Shown,
 ): Promise<Shown> {
   if (call.query.include_configurations === 'true') {
     throw forbidden('include_configurations: credentials are for gateways only, and they have them by other ways');
@@ -20,5 +26,6 @@ export async function readProvider<Shown>(
   call.tag(row.revision);
   const { organisationId, integrationId: id } = row;
   const usage = await readUsageOf(call.em, organisationId, [row], call.services.clock.now());
-  return show(row, await call.em.findOne(integrations, { id, organisationId }), usage);
+  const integration = await call.em.findOne(integrations, { id, organisationId });
+  return show(row, integration, usage, integration ? await mappingsOf(call.em, integration) : []);
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
+import { mappingsReply } from '../integrations/mapping-schema.ts';
 
 const provider = v.strictObject({
   id: uuid,
@@ -22,7 +23,7 @@ const provider = v.strictObject({
   /** Settings that are no secret; empty where they are the organisation's. */
   model_config: v.record(v.string(), v.unknown()),
   tags: v.nullable(v.record(v.string(), v.unknown())),
-  secret_mappings: v.tuple([]),
+  secret_mappings: mappingsReply,
   created_at: time,
   last_updated_at: time,
   object: v.literal('provider'),

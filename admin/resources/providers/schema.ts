@@ -5,6 +5,7 @@ import {
   idOrSlug,
   name,
   notEnforced,
+  onlyEmpty,
   pageEntries,
   queryFlag,
   slug,
@@ -14,6 +15,7 @@ import {
   text,
 } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import { mappingsBody } from '../integrations/mapping-schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
 
@@ -23,7 +25,7 @@ export const inlineCredentials = Object.fromEntries(credentialNames.map((key) =>
 export const sharedEntries = {
   usage_limits: v.nullish(usageLimitsBody),
   rate_limits: v.nullish(rateLimitsBody),
-  secret_mappings: notEnforced,
+  secret_mappings: onlyEmpty('what a provider reads from secret managers is said of its integration, or of a virtual key'),
   /** Whose credential, with its settings, is copied: the row id of another provider. */
   source_provider_api_key_id: v.optional(id),
   /** Models have no ids of their own here. */
@@ -32,41 +34,45 @@ export const sharedEntries = {
 };
 
 /** Either `integration_id`, or `provider` with its credentials in place: then an integration is made behind it. */
-export const createBody = v.pipe(
-  v.unknown(),
-  v.transform(resolveFieldAliases),
-  v.strictObject({
-    ...inlineCredentials,
-    ...tenantEntries,
-    ...sharedEntries,
-    name,
-    slug: v.optional(slug),
-    note: v.nullish(text),
-    integration_id: v.optional(idOrSlug),
-    provider: v.optional(providerId),
-    ai_provider_id: v.optional(providerId),
-    key: v.nullish(credential),
-    expires_at: v.nullish(futureTime),
-  }),
-);
+const createEntries = {
+  ...inlineCredentials,
+  ...tenantEntries,
+  ...sharedEntries,
+  name,
+  slug: v.optional(slug),
+  note: v.nullish(text),
+  integration_id: v.optional(idOrSlug),
+  provider: v.optional(providerId),
+  ai_provider_id: v.optional(providerId),
+  key: v.nullish(credential),
+  expires_at: v.nullish(futureTime),
+};
 
-export const updateBody = v.pipe(
-  v.unknown(),
-  v.transform(resolveFieldAliases),
-  v.strictObject({
-    ...inlineCredentials,
-    ...tenantEntries,
-    ...sharedEntries,
-    name: v.optional(name),
-    note: v.nullish(text),
-    integration_id: v.optional(idOrSlug),
-    provider: v.optional(providerId),
-    ai_provider_id: v.optional(providerId),
-    key: v.nullish(credential),
-    expires_at: v.nullish(futureTime),
-    reset_usage: v.optional(v.boolean()),
-  }),
-);
+const updateEntries = {
+  ...inlineCredentials,
+  ...tenantEntries,
+  ...sharedEntries,
+  name: v.optional(name),
+  note: v.nullish(text),
+  integration_id: v.optional(idOrSlug),
+  provider: v.optional(providerId),
+  ai_provider_id: v.optional(providerId),
+  key: v.nullish(credential),
+  expires_at: v.nullish(futureTime),
+  reset_usage: v.optional(v.boolean()),
+};
+
+/** A body with these fields, which may be sent under their older names. */
+function withAliases<Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.pipe(v.unknown(), v.transform(resolveFieldAliases), v.strictObject(entries));
+}
+
+export const createBody = withAliases(createEntries);
+export const updateBody = withAliases(updateEntries);
+
+/** Virtual keys also say what is read from secret managers. */
+export const virtualKeyCreateBody = withAliases({ ...createEntries, secret_mappings: mappingsBody });
+export const virtualKeyUpdateBody = withAliases({ ...updateEntries, secret_mappings: mappingsBody });
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
@@ -79,5 +85,5 @@ export const listQuery = v.strictObject({
 /** What was used is shown in any case. */
 export const readQuery = v.strictObject({ ...tenantEntries, include_usage: queryFlag, include_configurations: queryFlag });
 
-export type CreateBody = v.InferOutput<typeof createBody>;
-export type UpdateBody = v.InferOutput<typeof updateBody>;
+export type CreateBody = v.InferOutput<typeof virtualKeyCreateBody>;
+export type UpdateBody = v.InferOutput<typeof virtualKeyUpdateBody>;

@@ -3,6 +3,7 @@ import { deriveKey, seal } from '../../../core/contract/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
+import { mappedDocuments, usableMappings } from '../integrations/mapped-documents.ts';
 import { listModels, openHeaders } from '../integrations/models.ts';
 import { openSecrets } from '../integrations/secrets.ts';
 import { mayUse } from '../integrations/service.ts';
@@ -12,7 +13,8 @@ import { statusOf } from './to-reply.ts';
 /**
  * What gateways see of the provider `<workspace id>/<slug>`: the provider and the integration behind it as one. Secrets are
  * opened and sealed again with the key that only the cluster's processes can derive, bound to this provider's row id.
- * Null when there is none, or its integration is archived or not shared to the workspace.
+ * Null when there is none, its integration is archived or not shared to the workspace, or reads from a secret reference that the
+ * workspace may not use.
  */
 export async function toProviderDocument(
   em: EntityManager,
@@ -26,6 +28,8 @@ export async function toProviderDocument(
   const { organisationId } = row;
   const integration = await em.findOne(integrations, { id: row.integrationId, organisationId, status: 'active' });
   if (!integration || !(await mayUse(em, integration, workspaceId))) return null;
+  const mapped = await usableMappings(em, integration, workspaceId);
+  if (mapped === null) return null;
   const secrets = await openSecrets(em, vault, integration);
   const { custom_headers: customHeaders, ...settings } = integration.configurations;
   const transport = deriveKey(clusterKey, keyPurposes.transport);
@@ -41,6 +45,7 @@ export async function toProviderDocument(
     settings,
     customHeaders: (customHeaders ?? {}) as Record<string, string>,
     secrets: Object.keys(secrets).length === 0 ? null : seal(transport, JSON.stringify(secrets), `provider/${row.id}`),
+    mappedSecrets: await mappedDocuments(em, vault, clusterKey, mapped),
     usageLimits: row.usageLimits ?? null,
     usageResetAt: row.lastResetAt?.toISOString() ?? null,
     rateLimits: row.rateLimits,

@@ -1,6 +1,7 @@
 import { type BudgetUsage, usageLimitsReply } from '../../limits/schema.ts';
 import { masked } from '../../secrets/sealed-fields.ts';
 import type { Integration } from '../integrations/entity.ts';
+import { type Mapping, mappingsReplyOf } from '../integrations/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 
 /** State as callers meet it: past its time it is expired, whatever was stored; then exhausted as long as its budget is used up. */
@@ -13,10 +14,15 @@ export function statusOf(
 }
 
 /**
- * A provider as it is read, with what was used of its budget where that was looked up. The credential shows its last characters where
- * it is the workspace's own.
+ * A provider as it is read, with what was used of its budget where that was looked up. The credential shows its last characters, and what
+ * is mapped, where they are the workspace's own.
  */
-export function toReply(row: Provider, integration: Integration | null, usage?: ReadonlyMap<string, BudgetUsage>) {
+export function toReply(
+  row: Provider,
+  integration: Integration | null,
+  usage?: ReadonlyMap<string, BudgetUsage>,
+  mapped: readonly Mapping[] = [],
+) {
   const own = integration?.workspaceId ? integration : null;
   const hint = own?.secretHints.api_key;
   return {
@@ -37,7 +43,7 @@ export function toReply(row: Provider, integration: Integration | null, usage?: 
     masked_api_key: hint === undefined ? null : masked(hint),
     model_config: own?.configurations ?? {},
     tags: row.tags ?? null,
-    secret_mappings: [],
+    secret_mappings: own ? mappingsReplyOf(mapped, 'model_config') : [],
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     object: 'provider',

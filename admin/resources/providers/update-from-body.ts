@@ -5,6 +5,7 @@ import { checkHosts } from '../integrations/check-hosts.ts';
 import { findSource, requireSource, takeCredentials } from '../integrations/copy-credentials.ts';
 import { integrations } from '../integrations/entity.ts';
 import { canonicalProviderId } from '../integrations/provider-ids.ts';
+import { mappingsToChange } from '../integrations/secret-mappings.ts';
 import { updateIntegration } from '../integrations/service.ts';
 import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
@@ -34,7 +35,10 @@ export async function updateProviderFromBody(
   }
   const configurations = configurationsOf(body);
   const source = body.source_provider_api_key_id;
-  if (body.key !== undefined || source !== undefined || Object.keys(configurations).length > 0) {
+  const mappings = body.secret_mappings;
+  const says = body.key !== undefined || source !== undefined || Object.keys(configurations).length > 0;
+  // That an integration of the organisation reads nothing for this one alone is so in any case.
+  if (says || mappings?.length || (mappings !== undefined && integration?.workspaceId)) {
     if (!integration?.workspaceId) throw invalid("key: credentials belong to the integration, which is the organisation's");
     checkHosts(services.settings, configurations);
     if (source !== undefined) {
@@ -42,7 +46,8 @@ export async function updateProviderFromBody(
       requireSource(from, integration.aiProviderId, body.key);
       await takeCredentials(change.tx, services.vault, from, integration);
     }
-    await updateIntegration(change, services.vault, integration, { key: body.key, configurations });
+    const mapped = await mappingsToChange(change.tx, integration, mappings, 'model_config');
+    await updateIntegration(change, services.vault, actor, integration, { key: body.key, configurations, mapped });
   }
   updateProvider(change, row, body);
 }

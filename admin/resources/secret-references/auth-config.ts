@@ -3,6 +3,7 @@ import type { SecretManagerType } from '../../../core/contract/secret-reference.
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
+import { originOf } from '../integrations/check-hosts.ts';
 
 /** How to authenticate at a secret manager, secret told from plain. */
 export interface AuthConfig {
@@ -61,10 +62,6 @@ function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>,
     const paths = kept.map((secret) => `auth_config.${secret}`);
     throw invalid(`auth_config.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
   }
-}
-
-function originOf(url: unknown): unknown {
-  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : url;
 }
 
 interface Field {

@@ -8,7 +8,7 @@ import { createProviderFromBody } from '../providers/create-from-body.ts';
 import { providers } from '../providers/entity.ts';
 import { listProviders } from '../providers/list-providers.ts';
 import { readProvider } from '../providers/read-provider.ts';
-import { createBody, listQuery, readQuery, updateBody } from '../providers/schema.ts';
+import { listQuery, readQuery, virtualKeyCreateBody, virtualKeyUpdateBody } from '../providers/schema.ts';
 import { deleteProvider, findProvider } from '../providers/service.ts';
 import { toReply } from '../providers/to-reply.ts';
 import { updateProviderFromBody } from '../providers/update-from-body.ts';
@@ -39,7 +39,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     resource: 'virtual_keys',
     action: 'create',
     query: tenantQuery,
-    body: createBody,
+    body: virtualKeyCreateBody,
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       if (workspaceId === null) throw invalid('workspace_id: required');
@@ -98,7 +98,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     resource: 'virtual_keys',
     action: 'update',
     query: tenantQuery,
-    body: updateBody,
+    body: virtualKeyUpdateBody,
     async handle(call) {
       await call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');

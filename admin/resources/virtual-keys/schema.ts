@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { listOf, nullableText, nullableTime, success, time, uuid } from '../../http/reply-schemas.ts';
 import { id, idOrSlug } from '../../http/schemas.ts';
 import { rateLimitReplySchema, usageLimitsReplySchema } from '../../limits/schema.ts';
+import { mappingsReply } from '../integrations/mapping-schema.ts';
 import { lastUsedEntries } from '../providers/reply-schema.ts';
 
 export const migrateBody = v.strictObject({
@@ -29,7 +30,7 @@ const virtualKey = v.strictObject({
   integration_id: v.string(),
   workspace_id: uuid,
   tags: v.nullable(v.record(v.string(), v.unknown())),
-  secret_mappings: v.tuple([]),
+  secret_mappings: mappingsReply,
   created_at: time,
   object: v.literal('virtual-key'),
 });

@@ -133,14 +133,18 @@ export const samples: readonly Sample[] = [
     create: '/virtual-keys',
     item: '/virtual-keys/{slug}',
     list: '/virtual-keys',
-    body: (tenant, _, n, mark) => ({
+    body: (tenant, made, n, mark) => ({
       workspace_id: tenant.workspaceId,
       name: `${mark} virtual key ${n}`,
       slug: `${mark}-virtual-key-${n}`,
       provider: 'openai',
-      key: `sk-${mark}-secret-${n}`,
+      secret_mappings: [{ target_field: 'key', secret_reference_id: made['/secret-references'] }],
     }),
-    update: (tenant, _, mark) => ({ workspace_id: tenant.workspaceId, note: `${mark} changed` }),
+    update: (tenant, made, mark) => ({
+      workspace_id: tenant.workspaceId,
+      note: `${mark} changed`,
+      secret_mappings: [{ target_field: 'key', secret_reference_id: made['/secret-references'], secret_key: mark }],
+    }),
     ofWorkspace: true,
     idOf: slugOf,
   },

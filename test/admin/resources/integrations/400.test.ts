@@ -128,11 +128,6 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
       'pricing_adjustments.multiplier.default: at least 0',
     ],
     ['a key of two lines', { ...base, key: 'sk-planted\nsecret' }, 'key: must be one line'],
-    [
-      'secret references, which do not exist',
-      { ...base, secret_mappings: [{ target_field: 'key' }] },
-      'secret_mappings: this build does not',
-    ],
   ];
 
   it.each(cases)('refuses %s and says where', async (_, body, start) => {

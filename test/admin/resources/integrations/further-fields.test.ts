@@ -34,11 +34,6 @@ describe.each(databases)('fields of integrations that only some clients send, on
       { ai_provider_id: 'openai', plugin_provider_id: 'aporia' },
       'plugin_provider_id: this build does not enforce it',
     ],
-    [
-      'secrets of elsewhere, which are not looked up',
-      { ai_provider_id: 'openai', secret_mappings: [{ target_field: 'key', secret_reference_id: 'x' }] },
-      'secret_mappings: this build does not enforce it',
-    ],
     ['tags beyond 4 KiB', { ai_provider_id: 'openai', tags: { a: 'x'.repeat(5_000) } }, 'tags: at most 4 KiB'],
   ];
   it.each(refused)('refuse %s', async (_, body, message) => {

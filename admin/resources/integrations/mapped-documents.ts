@@ -1,0 +1,45 @@
+import { keyPurposes } from '../../../core/contract/documents.ts';
+import { deriveKey, seal } from '../../../core/contract/secret.ts';
+import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
+import { openAuth } from '../secret-references/secrets.ts';
+import type { Integration } from './entity.ts';
+import { type Mapping, mappingsOf, targetOf } from './secret-mappings.ts';
+
+/** The mappings of an integration, if this workspace may use all their references, else null: then its providers are out of use there. */
+export async function usableMappings(em: EntityManager, row: Integration, workspaceId: string): Promise<Mapping[] | null> {
+  const mapped = await mappingsOf(em, row);
+  return mapped.every(({ reference }) => isOpenTo(reference, workspaceId)) ? mapped : null;
+}
+
+/** What gateways need to read the values: credentials for the managers sealed with the transport key, nothing else secret. */
+export async function mappedDocuments(
+  em: EntityManager,
+  vault: Vault,
+  clusterKey: Uint8Array,
+  mapped: readonly Mapping[],
+): Promise<MappedSecretDocument[]> {
+  const transport = deriveKey(clusterKey, keyPurposes.transport);
+  return Promise.all(
+    mapped.map(async ({ field, isSecret, secretKey, valueFormat, reference }) => {
+      const secrets = await openAuth(em, vault, reference);
+      const isEmpty = Object.keys(secrets).length === 0;
+      return {
+        target: targetOf(field, 'configurations'),
+        field,
+        isSecret,
+        format: valueFormat ?? 'string',
+        id: reference.id,
+        slug: reference.slug,
+        revision: reference.revision,
+        managerType: reference.managerType,
+        path: reference.secretPath,
+        key: secretKey ?? reference.secretKey ?? null,
+        auth: reference.auth,
+        authSecrets: isEmpty ? null : seal(transport, JSON.stringify(secrets), `secret-reference/${reference.id}`),
+      };
+    }),
+  );
+}

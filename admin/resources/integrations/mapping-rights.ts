@@ -1,0 +1,73 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
+import { hostSettings, originOf } from './check-hosts.ts';
+import { type Integration, integrationWorkspaces } from './entity.ts';
+import type { SentMappings } from './mapping-schema.ts';
+import { type Mapping, type MappingPlace, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/**
+ * Whoever names a reference never sees what it leads to: it could be brought out by sending it to a host of one's own, or by putting it
+ * where calls show it. Both are for those who may change references. Throws AB03.
+ *
+ * `added` are the mappings that are new, `all` those there are now; settings as they were and as they are.
+ */
+export function requireMappingRight(
+  actor: Actor,
+  { added, all }: { readonly added: readonly Mapping[]; readonly all: readonly Mapping[] },
+  before: Settings,
+  now: Settings,
+): void {
+  if (all.length === 0 || (actor.workspaceId === null && actor.scopes.has('secret_references.update'))) return;
+  const shown = added.find(({ isSecret }) => !isSecret);
+  if (shown) throw refused(`${targetOf(shown.field, 'configurations')}, which is no credential`);
+  for (const name of hostSettings) {
+    const origin = originOf(now[name]);
+    if (origin !== null && (added.length > 0 || origin !== originOf(before[name]))) {
+      throw refused(`an integration with a host of its own (configurations.${name})`);
+    }
+  }
+}
+
+/** The mappings of an account with these settings that is new, or only tried (`hold` false: outside of a transaction). */
+export async function mappingsOfNew(
+  em: EntityManager,
+  actor: Actor,
+  place: MappingPlace & { readonly configurations: Settings },
+  sent: SentMappings,
+  under: SettingsName,
+  hold = true,
+): Promise<Mapping[]> {
+  const all = await resolveMappings(em, place, sent, under, hold);
+  requireMappingRight(actor, { added: all, all }, {}, place.configurations);
+  return all;
+}
+
+function refused(what: string): AdminError {
+  return forbidden(
+    `secret_mappings: mapping a secret to ${what} is for those who may change it (secret_references.update, of the organisation)`,
+  );
+}
+
+/**
+ * Throws AB01 at `path` when an integration of the organisation reads from a reference that one of the workspaces it is shared to may not
+ * use. Shared to all of them, those to come too, it needs references that are open to all.
+ */
+export async function requireOpenReferences(
+  em: EntityManager,
+  row: Integration,
+  mapped: readonly Mapping[],
+  path: string,
+): Promise<void> {
+  const limited = mapped.filter(({ reference }) => !reference.allowAllWorkspaces);
+  if (limited.length === 0 || row.workspaceId) return;
+  const shared = await em.find(integrationWorkspaces, { integrationId: row.id, enabled: true });
+  const closed = limited.find(
+    ({ reference }) => row.globalWorkspaceAccess || shared.some(({ workspaceId }) => !isOpenTo(reference, workspaceId)),
+  );
+  if (!closed) return;
+  throw invalid(`${path}: the secret reference ${closed.reference.slug} is not open to all workspaces that have the integration`);
+}
