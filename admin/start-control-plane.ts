@@ -89,6 +89,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       handlers: { [batchJobKind]: batchJob(services), [priceBatchKind]: priceBatchJob(services) },
       database,
       log: deps.log,
+      leaseMs: settings.jobLeaseMs,
     });
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);

@@ -249,6 +249,12 @@ export const settingsTable = {
     'ms until a provider is asked again whether a batch it runs is over; the older the batch, the longer',
     wholeNumber(10, 900_000, 'milliseconds'),
   ),
+  jobLeaseMs: row(
+    'JOB_LEASE',
+    '15000',
+    'ms after which a job (a batch, say) of a control plane that has died goes on in another one',
+    wholeNumber(2000, 600_000, 'milliseconds'),
+  ),
   requestTimeoutMs: row(
     'REQUEST_TIMEOUT',
     '600000',

@@ -59,6 +59,7 @@ export interface Settings {
   readonly batchIntervalMs: number;
   /** How soon a provider is asked again whether a batch it runs is over. */
   readonly batchPollMs: number;
+  readonly jobLeaseMs: number;
   readonly requestTimeoutMs: number;
   /** Longest silence of a streamed reply. */
   readonly idleTimeoutMs: number;

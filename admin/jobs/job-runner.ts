@@ -35,11 +35,11 @@ export interface JobRunnerOptions {
   readonly log: Log;
   /** Jobs of this process at a time, three quarters of them of one organisation at most; 8 unless told. */
   readonly runningMax?: number;
+  /** How long a job stays with a process that no longer speaks; renewed four times in it. */
+  readonly leaseMs: number;
 }
 
 const pollMs = 1_000;
-const leaseSeconds = 15;
-const renewMs = 4_000;
 const backoffMsMax = 300_000;
 
 interface Taken {
@@ -52,7 +52,9 @@ interface Taken {
 }
 
 /** Runs jobs until it is closed. Several control planes share the table: each job is leased by one of them at a time. */
-export function startJobRunner({ handlers, database, log, runningMax = 8 }: JobRunnerOptions): JobRunner {
+export function startJobRunner({ handlers, database, log, runningMax = 8, leaseMs }: JobRunnerOptions): JobRunner {
+  const leaseSeconds = leaseMs / 1000;
+  const renewMs = leaseMs / 4;
   const leaseId = newId();
   const stop = new AbortController();
   const kinds = Object.keys(handlers);

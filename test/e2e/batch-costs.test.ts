@@ -14,7 +14,9 @@ describe.each(databases)('what batches cost, on %s', (name) => {
   beforeAll(async () => {
     database = name === 'PostgreSQL' ? await newTestDatabase() : null;
     const url: Record<string, string> = database ? { DATABASE_URL: database.url } : {};
-    gateway = await startGatewayWithUpstream({ env: { BATCH_POLL_INTERVAL: '20', BATCH_INTERVAL: '20', ...url } });
+    gateway = await startGatewayWithUpstream({
+      env: { BATCH_POLL_INTERVAL: '20', BATCH_INTERVAL: '20', JOB_LEASE: '3000', ...url },
+    });
     const price = (input: number, output: number) => ({
       pay_as_you_go: { request_token: { price: input }, response_token: { price: output } },
     });

@@ -13,7 +13,12 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
   beforeAll(async () => {
     database = name === 'PostgreSQL' ? await newTestDatabase() : null;
     gateway = await startGatewayWithUpstream({
-      env: { BATCH_INTERVAL: '200', FILE_MAX: '40000000', ...(database ? { DATABASE_URL: database.url } : {}) },
+      env: {
+        BATCH_INTERVAL: '200',
+        JOB_LEASE: '3000',
+        FILE_MAX: '40000000',
+        ...(database ? { DATABASE_URL: database.url } : {}),
+      },
     });
     client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
   });

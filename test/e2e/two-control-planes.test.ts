@@ -30,6 +30,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
       ENCRYPTION_KEY: key(),
       CLUSTER_KEY: key(),
       BATCH_INTERVAL: '50',
+      JOB_LEASE: '3000',
       BATCH_BUCKET_LINES: String(bucketLines),
     };
     gateway = await startGatewayWithUpstream({ env: shared });

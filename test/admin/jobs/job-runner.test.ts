@@ -33,6 +33,7 @@ describe.each(databases)('jobs, on %s', (database) => {
           return 'done';
         },
       },
+      leaseMs: 15_000,
       database: services.database,
       log: plane.log,
       runningMax: 4,
