@@ -23,7 +23,7 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   const query = validate(route.query, readQuery(request.url), 'query') as Naming;
   const body = route.body ? (validate(route.body, sent ?? {}, 'body') as Naming) : undefined;
   const organisation = pick('organisation_id', query, body);
-  if (organisation !== null && organisation !== organisationId) throw notFound('Organisation');
+  if (organisation !== null && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
   const params = readParams(request.param() as Record<string, string>);
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
 }

@@ -1,4 +1,4 @@
-import { AdminError, notFound } from '../http/errors.ts';
+import { AdminError } from '../http/errors.ts';
 import { definePublicRoute, type PublicRoute } from '../http/public-route.ts';
 import { TooManyRequests } from '../http/rate-limit.ts';
 import { users } from '../resources/users/entity.ts';
@@ -8,7 +8,7 @@ import { hashPassword } from './passwords.ts';
 import { forgotBody, nothing, resetBody, verifyBody } from './schema.ts';
 import { endSessions } from './sessions.ts';
 
-const linkIsOver = () => notFound('A link that is still good');
+const linkIsOver = () => new AdminError('AB08', 'This link is not good any more; ask for another one');
 
 /** Passwords that were forgotten, and e-mails to be shown to arrive: by links that work once. */
 export const passwordRoutes: readonly PublicRoute[] = [

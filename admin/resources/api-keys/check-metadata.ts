@@ -7,7 +7,8 @@ export async function checkMetadata(
   em: EntityManager,
   organisationId: string,
   metadata: Readonly<Record<string, string>>,
+  path?: string,
 ): Promise<void> {
   const { settings } = await em.findOneOrFail(organisations, { id: organisationId });
-  checkAgainst(settings?.api_key_metadata_schema, metadata);
+  checkAgainst(settings?.api_key_metadata_schema, metadata, path);
 }

@@ -18,7 +18,7 @@ export const organisationMemberRoutes: readonly AdminRoute[] = ['/organisation',
     query: listQuery,
     body: null,
     async handle(call) {
-      if (call.params.organisationId !== call.organisationId) throw notFound('Organisation');
+      if (call.params.organisationId?.toLowerCase() !== call.organisationId) throw notFound('Organisation');
       return listUsers(call.em, call.organisationId, call.query);
     },
   }),

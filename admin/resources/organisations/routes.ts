@@ -156,6 +156,6 @@ async function findOrganisation(em: EntityManager, id: string): Promise<Organisa
 
 /** Somebody else's organisation is not there. */
 function requireOwn(call: { readonly organisationId: string; readonly params: Readonly<Record<string, string>> }): void {
-  const named = call.params.organisationId;
+  const named = call.params.organisationId?.toLowerCase();
   if (named !== 'self' && named !== call.organisationId) throw notFound('Organisation');
 }

@@ -12,6 +12,7 @@ import {
   sessionTtl,
   sharedSettingEntries,
   sharedSettingReplyEntries,
+  shortName,
 } from './setting-schemas.ts';
 import { overridableSections } from './setting-sections.ts';
 
@@ -22,7 +23,7 @@ const each = <Schema extends v.GenericSchema>(names: readonly string[], schema: 
 
 export const updateBody = v.strictObject({
   organisation_id: v.optional(v.string()),
-  name: v.optional(v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'))),
+  name: v.optional(shortName),
   settings: v.optional(
     v.strictObject({
       ...sharedSettingEntries,

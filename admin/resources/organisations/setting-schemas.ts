@@ -2,6 +2,15 @@ import * as v from 'valibot';
 import { scopesByType } from '../../access/scopes.ts';
 import { securityDefaults } from './setting-sections.ts';
 
+/** Name of an organisation or a workspace. */
+export const shortName = v.pipe(
+  v.string(),
+  v.trim(),
+  v.minLength(1, 'must not be empty'),
+  v.maxLength(128, 'at most 128 characters'),
+  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+);
+
 /** 0 and 1 as the wire has it; true and false are taken for them. */
 export const zeroOrOne = v.pipe(
   v.union([v.boolean(), v.literal(0), v.literal(1)], '0, 1, false or true is expected'),

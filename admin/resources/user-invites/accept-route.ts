@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Change } from '../../db/write-change.ts';
-import { invalid, notFound } from '../../http/errors.ts';
+import { AdminError, invalid } from '../../http/errors.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
@@ -64,7 +64,7 @@ export const acceptInviteRoute = definePublicRoute({
   },
 });
 
-const isOver = () => notFound('An invite that is still good');
+const isOver = () => new AdminError('AB08', 'This invite is not good any more; ask for another one');
 
 /** Workspaces that are gone by now are left out. */
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {

@@ -37,7 +37,9 @@ export async function createInvite(
   const details = body.workspace_api_key_details;
   const apiKey = details ? { scopes: [...new Set(details.scopes)], metadata: details.defaults?.metadata ?? {} } : null;
   await requireGrant(change.tx, actor, { role: body.role, workspaces: places, apiKey });
-  if (apiKey) await checkMetadata(change.tx, organisationId, apiKey.metadata);
+  if (apiKey) {
+    await checkMetadata(change.tx, organisationId, apiKey.metadata, 'workspace_api_key_details.defaults.metadata');
+  }
   if ((await change.tx.count(users, { organisationId, email: body.email })) > 0) {
     throw conflict('There is a user with this e-mail already');
   }
@@ -59,15 +61,16 @@ async function requireGrant(
 ): Promise<void> {
   requireRank(actor, role);
   await requirePlaces(em, actor, places);
-  if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes);
+  if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes, 'workspace_api_key_details.scopes');
 }
 
-/** Whether who sent an invite may still send it. The first start needs nobody's leave. */
+/** Whether who sent an invite may still send it, to where it was sent. The first start needs nobody's leave. */
 export async function isStillGranted(em: EntityManager, row: UserInvite, now: number): Promise<boolean> {
   if (row.invitedBy === null || row.invitedBy === undefined) return true;
   const inviter = await grantorNow(em, row.organisationId, row.invitedBy, now);
   if (!inviter || !invitingScopes.some((scope) => inviter.scopes.has(scope))) return false;
   try {
+    await checkEmailDomain(em, row.organisationId, row.email);
     await requireGrant(em, inviter, { ...row, workspaces: await placesLeft(em, row) });
     return true;
   } catch (thrown) {
@@ -135,6 +138,7 @@ export async function insertInvite(
  * that was accepted or cancelled.
  */
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
+  await checkEmailDomain(change.tx, row.organisationId, row.email);
   // Whoever holds the link can become this person.
   await requireGrant(change.tx, actor, { ...row, workspaces: await placesLeft(change.tx, row) });
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);

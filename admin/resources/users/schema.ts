@@ -41,15 +41,13 @@ export const listQuery = v.strictObject({
   email: v.optional(email),
 });
 
-/** Places in workspaces, each named once. */
+const workspaceRole = v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected');
+const tooMany = 'at most 500 workspaces';
+
+/** Places of somebody new in workspaces, each named once. */
 export const places = v.pipe(
-  v.array(
-    v.strictObject({
-      id: idOrSlug,
-      role: v.optional(v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected'), 'member'),
-    }),
-  ),
-  v.maxLength(500, 'at most 500 workspaces'),
+  v.array(v.strictObject({ id: idOrSlug, role: v.optional(workspaceRole, 'member') })),
+  v.maxLength(500, tooMany),
 );
 export type Place = v.InferOutput<typeof places>[number];
 
@@ -67,7 +65,8 @@ export const updateBody = v.strictObject({
   role: v.optional(role),
   first_name: personName,
   last_name: personName,
-  workspaces: v.optional(places),
+  // With their roles: without one nobody could tell whether it is to stay as it is.
+  workspaces: v.optional(v.pipe(v.array(v.strictObject({ id: idOrSlug, role: workspaceRole })), v.maxLength(500, tooMany))),
 });
 
 export const emailBody = v.strictObject({ organisation_id: v.optional(id), email });

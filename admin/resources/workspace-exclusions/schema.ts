@@ -6,7 +6,6 @@ export const updateBody = v.strictObject({
   workspaces: v.pipe(
     v.array(v.strictObject({ workspace_id: idOrSlug, excluded: v.boolean() })),
     v.maxLength(1_000, 'at most 1,000 workspaces'),
-    v.check((list) => new Set(list.map((one) => one.workspace_id)).size === list.length, 'the same workspace twice'),
   ),
   override_existing: v.optional(v.boolean(), false),
 });

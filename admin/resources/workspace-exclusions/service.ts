@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { unknownReference } from '../../http/errors.ts';
+import { invalid, unknownReference } from '../../http/errors.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type WorkspaceExclusion, workspaceExclusions } from './entity.ts';
 import type { updateBody } from './schema.ts';
@@ -11,7 +11,7 @@ type Kind = WorkspaceExclusion['kind'];
 
 /**
  * Excludes workspaces from the organisation's default guardrails of one kind, or takes them in again. `override_existing`: who
- * is not named is taken in. Throws AB02 for a workspace that is not the organisation's. Says what has changed, to gateways too.
+ * is not named is taken in. Throws AB02 for a workspace that is not the organisation's, AB01 for one that is named twice. Says what has changed, to gateways too.
  */
 export async function updateExclusions(
   change: Change,
@@ -23,7 +23,10 @@ export async function updateExclusions(
   const present = new Map((await listExclusions(tx, organisationId, kind)).map((row) => [row.workspaceId, row]));
   const wanted = new Map<string, boolean>();
   for (const [index, one] of body.workspaces.entries()) {
-    wanted.set(await workspaceIdOf(tx, organisationId, one.workspace_id, `workspaces[${index}].workspace_id`), one.excluded);
+    const path = `workspaces[${index}].workspace_id`;
+    const id = await workspaceIdOf(tx, organisationId, one.workspace_id, path);
+    if (wanted.has(id)) throw invalid(`${path}: named twice`);
+    wanted.set(id, one.excluded);
   }
   if (body.override_existing) for (const id of present.keys()) if (!wanted.has(id)) wanted.set(id, false);
   const createdAt = new Date();

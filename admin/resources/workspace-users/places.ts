@@ -25,14 +25,15 @@ export async function findPlaces(
   organisationId: string,
   named: readonly { readonly id: string; readonly role: WorkspaceRole }[],
 ): Promise<FoundPlace[]> {
-  const ids = named.map((one) => one.id);
+  const ids = named.flatMap(({ id }) => (isUuid(id) ? id.toLowerCase() : []));
+  const slugs = named.flatMap(({ id }) => (isUuid(id) ? [] : id));
   const rows = await em.find(workspaces, {
     organisationId,
     status: 'active',
-    $or: [{ id: { $in: ids.filter(isUuid) } }, { slug: { $in: ids } }],
+    $or: [{ id: { $in: ids } }, { slug: { $in: slugs } }],
   });
   const found = named.map(({ id, role }, index) => {
-    const row = rows.find((one) => one.id === id || one.slug === id);
+    const row = rows.find((one) => (isUuid(id) ? one.id === id.toLowerCase() : one.slug === id));
     if (!row) throw unknownReference(`workspaces[${index}].id`, 'Workspace');
     return { id: row.id, role };
   });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { forbidden } from '../../http/errors.ts';
+import { forbidden, unknownReference } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
 import { readUsage } from '../../leases/read-usage.ts';
@@ -7,7 +7,7 @@ import { usageLimitsReply } from '../../limits/schema.ts';
 import { deleteWorkspace } from './delete-workspace.ts';
 import { workspaces } from './entity.ts';
 import { detailReply, listReply } from './reply-schema.ts';
-import { createBody, deleteBody, listQuery, readQuery, updateBody } from './schema.ts';
+import { createBody, deleteBody, deleteQuery, listQuery, nameQuery, readQuery, updateBody } from './schema.ts';
 import { createWorkspace, findVisibleWorkspace, updateWorkspace, visibleIds } from './service.ts';
 import { toDetail, toRow } from './to-reply.ts';
 
@@ -55,7 +55,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     action: 'create',
     summary: 'Make a workspace',
     reply: detailReply,
-    query: readQuery,
+    query: nameQuery,
     body: createBody,
     async handle(call) {
       const { services, actor, body } = call;
@@ -80,8 +80,11 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
       const row = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
       call.tag(row.revision);
       const detail = await toDetail(call.em, row, call.query.name_format);
-      if (call.query.include_usage !== 'true') return detail;
+      const { include_usage, usage_id } = call.query;
+      if (include_usage !== 'true' && usage_id === undefined) return detail;
       const budgets = row.usageLimits ?? [];
+      if (usage_id !== undefined && !budgets.some(({ id }) => id === usage_id.toLowerCase()))
+        throw unknownReference('usage_id', 'Budget');
       const usage = await readUsage(call.em, row.organisationId, budgets, null, call.services.clock.now());
       return { ...detail, usage_limits: budgets.map((budget) => usageLimitsReply(budget, usage.get(budget.id))) };
     },
@@ -95,13 +98,13 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     action: 'update',
     summary: 'Change a workspace',
     reply: nothing,
-    query: readQuery,
+    query: nameQuery,
     body: updateBody,
     async handle(call) {
       await call.write(async (change) => {
         const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
         call.match(row.revision);
-        await updateWorkspace(change, call.actor, row, call.body);
+        await updateWorkspace(change, call.actor, row, call.body, call.query.name_format);
       });
       return {};
     },
@@ -115,7 +118,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     action: 'delete',
     summary: 'Delete a workspace: its keys stop, and what is in it goes with it',
     reply: nothing,
-    query: readQuery,
+    query: deleteQuery,
     body: deleteBody,
     async handle(call) {
       await call.write(async (change) => {

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import { idOrSlug, notEnforced, pageEntries, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { id, idOrSlug, notEnforced, pageEntries, queryFlag, slug, tenantEntries, textMap } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
   dataPlaneSecuritySettingsBody,
   exportSettingsBody,
   securitySettingsBody,
   sharedSettingEntries,
+  shortName,
   zeroOrOne,
 } from '../organisations/setting-schemas.ts';
 import { newMembers } from '../workspace-users/schema.ts';
 
-const name = v.pipe(v.string(), v.trim(), v.minLength(1, 'must not be empty'), v.maxLength(128, 'at most 128 characters'));
 const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
 const icon = v.nullish(v.pipe(v.string(), v.maxLength(32, 'at most 32 characters')));
 const guardrails = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at most 100 guardrails')));
@@ -34,7 +34,7 @@ const defaults = v.strictObject({
 
 export const createBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  name,
+  name: shortName,
   slug: v.optional(slug),
   description,
   icon,
@@ -46,7 +46,7 @@ export const createBody = v.strictObject({
 
 export const updateBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  name: v.optional(name),
+  name: v.optional(shortName),
   description,
   icon,
   defaults: v.optional(defaults),
@@ -86,9 +86,16 @@ export const listQuery = v.strictObject({
   name_format: nameFormat,
 });
 
+const organisation = { organisation_id: tenantEntries.organisation_id };
+
+/** `name_format`: how names are read, and of an update also how the name that is sent is meant. */
+export const nameQuery = v.strictObject({ ...organisation, name_format: nameFormat });
+export const deleteQuery = v.strictObject(organisation);
+
 export const readQuery = v.strictObject({
-  organisation_id: tenantEntries.organisation_id,
-  include_usage: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
-  usage_id: v.optional(v.string()),
+  ...organisation,
+  include_usage: queryFlag,
+  /** Usage of this budget alone; there is one at most. */
+  usage_id: v.optional(id),
   name_format: nameFormat,
 });

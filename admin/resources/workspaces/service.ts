@@ -23,6 +23,7 @@ import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
+import type { NameFormat } from './to-reply.ts';
 
 type CreateBody = v.InferOutput<typeof createBody>;
 type UpdateBody = v.InferOutput<typeof updateBody>;
@@ -60,9 +61,15 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
 }
 
 /** Changes what is named; metadata is replaced as a whole, `[]` and null clear limits. */
-export async function updateWorkspace(change: Change, actor: Actor, row: Workspace, body: UpdateBody): Promise<void> {
+export async function updateWorkspace(
+  change: Change,
+  actor: Actor,
+  row: Workspace,
+  body: UpdateBody,
+  format: NameFormat,
+): Promise<void> {
   const { organisation } = await readTenancy(change.tx, row.organisationId, null);
-  if (body.name !== undefined) row.name = withoutIcon(row, body);
+  if (body.name !== undefined) row.name = format === 'plain' ? body.name : withoutIcon(row, body);
   if (body.description !== undefined) row.description = body.description;
   if (body.icon !== undefined) row.icon = body.icon;
   await applyDefaults(change.tx, row, organisation, body.defaults);

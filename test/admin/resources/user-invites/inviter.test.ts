@@ -33,7 +33,7 @@ describe.each(databases)('an invite grants no more than who sent it may grant no
     const people = async () => (await plane.ask('GET', '/admin/users')).body.total as number;
     const before = await people();
     const reply = await accept(plane, token);
-    expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('still good')]);
+    expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('not good any more')]);
     expect(await people()).toBe(before);
     await plane.control.services.background.settled();
     expect(await plane.lastAudit()).toMatchObject({ action: 'accept', responseStatusCode: 404, errorCode: 'AB08' });
@@ -87,6 +87,19 @@ describe.each(databases)('an invite grants no more than who sent it may grant no
     const body = { scopes: ['organisation_users.create'] };
     expect((await plane.ask('PUT', `/api-keys/${(await rowOf(narrowed)).id}`, { body })).status).toBe(200);
     await expectUseless(third);
+  });
+
+  it('is no use outside the domains that the organisation has named since, nor sent there again', async () => {
+    const sent = await invite(plane.adminKey, { email: 'early@elsewhere.example' });
+    const allow = async (...domains: string[]) => {
+      const body = { allowed_email_domains: domains.map((domain) => ({ domain })) };
+      expect((await plane.ask('PUT', '/organisations/self/auth-settings', { body })).status).toBe(200);
+    };
+    await allow('example.com');
+    await expectUseless(sent);
+    expect((await resend(sent.id, plane.adminKey)).body.data?.message).toContain('email: ');
+    await allow();
+    expect((await accept(plane, sent.token)).status).toBe(200);
   });
 
   it('is not sent again by a key that lacks the scopes of the key that goes with it', async () => {

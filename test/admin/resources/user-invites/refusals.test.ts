@@ -45,6 +45,26 @@ describe.each(databases)('invites that are refused, on %s', (database) => {
     await refused({ ...body, workspace_api_key_details: { scopes: [] } }, 400, 'AB01');
   });
 
+  it('name the field of the key that goes with them', async () => {
+    const schema = { type: 'object', additionalProperties: true, required: ['team'] };
+    const set = (api_key_metadata_schema: unknown) =>
+      plane.ask('PUT', '/organisations/self', { body: { settings: { api_key_metadata_schema } } });
+    const refusal = async (workspace_api_key_details: unknown) => {
+      const body = { email: 'keyed@example.com', role: 'member', workspaces: [], workspace_api_key_details };
+      const reply = await plane.ask('POST', '/admin/users/invites', { body });
+      return [reply.status, ...(reply.body.data?.errors ?? [])];
+    };
+    const scopes = ['completions.write'];
+    expect(await refusal({ scopes: ['audit_logs.list'] })).toEqual([
+      400,
+      'workspace_api_key_details.scopes[0]: not a scope of workspace-user keys',
+    ]);
+    expect((await set(schema)).status).toBe(200);
+    const message = "workspace_api_key_details.defaults.metadata: must have required property 'team'";
+    expect(await refusal({ scopes })).toEqual([400, message]);
+    expect((await set(null)).status).toBe(200);
+  });
+
   it('are not made for somebody who is a member', async () => {
     const person = await newPerson(plane);
     await refused({ ...body, email: person.email }, 409, 'AB07');

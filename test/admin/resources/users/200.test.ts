@@ -77,6 +77,15 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect(stale.body.data).toMatchObject({ errorCode: 'AB12' });
   });
 
+  it('are put into workspaces by ids in whatever letters', async () => {
+    const { id } = await newPerson(plane);
+    const body = { workspaces: [{ id: plane.workspaceId.toUpperCase(), role: 'viewer' }] };
+    expect((await plane.ask('PUT', `/admin/users/${id.toUpperCase()}`, { body })).status).toBe(200);
+    expect((await plane.ask('GET', `/admin/users/${id}`)).body.workspace_ids).toEqual([plane.workspaceId]);
+    const members = await plane.ask('GET', `/organisation/${plane.organisationId.toUpperCase()}/members`);
+    expect(members.status).toBe(200);
+  });
+
   it('are added without an invite, with a link to set a password that works once', async () => {
     const body = { email: 'Direct@Example.com', first_name: 'D', role: 'admin' };
     const made = await expectChange(plane, () => plane.ask('POST', '/users', { body }), {

@@ -50,7 +50,7 @@ describe.each(databases)('users that are refused, on %s', (database) => {
     const faults: [string, string, unknown, string][] = [
       ['POST', '/users', { email: 'no at sign' }, 'email: an e-mail address is expected'],
       ['POST', '/users', { email: 'a@b@c' }, 'email: an e-mail address is expected'],
-      ['POST', '/users', { email: 'x@example.com', role: 'boss' }, 'role: expected'],
+      ['POST', '/users', { email: 'x@example.com', role: 'boss' }, 'role: owner, admin or member'],
       ['POST', '/users', { email: 'x@example.com', extra: 1 }, 'extra: unknown key'],
       ['PUT', `/admin/users/${member.id}`, { workspaces: [{ id: 'x', role: 'king' }] }, 'workspaces[0].role'],
       ['PUT', `/admin/users/${member.id}`, { first_name: 'a\nb' }, 'first_name: control characters are not allowed'],
@@ -61,6 +61,14 @@ describe.each(databases)('users that are refused, on %s', (database) => {
     }
     await refused(400, 'AB01', 'GET', '/admin/users?role=boss', {});
     await refused(400, 'AB01', 'GET', '/admin/users?page_size=101', {});
+  });
+
+  it('are not put into a place of unsaid role, which could take one away from them', async () => {
+    const { id } = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
+    const reply = await plane.ask('PUT', `/admin/users/${id}`, { body: { workspaces: [{ id: plane.workspaceId }] } });
+    expect([reply.status, reply.body.data?.message]).toEqual([400, 'workspaces[0].role: required']);
+    const read = await plane.ask('GET', `/workspaces/${plane.workspaceId}/users/${id}`);
+    expect(read.body.role).toBe('manager');
   });
 
   it('cannot have the e-mail of another, nor be put into a workspace that is not there', async () => {

@@ -57,6 +57,15 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
     expect(await excluded(input)).toEqual([]);
   });
 
+  it('are not taken for a workspace that is named twice, by id and by slug', async () => {
+    const workspaces = [
+      { workspace_id: 'ws-second', excluded: true },
+      { workspace_id: second, excluded: false },
+    ];
+    const reply = await expectRefusal(plane, () => put(input, { workspaces }), 400, 'AB01', true);
+    expect(reply.body.data.message).toBe('workspaces[1].workspace_id: named twice');
+  });
+
   it('are refused for workspaces that are not there, for workspace keys, and for nonsense', async () => {
     const foreign = await plane.newTenant();
     for (const workspace_id of ['ws-none', foreign.workspaceId]) {

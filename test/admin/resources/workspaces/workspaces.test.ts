@@ -72,6 +72,38 @@ describe.each(databases)('workspaces, on %s', (database) => {
     expect((await plane.ask('GET', '/admin/workspaces', { key: plane.workspaceKey })).body.total).toBe(1);
   });
 
+  it('keep a name that begins like an icon that is not there, or is meant as it is sent', async () => {
+    const { id } = (await plane.ask('POST', '/workspaces', { body: { name: 'Team' } })).body;
+    const named = async (body: object, query = '') => {
+      expect((await plane.ask('PUT', `/workspaces/${id}${query}`, { body })).status).toBe(200);
+      return (await plane.ask('GET', `/workspaces/${id}?name_format=plain`)).body.name;
+    };
+    expect(await named({ name: 'null pointers' })).toBe('null pointers');
+    expect(await named({ name: '🧪 Lab', icon: '🧪' })).toBe('Lab');
+    expect(await named({ name: '🧪 Lab' }, '?name_format=plain')).toBe('🧪 Lab');
+  });
+
+  it('show the usage of the budget that is named, and of no other', async () => {
+    const usage_limits = [{ type: 'cost', credit_limit: 10 }];
+    const made = (await plane.ask('POST', '/workspaces', { body: { name: 'Budget', usage_limits } })).body;
+    const read = (query: string) => plane.ask('GET', `/workspaces/${made.id}?${query}`);
+    const budget = made.usage_limits[0].id;
+    expect((await read(`usage_id=${budget}`)).body.usage_limits[0]).toMatchObject({ id: budget, current_usage: 0 });
+    expect((await read(`usage_id=${made.id}&include_usage=true`)).body.data).toMatchObject({ errorCode: 'AB02' });
+    expect((await read('usage_id=x')).body.data.message).toBe('usage_id: a UUID is expected');
+  });
+
+  it('have no control characters in their names, as the organisation', async () => {
+    for (const [method, path] of [
+      ['POST', '/workspaces'],
+      ['PUT', `/workspaces/${plane.workspaceId}`],
+      ['PUT', '/organisations/self'],
+    ] as const) {
+      const reply = await plane.ask(method, path, { body: { name: 'a\nb' } });
+      expect(reply.body.data?.message).toBe('name: control characters are not allowed');
+    }
+  });
+
   it('are refused with a reason', async () => {
     const create = (body: unknown, key?: string) => () =>
       plane.ask('POST', '/admin/workspaces', { body, ...(key ? { key } : {}) });
