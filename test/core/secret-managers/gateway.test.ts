@@ -1,0 +1,311 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { batchUsagePath } from '../../../core/contract/batch-usage.ts';
+import { connectionTestPath } from '../../../core/contract/connection-test.ts';
+import type { ProviderDocument } from '../../../core/contract/documents.ts';
+import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
+import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
+import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
+import { fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';
+import { cutBeforeHead, type FakeUpstream, openaiError, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
+import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
+import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
+import type { RecordedRequest } from '../../support/recorded-request.ts';
+import { until } from '../../support/until.ts';
+import { type MappedGiven, mappedSecret } from './managers-under-test.ts';
+
+/**
+ * A gateway process with providers whose keys lie in Vault, Secrets Manager and Key Vault; a provider that knows which key is good; and
+ * everything that process writes, searched for what it must not hold.
+ */
+const aws = fakeSecretsManager('eu-central-1', { AKIDEXAMPLE: 'planted-aws-secret' });
+const azure = fakeKeyVault('team.vault.azure.net', 'login.microsoftonline.com', 'https://vault.azure.net');
+let clouds: FakeClouds;
+let provider: FakeUpstream;
+let manager: FakeUpstream;
+let vault: FakeVault;
+let gateway: LoneGateway;
+/** What the provider takes. */
+let goodKeys: Set<string>;
+let made = 0;
+
+beforeAll(async () => {
+  clouds = await startFakeClouds({ ...aws.clouds, ...azure.clouds });
+  [provider, manager] = await Promise.all([startFakeUpstream(), startFakeUpstream()]);
+  gateway = await startLoneGateway({ ...clouds.env, LOG_LEVEL: 'info' });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await Promise.all([provider, manager].map((upstream) => upstream?.close()));
+  await clouds?.close();
+});
+beforeEach(() => {
+  provider.reset();
+  manager.reset();
+  vault = fakeVault(manager);
+  vault.tokens.add('hvs.planted-token');
+  goodKeys = new Set();
+  const isBad = (request: RecordedRequest) =>
+    !goodKeys.has((request.header('authorization') ?? '').replace('Bearer ', '')) && request.path.startsWith('/v1');
+  provider.on(isBad, openaiError(401, 'Incorrect API key provided'));
+});
+
+const inVault = (path: string, given: Partial<MappedGiven> = {}): MappedSecretDocument =>
+  mappedSecret(
+    {
+      managerType: 'hashicorp_vault',
+      path: `secret/data/${path}`,
+      slug: `ref-${path}`,
+      auth: { vault_auth_type: 'token', vault_addr: vault.addr },
+      secrets: { vault_token: 'hvs.planted-token' },
+      ...given,
+    },
+    gateway.clusterKey,
+  );
+const store = (path: string, value: string) => {
+  vault.v2.set(`secret/${path}`, { api_key: value });
+  goodKeys.clear();
+  goodKeys.add(value);
+};
+/** A provider of its own for each test: what is known of one is not known of another. */
+function put(mappedSecrets: MappedSecretDocument[], changes: Partial<ProviderDocument> = {}): ProviderDocument {
+  made += 1;
+  const settings = { custom_host: provider.openaiHost };
+  return gateway.putProvider(`p-${made}`, 'openai', { settings, mappedSecrets, ...changes });
+}
+const chat = (slug: string, headers: Record<string, string> = {}) =>
+  gateway.call('/chat/completions', {
+    headers,
+    body: { model: `@${slug}/gpt-4o`, messages: [{ role: 'user', content: 'Hi' }] },
+  });
+const ask = (path: string, body: object) =>
+  fetch(gateway.origin + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.clusterKeyText}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+describe('a provider whose key is in', () => {
+  it('Vault is called with it, and Vault is asked once', async () => {
+    store('one', 'sk-planted-vault');
+    const { slug } = put([inVault('one')]);
+    const replies = await Promise.all(Array.from({ length: 50 }, () => chat(slug)));
+    expect(replies.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(vault.reads).toHaveLength(1);
+    expect(provider.last.header('authorization')).toBe('Bearer sk-planted-vault');
+  });
+
+  it('AWS Secrets Manager is called with it', async () => {
+    aws.secrets.set('prod/keys', { SecretString: '{"openai":"sk-planted-aws"}' });
+    goodKeys.add('sk-planted-aws');
+    const { slug } = put([
+      mappedSecret(
+        {
+          managerType: 'aws_sm',
+          path: 'prod/keys',
+          key: 'openai',
+          auth: { aws_auth_type: 'accessKey', aws_region: 'eu-central-1' },
+          secrets: { aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'planted-aws-secret' },
+        },
+        gateway.clusterKey,
+      ),
+    ]);
+    expect((await chat(slug)).status).toBe(200);
+  });
+
+  it('Azure Key Vault is called with it', async () => {
+    azure.applications.set('tenant-1/client-1', 'planted client secret');
+    azure.secrets.set('openai', 'sk-planted-azure');
+    goodKeys.add('sk-planted-azure');
+    const auth = { azure_auth_mode: 'entra', azure_entra_tenant_id: 'tenant-1', azure_entra_client_id: 'client-1' };
+    const { slug } = put([
+      mappedSecret(
+        {
+          managerType: 'azure_kv',
+          path: 'openai',
+          auth: { ...auth, azure_vault_url: 'https://team.vault.azure.net' },
+          secrets: { azure_entra_client_secret: 'planted client secret' },
+        },
+        gateway.clusterKey,
+      ),
+    ]);
+    expect((await chat(slug)).status).toBe(200);
+  });
+
+  it('a manager may have settings there too', async () => {
+    store('key', 'sk-planted-key');
+    vault.v2.set('secret/organisation', { name: 'org-from-vault' });
+    const setting = { target: 'configurations.openai_organization', field: 'openai_organization', isSecret: false };
+    const { slug } = put([inVault('key'), inVault('organisation', setting)]);
+    expect((await chat(slug)).status).toBe(200);
+    expect(provider.last.header('openai-organization')).toBe('org-from-vault');
+  });
+});
+
+describe('a key that was rotated', () => {
+  it('heals within the request that finds out, unified and passed through', async () => {
+    store('rotating', 'sk-planted-1');
+    const { slug } = put([inVault('rotating')]);
+    expect((await chat(slug)).status).toBe(200);
+    store('rotating', 'sk-planted-2');
+    expect((await chat(slug)).status).toBe(200);
+    expect(vault.reads).toHaveLength(2);
+
+    store('passing', 'sk-planted-3');
+    const other = put([inVault('passing')]).slug;
+    const pass = () => gateway.call('/some/path', { headers: { 'x-svc-provider': `@${other}` }, body: { a: 1 } });
+    provider.on('/v1/some/path', reply(200, { passed: true }));
+    const isBad = (request: RecordedRequest) => !goodKeys.has((request.header('authorization') ?? '').replace('Bearer ', ''));
+    provider.on((request) => request.path === '/v1/some/path' && isBad(request), openaiError(401, 'Incorrect API key provided'));
+    expect([(await pass()).status]).toEqual([200]);
+    store('passing', 'sk-planted-4');
+    const healed = await pass();
+    expect([healed.status, await healed.json()]).toEqual([200, { passed: true }]);
+  });
+
+  it('is the provider’s own 401 where the manager has no other', async () => {
+    store('wrong', 'sk-planted-good');
+    vault.v2.set('secret/wrong', { api_key: 'sk-planted-wrong' });
+    const { slug } = put([inVault('wrong')]);
+    const before = provider.requests.length;
+    const refused = await chat(slug);
+    expect([refused.status, ((await refused.json()) as { error: { message: string } }).error.message]).toEqual([
+      401,
+      expect.stringContaining('Incorrect API key provided'),
+    ]);
+    expect([provider.requests.length - before, vault.reads.length]).toEqual([1, 2]);
+    await chat(slug);
+    expect(vault.reads).toHaveLength(2);
+  });
+});
+
+describe('a value that cannot be had', () => {
+  it('is told by provider, field and reference, and by nothing else', async () => {
+    const { slug } = put([inVault('missing')]);
+    const refused = await chat(slug);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+    const { error } = (await refused.json()) as { error: object };
+    expect(error).toEqual({
+      message: `@${slug}: key comes from the secret reference ref-missing, which gives no usable value; a test of the integration says why`,
+      type: 'service_unavailable',
+      param: null,
+      code: 'secret_unavailable',
+    });
+    expect(provider.requests).toEqual([]);
+  });
+
+  it('leaves the request to the next target of a fallback', async () => {
+    manager.always(cutBeforeHead());
+    const away = put([inVault('away')]).slug;
+    goodKeys.add('sk-inline');
+    gateway.putConfig('with-fallback', {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: `@${away}` }, { provider: 'openai', api_key: 'sk-inline', custom_host: provider.openaiHost }],
+    });
+    const answered = await gateway.call('/chat/completions', {
+      headers: { 'x-svc-config': 'with-fallback' },
+      body: { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hi' }] },
+    });
+    expect([answered.status, answered.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+    const alone = (await (await chat(away)).json()) as { error: { message: string } };
+    expect(alone.error.message).toMatch(/whose secret manager cannot be asked right now; try again shortly$/);
+  });
+
+  it('is never repeated, where it does not fit', async () => {
+    vault.v2.set('secret/bad', { host: 'planted not a project\u0007' });
+    store('good', 'sk-planted-key');
+    const setting = { target: 'configurations.aws_region', field: 'aws_region', isSecret: false };
+    const document = put([inVault('good', { field: 'aws_secret_access_key' }), inVault('bad', setting)], {
+      provider: 'bedrock',
+      settings: {},
+    });
+    const refused = await chat(document.slug);
+    const text = await refused.text();
+    expect([refused.status, JSON.parse(text).error.code]).toEqual([503, 'secret_unavailable']);
+    expect(text).toContain('aws_region');
+    expect(text).not.toContain('planted');
+    vault.v2.set('secret/lines', { api_key: 'planted\r\nx-other: header' });
+    const split = await chat(put([inVault('lines')]).slug);
+    expect([split.status, await split.text()]).toEqual([503, expect.stringMatching(/characters that no header can carry/)]);
+  });
+});
+
+describe('what else uses a provider', () => {
+  it('lists its models', async () => {
+    store('models', 'sk-planted-models');
+    const { slug } = put([inVault('models')]);
+    const listed = await gateway.call('/models', { headers: { 'x-svc-provider': `@${slug}` } });
+    expect(listed.status).toBe(200);
+    expect(provider.last.header('authorization')).toBe('Bearer sk-planted-models');
+  });
+
+  it('tests its connection: the field at fault is the mapping, and the reason is told', async () => {
+    store('tested', 'sk-planted-tested');
+    const good = put([inVault('tested')]);
+    const diagnosis = async (document: ProviderDocument) => (await ask(connectionTestPath, { document })).json();
+    expect(await diagnosis(good)).toMatchObject({
+      ok: true,
+      checks: [
+        { field: 'secret_mappings[0]', status: 'ok' },
+        { field: 'configurations.custom_host', status: 'ok' },
+        { field: 'key', status: 'ok' },
+      ],
+    });
+    expect(await diagnosis(put([inVault('tested'), inVault('nothing', { target: 'configurations.x', field: 'x' })]))).toEqual({
+      ok: false,
+      checks: [
+        {
+          field: 'secret_mappings[0]',
+          status: 'ok',
+          message: 'key, from the secret reference ref-tested: its value can be read',
+        },
+        {
+          field: 'secret_mappings[1]',
+          status: 'failed',
+          message: 'configurations.x, from the secret reference ref-nothing: HashiCorp Vault answered 404',
+        },
+      ],
+    });
+    vault.v2.set('secret/tested', { api_key: 'sk-planted-refused' });
+    expect(await diagnosis(good)).toMatchObject({ ok: false, checks: [{}, {}, { field: 'key', status: 'failed' }] });
+  });
+
+  it('reads what a batch has used', async () => {
+    store('batches', 'sk-planted-batches');
+    const document = put([inVault('batches')]);
+    provider.on('/v1/batches/batch_1', reply(200, { id: 'batch_1', object: 'batch', status: 'in_progress' }));
+    const answered = await ask(batchUsagePath, { document, settings: {}, batchId: 'batch_1' });
+    expect([answered.status, await answered.json()]).toEqual([200, { state: 'running', parts: [] }]);
+    expect(provider.last.header('authorization')).toBe('Bearer sk-planted-batches');
+  });
+});
+
+it('shows in its metrics what managers answered, and how old what it uses is', async () => {
+  const text = await (await fetch(`${gateway.origin}/metrics`)).text();
+  expect(text).toMatch(/svc_secret_fetches_total\{[^}]*manager="hashicorp_vault"[^}]*outcome="ok"[^}]*\} [1-9]/);
+  expect(text).toMatch(/svc_secret_fetches_total\{[^}]*manager="azure_kv"[^}]*outcome="ok"[^}]*\} 1/);
+  expect(text).toMatch(/svc_secret_fetches_total\{[^}]*outcome="away"[^}]*\} [1-9]/);
+  expect(text).toMatch(/svc_secret_value_age_seconds\{[^}]*\} [\d.]+/);
+});
+
+it('a value is in memory alone: a restart needs the manager, and nothing that was written holds one', async () => {
+  store('kept', 'sk-planted-kept');
+  const { slug } = put([inVault('kept')]);
+  expect((await chat(slug)).status).toBe(200);
+  await until(() => gateway.plane.records.size > 0 && readdirSync(join(gateway.dataDir, 'last-known-good')).length > 0);
+  manager.always(cutBeforeHead());
+  await gateway.restart();
+  expect((await chat(slug)).status).toBe(503);
+  manager.reset();
+  vault = fakeVault(manager);
+  vault.tokens.add('hvs.planted-token');
+  store('kept', 'sk-planted-kept');
+  expect(await until(async () => (await chat(slug)).status === 200, { deadlineMs: 20_000 })).toBe(true);
+
+  const files = (readdirSync(gateway.dataDir, { recursive: true }) as string[]).map((name) => join(gateway.dataDir, name));
+  const written = files.filter((path) => statSync(path).isFile()).map((path) => readFileSync(path, 'latin1'));
+  const records = JSON.stringify([...gateway.plane.records.values()]);
+  expect(records).toContain('secret_unavailable');
+  for (const text of [...written, records, gateway.output()]) expect(text).not.toContain('planted');
+});
