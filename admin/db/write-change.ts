@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeadlockException, OptimisticLockError } from '@mikro-orm/core';
+import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { ChangeNotice } from '../../core/contract/documents.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { appendEvents, type ChangeEvent } from '../publish/append-events.ts';
@@ -16,13 +16,15 @@ export interface Change {
 
 /** Tries of a change that others keep overtaking. */
 const attemptsMax = 12;
+/** Of these, such as follow a row that was there already. */
+const takenMax = 3;
 
 /**
  * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all.
  * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile. `committed` is told what there is
  * to publish.
  *
- * When somebody else changed the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
+ * When somebody else changed or made the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
  * through `change.tx`, and do nothing that cannot be repeated.
  */
 export async function writeChange<T>(
@@ -33,20 +35,23 @@ export async function writeChange<T>(
   work: (change: Change) => Promise<T>,
   committed: (notices: readonly ChangeNotice[]) => void = () => {},
 ): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1, taken = 0; ; attempt++) {
     try {
       const { result, notices } = await writeOnce(em.fork(), auditKey, audit, signal, work);
       committed(notices);
       return result;
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
+      // Somebody else was first to make the same row: then `work` finds it, and changes it or refuses in its own words.
+      if (error instanceof UniqueConstraintViolationException && ++taken > takenMax) throw error;
       await sleep(Math.random() * 5 * attempt);
     }
   }
 }
 
 function isOvertaken(error: unknown): boolean {
-  return error instanceof OptimisticLockError || error instanceof DeadlockException;
+  const kinds = [OptimisticLockError, DeadlockException, UniqueConstraintViolationException];
+  return kinds.some((kind) => error instanceof kind);
 }
 
 async function writeOnce<T>(

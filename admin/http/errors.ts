@@ -52,6 +52,13 @@ export function unknownReference(path: string, what: string): AdminError {
   return new AdminError('AB02', `${path}: ${what} not found`, [`${path}: ${what} not found`]);
 }
 
+/** For `catch`: what was not found by a name that a body gave is AB02 at that path. Everything else stays what it is. */
+export function asReference(path: string, what: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof AdminError && error.code === 'AB08' ? unknownReference(path, what) : error;
+  };
+}
+
 /** 403. */
 export function forbidden(message: string): AdminError {
   return new AdminError('AB03', message);

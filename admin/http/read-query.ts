@@ -4,8 +4,8 @@ import { invalid, notFound } from './errors.ts';
 export function readQuery(url: string): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [name, value] of new URL(url).searchParams) {
-    if (Object.hasOwn(out, name) || name === '__proto__') throw invalid(`query.${name}: given twice or not allowed`);
-    if (/\p{Cc}/u.test(value)) throw invalid(`query.${name}: control characters are not allowed`);
+    if (Object.hasOwn(out, name) || name === '__proto__') throw invalid(`${name}: given twice, or not allowed in a query`);
+    if (/\p{Cc}/u.test(value)) throw invalid(`${name}: control characters are not allowed`);
     out[name] = value;
   }
   return out;

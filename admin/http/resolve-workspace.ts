@@ -37,7 +37,7 @@ export async function resolveWorkspace(
 
 /** Throws AB03 when a key or token of one workspace names another one, by id or slug. */
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
-  if (named === ownId) return;
+  if (named.toLowerCase() === ownId) return;
   const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
   if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
 }

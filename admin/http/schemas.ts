@@ -1,23 +1,56 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { isUuid } from '../db/new-id.ts';
+import { invalid } from './errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
 
 /** Pieces of request schemas that several resources share. Messages never repeat the value. */
-export const slug = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
+const slugOrUuid = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
 
-export const name = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'));
+/** The slug of something new. One that reads as a row id would never be found: paths take it for the id. */
+export const slug = v.pipe(
+  slugOrUuid,
+  v.check((value) => !isUuid(value), 'must not be a UUID: it would be taken for an id'),
+);
+
+export const name = v.pipe(
+  v.string(),
+  v.regex(/\S/, 'must not be empty'),
+  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+  v.maxLength(255, 'at most 255 characters'),
+);
 
 export const text = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
 
 export const id = v.pipe(v.string(), v.uuid('a UUID is expected'));
 
 /** Id or slug of a workspace, of an integration, … */
-export const idOrSlug = slug;
+export const idOrSlug = slugOrUuid;
+
+/** A field of an update that can only say what is so already: clients send it back with the rest. See `requireUnchanged`. */
+export const unchanged = v.optional(slugOrUuid);
+
+/** Throws AB01 when a field was sent that says something else than any of the ways to name what is there. */
+export function requireUnchanged(field: string, sent: string | undefined, ...ways: readonly (string | null | undefined)[]): void {
+  if (sent === undefined || ways.some((way) => way === sent || (isUuid(sent) && way === sent.toLowerCase()))) return;
+  throw invalid(`${field}: it cannot be changed; make another one`);
+}
+
+/** An ISO 8601 time on a day that exists. */
+export const timestamp = v.pipe(
+  v.string(),
+  v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
+  v.check((value) => isDay(value.slice(0, 10)), 'there is no such day'),
+);
+
+function isDay(text: string): boolean {
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
 
 /** A moment in the future, as Date. */
 export const futureTime = v.pipe(
-  v.string(),
-  v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
+  timestamp,
   v.transform((value) => new Date(value)),
   v.check((value) => value.getTime() > Date.now(), 'must be in the future'),
 );

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { newId } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
+import { timestamp } from '../http/schemas.ts';
 
 export type OnUnavailable = 'allow' | 'deny';
 
@@ -49,7 +50,7 @@ export const usageLimitsBody = v.strictObject({
   ),
   periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
   on_unavailable: v.nullish(onUnavailable),
-  next_usage_reset_at: v.nullish(v.pipe(v.string(), v.isoTimestamp('an ISO 8601 time such as 2030-01-31T00:00:00Z is expected'))),
+  next_usage_reset_at: v.nullish(timestamp),
 });
 
 export type UsageLimitsBody = v.InferOutput<typeof usageLimitsBody>;
@@ -93,7 +94,9 @@ export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBo
     ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
   const least = creditLimitMin[merged.type];
-  if (merged.creditLimit === null && merged.alertThreshold === null) throw invalid(`${path}.credit_limit: required`);
+  if (merged.creditLimit === null && merged.alertThreshold === null) {
+    throw invalid(`${path}.credit_limit: required, or alert_threshold; null in the place of ${path} removes the budget`);
+  }
   if (merged.creditLimit !== null && merged.creditLimit < least) {
     throw invalid(`${path}.credit_limit: at least ${least} for ${merged.type}`);
   }

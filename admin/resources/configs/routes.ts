@@ -2,7 +2,7 @@ import { invalid } from '../../http/errors.ts';
 import { findOwnWorkspace } from '../../http/find-own-workspace.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { configs } from './entity.ts';
 import { lastUsedAt } from './last-used.ts';
 import {
@@ -95,6 +95,7 @@ export const configRoutes: readonly AdminRoute[] = [
       const config = await call.write(async (change) => {
         const found = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
         call.match(found.revision);
+        requireUnchanged('slug', body.slug, found.slug);
         await updateConfig(
           change,
           found,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bit, nullableTime, nullableUuid, success, time, uuid } from '../../http/reply-schemas.ts';
-import { name, pageEntries, queryFlag, slug, tenantEntries } from '../../http/schemas.ts';
+import { name, pageEntries, queryFlag, slug, tenantEntries, unchanged } from '../../http/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
 /** The config object, or its JSON as text. Its inside is checked by `checkConfig`. */
@@ -17,6 +17,7 @@ export const createBody = v.strictObject({
 
 export const updateBody = v.strictObject({
   ...tenantEntries,
+  slug: unchanged,
   name: v.optional(name),
   config: v.optional(config),
   isDefault: v.optional(flag),

@@ -50,13 +50,16 @@ export async function createConfig(
 ): Promise<Config> {
   const { tx } = change;
   const content = await checkConfig(tx, tenant.workspaceId, sent.config, limits);
+  const slug = sent.slug ?? newSlug('pc-', sent.name);
+  const taken = await tx.count(configs, { ...tenant, slug, status: 'active' });
+  if (taken > 0) throw conflict(`slug: a config with the slug ${slug} already exists`);
   if (sent.isDefault) await clearDefault(tx, tenant);
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
   const config = tx.create(configs, {
     ...tenant,
     id: newId(),
-    slug: sent.slug ?? newSlug('pc-', sent.name),
+    slug,
     name: sent.name,
     isDefault: sent.isDefault,
     status: 'active',

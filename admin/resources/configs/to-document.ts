@@ -1,12 +1,14 @@
 import type { ConfigDocument } from '../../../core/contract/documents.ts';
+import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs, configVersions } from './entity.ts';
 
-/** What gateways see of the config `<workspace id>/<slug>`; null when there is none. */
-export async function toConfigDocument(em: EntityManager, workspaceId: string, slug: string): Promise<ConfigDocument | null> {
-  const config = await em.findOne(configs, { workspaceId, slug, status: 'active' });
+/** What gateways see of the config `<workspace id>/<slug>`, where tokens may also name its id; null when there is none. */
+export async function toConfigDocument(em: EntityManager, workspaceId: string, name: string): Promise<ConfigDocument | null> {
+  const own = { workspaceId, status: 'active' } as const;
+  const config = (await em.findOne(configs, { ...own, slug: name })) ?? (isUuid(name) ? await em.findOne(configs, { ...own, id: name }) : null);
   if (!config) return null;
   const version = await em.findOneOrFail(configVersions, { id: config.versionId });
-  const { id, organisationId, versionId } = config;
+  const { id, slug, organisationId, versionId } = config;
   return { id, slug, versionId, organisationId, workspaceId, config: version.config };
 }

@@ -48,7 +48,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     async handle(call) {
       await requireModelRight(call, 'write');
       await call.write(async (change) => {
-        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
         call.match(integration.revision);
         await putModels(change, call.services, integration, call.body);
@@ -70,7 +70,7 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     async handle(call) {
       await requireModelRight(call, 'write');
       await call.write(async (change) => {
-        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
         call.match(integration.revision);
         await removeModels(change, integration, call.query.slugs);

@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { withTags } from '../../http/with-tags.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { masked, maskedFields } from '../../secrets/sealed-fields.ts';
@@ -138,10 +138,12 @@ export const integrationRoutes: readonly AdminRoute[] = [
     body: updateBody,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, row.workspaceId ?? null, 'update');
         call.match(row.revision);
-        const { credentials, status, secret_mappings: sent, ...body } = call.body;
+        const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
+        requireUnchanged('slug', slug, row.slug);
+        requireUnchanged('ai_provider_id', type && canonicalProviderId(type), row.aiProviderId);
         const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
         checkHosts(call.services.settings, configurations);
         const mapped = await mappingsToChange(change.tx, row, sent, 'configurations');
@@ -164,7 +166,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, row.workspaceId ?? null, 'delete');
         call.match(row.revision);
         await archiveIntegration(change, row);

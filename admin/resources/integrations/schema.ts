@@ -1,5 +1,17 @@
 import * as v from 'valibot';
-import { id, idOrSlug, name, notEnforced, pageEntries, slug, tags, tagsFilter, tenantEntries, text } from '../../http/schemas.ts';
+import {
+  id,
+  idOrSlug,
+  name,
+  notEnforced,
+  pageEntries,
+  slug,
+  tags,
+  tagsFilter,
+  tenantEntries,
+  text,
+  unchanged,
+} from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
 import { mappingsBody } from './mapping-schema.ts';
@@ -43,6 +55,8 @@ export const createBody = v.strictObject({
 
 export const updateBody = v.strictObject({
   ...tenantEntries,
+  slug: unchanged,
+  ai_provider_id: unchanged,
   name: v.optional(name),
   key: v.nullish(credential),
   description: v.nullish(text),
@@ -87,7 +101,9 @@ export const workspacesBody = v.strictObject({
   global_workspace_access: v.optional(
     v.strictObject({ enabled: v.boolean(), usage_limits: usageLimits, rate_limits: rateLimits }),
   ),
-  override_existing_workspace_access: v.optional(v.boolean(), false),
+  override_existing_workspace_access: v.optional(v.boolean()),
+  /** The same, as SDKs spell it. */
+  override_existing_workspaces_access: v.optional(v.boolean()),
   create_default_provider: v.optional(v.boolean(), true),
   default_provider_slug: v.optional(slug),
 });

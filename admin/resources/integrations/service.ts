@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -144,13 +145,18 @@ export async function announceProviders(
   }
 }
 
-/** The integration as its owner sees it. Workspace keys reach only those of their workspace. Throws AB08. */
+/**
+ * The integration as its owner sees it. Workspace keys reach only those of their workspace. `for update` holds the row until the end of
+ * the transaction, so that what belongs to it is changed by one after the other. Throws AB08.
+ */
 export async function findOwnIntegration(
   em: EntityManager,
   call: { readonly organisationId: string; readonly workspaceId: string | null },
   idOrSlug: string,
+  lock?: 'for update',
 ): Promise<Integration> {
-  const found = await em.findOne(integrations, { ...itemOf(call, idOrSlug), status: 'active' });
+  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(integrations, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
   if (!found) throw notFound('Integration');
   return found;
 }
@@ -188,7 +194,7 @@ export function requireOwner(actor: Actor, workspaceId: string | null, action: s
 export async function requireFreeSlug(em: EntityManager, organisationId: string, slug: string | undefined): Promise<void> {
   if (slug === undefined) return;
   const taken = await em.count(integrations, { organisationId, slug, status: 'active' });
-  if (taken > 0) throw conflict('An integration with this slug already exists');
+  if (taken > 0) throw conflict(`slug: an integration with the slug ${slug} already exists`);
 }
 
 /**

@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { AdminError } from '../../http/errors.ts';
+import { asReference, invalid } from '../../http/errors.ts';
 import { findWorkspace } from '../../http/resolve-workspace.ts';
 import { mergeUsageLimits, raisesLimit, type UsageLimits, type UsageLimitsBody } from '../../limits/schema.ts';
 import { providers } from '../providers/entity.ts';
@@ -21,11 +21,13 @@ type Body = v.InferOutput<typeof workspacesBody>;
  * it yet, unless told not to; closing leaves the providers standing but out of use.
  */
 export async function shareIntegration(change: Change, integration: Integration, body: Body): Promise<void> {
-  if (integration.workspaceId) throw new AdminError('AB01', 'This integration belongs to one workspace and cannot be shared');
+  if (integration.workspaceId) throw invalid('workspaces: this integration belongs to one workspace and cannot be shared');
   change.about(integration.id);
   if (body.global_workspace_access !== undefined) await shareWithAll(change, integration, body, body.global_workspace_access);
   for (const [index, one] of body.workspaces.entries()) {
-    const workspace = await findWorkspace(change.tx, integration.organisationId, one.id);
+    const workspace = await findWorkspace(change.tx, integration.organisationId, one.id).catch(
+      asReference(`workspaces[${index}].id`, 'Workspace'),
+    );
     const row = await rowOf(change.tx, integration, workspace.id);
     row.enabled = one.enabled;
     row.lastUpdatedAt = new Date();
@@ -69,7 +71,7 @@ async function shareWithAll(
     integration.globalUsageLimits = merged(integration.globalUsageLimits ?? null, access.usage_limits, path);
   }
   if (access.rate_limits !== undefined) integration.globalRateLimits = access.rate_limits ?? [];
-  if (body.override_existing_workspace_access) {
+  if (body.override_existing_workspace_access ?? body.override_existing_workspaces_access) {
     for (const row of await tx.find(integrationWorkspaces, { integrationId: integration.id })) {
       row.enabled = access.enabled;
       row.usageLimits = integration.globalUsageLimits && { ...integration.globalUsageLimits, id: newId() };

@@ -62,7 +62,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
     body: workspacesBody,
     async handle(call) {
       await call.write(async (change) => {
-        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '');
+        const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         call.match(integration.revision);
         await shareIntegration(change, integration, call.body);
       });

@@ -12,6 +12,13 @@ const fields: Readonly<Record<string, string>> = {
   rateLimits: 'rate_limits',
   resetUsage: 'reset_usage',
   secretMappings: 'secret_mappings',
+  // A client writes the older names so, because it spells every field of a body in snake case.
+  api_version: 'apiVersion',
+  resource_name: 'resourceName',
+  deployment_name: 'deploymentName',
+  deployment_config: 'deploymentConfig',
+  oracle_version: 'oracleVersion',
+  ai_model_id: 'aiModelId',
 };
 
 /** The same for the fields of a budget. */
@@ -95,10 +102,7 @@ export function resolveFieldAliases(body: unknown): unknown {
 function mappingWithAliases(sent: unknown): unknown {
   const out = renamed(sent, mappingFields);
   if (!isObject(out) || typeof out.target_field !== 'string') return out;
-  const target = out.target_field.replace(
-    /^model_config\.(.+)$/,
-    (_, name: string) => `model_config.${credentials[name] ?? name}`,
-  );
+  const target = out.target_field.replace(/^model_config\.(.+)$/, (_, name: string) => `model_config.${settingOf(name)}`);
   return { ...out, target_field: target };
 }
 
@@ -110,6 +114,17 @@ function renamed(body: unknown, names: Readonly<Record<string, string>>): unknow
     out[target !== undefined && !Object.hasOwn(body, target) ? target : name] = value;
   }
   return out;
+}
+
+/** What older clients call deployments of Azure, apart from `deploymentName`, which is a part of one. */
+const deployments: Readonly<Record<string, string>> = {
+  deploymentConfig: 'azure_deployment_config',
+  apiVersion: 'azure_api_version',
+};
+
+/** The setting of an integration that an inline credential is. */
+export function settingOf(name: string): string {
+  return deployments[name] ?? credentials[name] ?? name;
 }
 
 /** The inline credentials of a body as configurations of an integration. */
@@ -130,9 +145,9 @@ function withDeployments({ apiVersion, deploymentName, deploymentConfig, ...rest
       const { apiVersion: version, deploymentName: name, modelSlug, ...more } = row;
       return { azure_deployment_name: name, azure_api_version: version, azure_model_slug: modelSlug ?? name, ...more };
     });
-    return { azure_auth_mode: 'default', ...rest, azure_deployment_config: rows };
+    return { ...rest, azure_deployment_config: rows };
   }
   if (deploymentName === undefined) return apiVersion === undefined ? rest : { ...rest, azure_api_version: apiVersion };
   const row = { azure_deployment_name: deploymentName, azure_api_version: apiVersion, azure_model_slug: deploymentName };
-  return { azure_auth_mode: 'default', ...rest, azure_deployment_config: [row] };
+  return { ...rest, azure_deployment_config: [row] };
 }

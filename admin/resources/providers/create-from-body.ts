@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../../core/contract/json.ts';
 import type { Change } from '../../db/write-change.ts';
-import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
+import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
 import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';
@@ -11,8 +12,10 @@ import { createIntegration, findOwnIntegration, findUsableIntegration } from '..
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
+import { nameAsSent } from './name-as-sent.ts';
 import type { CreateBody } from './schema.ts';
 import { createProvider } from './service.ts';
+import { withUsualMode } from './usual-mode.ts';
 
 type Services = Pick<AdminServices, 'vault' | 'settings'>;
 
@@ -57,10 +60,21 @@ async function integrationFor(
       throw invalid('key: credentials belong to the integration; send either integration_id or credentials');
     }
     const found = await sharedIntegration(change, actor, tenant, body.integration_id);
-    if (inline !== undefined && inline !== found.aiProviderId)
+    if (inline !== undefined && canonicalProviderId(inline) !== found.aiProviderId)
       throw invalid('provider: the integration is of another provider type');
     return found;
   }
+  return nameAsSent(body, () => newIntegration(change, services, actor, { tenant, body, inline, configurations }));
+}
+
+/** The integration that is made for a provider whose credentials are copied or were sent in place. */
+async function newIntegration(
+  change: Change,
+  services: Services,
+  actor: Actor,
+  sent: { tenant: Tenant; body: CreateBody; inline: string | undefined; configurations: JsonObject },
+): Promise<Integration> {
+  const { tenant, body, inline, configurations } = sent;
   checkHosts(services.settings, configurations);
   if (body.source_provider_api_key_id !== undefined) {
     const source = await findSource(change.tx, actor, tenant.organisationId, body.source_provider_api_key_id);
@@ -72,11 +86,15 @@ async function integrationFor(
   const key = body.key ?? null;
   const place = { ...tenant, aiProviderId: canonicalProviderId(inline), configurations };
   const mapped = await mappingsOfNew(change.tx, actor, place, body.secret_mappings, 'model_config');
+  const { api_key: mappedKey, ...fields } = Object.fromEntries(mapped.map(({ field }) => [field, null]));
+  const hasKey = key !== null || mappedKey !== undefined;
   return createIntegration(change, services.vault, {
     ...place,
     name: body.name,
     key,
     description: null,
+    // What is mapped says as well as a value how to authenticate; null is none.
+    configurations: withUsualMode(place.aiProviderId, hasKey, { ...fields, ...configurations }),
     mapped,
   });
 }
@@ -89,12 +107,10 @@ async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, i
   const { tx } = change;
   const usable = await findUsableIntegration(tx, tenant, idOrSlug);
   if (usable) return usable;
-  const unknown = unknownReference('integration_id', 'Integration');
-  if (actor.workspaceId !== null) throw unknown;
-  const own = await findOwnIntegration(tx, { organisationId: tenant.organisationId, workspaceId: null }, idOrSlug).catch(() => {
-    throw unknown;
-  });
-  if (own.workspaceId) throw unknown;
+  if (actor.workspaceId !== null) throw unknownReference('integration_id', 'Integration');
+  const place = { organisationId: tenant.organisationId, workspaceId: null };
+  const own = await findOwnIntegration(tx, place, idOrSlug).catch(asReference('integration_id', 'Integration'));
+  if (own.workspaceId) throw unknownReference('integration_id', 'Integration');
   const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
   if (decided) throw forbidden('This integration is switched off for the workspace');
   const now = new Date();

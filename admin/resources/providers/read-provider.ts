@@ -18,11 +18,12 @@ export async function readProvider<Shown>(
     usage: ReadonlyMap<string, BudgetUsage>,
     mapped?: readonly Mapping[],
   ) => Shown,
+  what?: string,
 ): Promise<Shown> {
   if (call.query.include_configurations === 'true') {
     throw forbidden('include_configurations: credentials are for gateways only, and they have them by other ways');
   }
-  const row = await findProvider(call.em, call, call.params.slug ?? '');
+  const row = await findProvider(call.em, call, call.params.slug ?? '', what);
   call.tag(row.revision);
   const { organisationId, integrationId: id } = row;
   const usage = await readUsageOf(call.em, organisationId, [row], call.services.clock.now());

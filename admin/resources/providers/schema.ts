@@ -13,6 +13,7 @@ import {
   tagsFilter,
   tenantEntries,
   text,
+  unchanged,
 } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { mappingsBody } from '../integrations/mapping-schema.ts';
@@ -52,6 +53,7 @@ const updateEntries = {
   ...inlineCredentials,
   ...tenantEntries,
   ...sharedEntries,
+  slug: unchanged,
   name: v.optional(name),
   note: v.nullish(text),
   integration_id: v.optional(idOrSlug),
@@ -59,7 +61,7 @@ const updateEntries = {
   ai_provider_id: v.optional(providerId),
   key: v.nullish(credential),
   expires_at: v.nullish(futureTime),
-  reset_usage: v.optional(v.boolean()),
+  reset_usage: v.nullish(v.boolean()),
 };
 
 /** A body with these fields, which may be sent under their older names. */

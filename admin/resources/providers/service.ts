@@ -24,7 +24,7 @@ export interface ProviderChanges {
   readonly usage_limits?: UsageLimitsBody | null | undefined;
   readonly rate_limits?: readonly RateLimit[] | null | undefined;
   readonly tags?: Record<string, unknown> | null | undefined;
-  readonly reset_usage?: boolean | undefined;
+  readonly reset_usage?: boolean | null | undefined;
 }
 
 /** Adds a provider to a workspace. Throws AB07 when its slug is taken there. */
@@ -36,7 +36,8 @@ export async function createProvider(
   const { tx } = change;
   const { organisationId, workspaceId } = tenant;
   const slug = sent.slug ?? newSlug('', sent.name);
-  if ((await tx.count(providers, { workspaceId, slug })) > 0) throw conflict(`A provider with the slug ${slug} already exists`);
+  if ((await tx.count(providers, { workspaceId, slug })) > 0)
+    throw conflict(`slug: a provider with the slug ${slug} already exists in this workspace`);
   const now = new Date();
   const row = tx.create(providers, {
     id: newId(),
@@ -85,14 +86,15 @@ export function deleteProvider(change: Change, row: Provider): void {
   announce(change, row, 'delete');
 }
 
-/** The caller's provider by id or slug. Throws AB08. */
+/** The caller's provider by id or slug. Throws AB08 with the name that it has on the route. */
 export async function findProvider(
   em: EntityManager,
   call: { readonly organisationId: string; readonly workspaceId: string | null },
   idOrSlug: string,
+  what = 'Provider',
 ): Promise<Provider> {
   const found = await em.findOne(providers, itemOf(call, idOrSlug));
-  if (!found) throw notFound('Provider');
+  if (!found) throw notFound(what);
   return found;
 }
 

@@ -1,6 +1,7 @@
 import type { Change } from '../../db/write-change.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
+import { requireUnchanged } from '../../http/schemas.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
 import { findSource, requireSource, takeCredentials } from '../integrations/copy-credentials.ts';
 import { integrations } from '../integrations/entity.ts';
@@ -9,6 +10,7 @@ import { mappingsToChange } from '../integrations/secret-mappings.ts';
 import { updateIntegration } from '../integrations/service.ts';
 import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
+import { nameAsSent } from './name-as-sent.ts';
 import type { UpdateBody } from './schema.ts';
 import { updateProvider } from './service.ts';
 
@@ -26,13 +28,9 @@ export async function updateProviderFromBody(
   const { organisationId } = row;
   const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
   const type = body.provider ?? body.ai_provider_id;
-  if (type !== undefined && canonicalProviderId(type) !== integration?.aiProviderId) {
-    throw invalid('provider: it cannot be changed; make another provider');
-  }
-  const named = body.integration_id;
-  if (named !== undefined && named !== integration?.id && named !== integration?.slug) {
-    throw invalid('integration_id: it cannot be changed; make another provider');
-  }
+  requireUnchanged('slug', body.slug, row.slug);
+  requireUnchanged('provider', type && canonicalProviderId(type), integration?.aiProviderId);
+  requireUnchanged('integration_id', body.integration_id, integration?.id, integration?.slug);
   const configurations = configurationsOf(body);
   const source = body.source_provider_api_key_id;
   const mappings = body.secret_mappings;
@@ -40,14 +38,16 @@ export async function updateProviderFromBody(
   // That an integration of the organisation reads nothing for this one alone is so in any case.
   if (says || mappings?.length || (mappings !== undefined && integration?.workspaceId)) {
     if (!integration?.workspaceId) throw invalid("key: credentials belong to the integration, which is the organisation's");
-    checkHosts(services.settings, configurations);
-    if (source !== undefined) {
-      const from = await findSource(change.tx, actor, organisationId, source);
-      requireSource(from, integration.aiProviderId, body.key);
-      await takeCredentials(change.tx, services.vault, from, integration);
-    }
-    const mapped = await mappingsToChange(change.tx, integration, mappings, 'model_config');
-    await updateIntegration(change, services.vault, actor, integration, { key: body.key, configurations, mapped });
+    await nameAsSent(body, async () => {
+      checkHosts(services.settings, configurations);
+      if (source !== undefined) {
+        const from = await findSource(change.tx, actor, organisationId, source);
+        requireSource(from, integration.aiProviderId, body.key);
+        await takeCredentials(change.tx, services.vault, from, integration);
+      }
+      const mapped = await mappingsToChange(change.tx, integration, mappings, 'model_config');
+      await updateIntegration(change, services.vault, actor, integration, { key: body.key, configurations, mapped });
+    });
   }
   updateProvider(change, row, body);
 }

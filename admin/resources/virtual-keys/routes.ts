@@ -1,4 +1,4 @@
-import { invalid, unknownReference } from '../../http/errors.ts';
+import { asReference, invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
@@ -64,9 +64,8 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
       // There is nothing to move: every virtual key has been a provider on an integration from the start.
       return call.write(async (change) => {
         const { organisationId } = call;
-        const row = await findProvider(change.tx, call, call.body.virtual_key_id).catch(() => {
-          throw unknownReference('virtual_key_id', 'Virtual key');
-        });
+        const named = findProvider(change.tx, call, call.body.virtual_key_id);
+        const row = await named.catch(asReference('virtual_key_id', 'Virtual key'));
         const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
         change.about(row.id);
         return { success: true, data: { slug: row.slug, integration_id: integration?.slug ?? row.integrationId } };
@@ -85,7 +84,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     query: readQuery,
     body: null,
     async handle(call) {
-      return readProvider(call, toVirtualKey);
+      return readProvider(call, toVirtualKey, 'Virtual key');
     },
   }),
   defineRoute({
@@ -101,7 +100,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     body: virtualKeyUpdateBody,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findProvider(change.tx, call, call.params.slug ?? '');
+        const row = await findProvider(change.tx, call, call.params.slug ?? '', 'Virtual key');
         call.match(row.revision);
         await updateProviderFromBody(change, call.services, call.actor, row, call.body);
       });
@@ -122,7 +121,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const { tx } = change;
-        const row = await findProvider(tx, call, call.params.slug ?? '');
+        const row = await findProvider(tx, call, call.params.slug ?? '', 'Virtual key');
         call.match(row.revision);
         const { integrationId: id, organisationId } = row;
         const integration = await tx.findOne(integrations, { id, organisationId, status: 'active' });

@@ -38,15 +38,81 @@ describe.each(databases)('conventions of the control plane, on %s', (database) =
       const slug = `${'A_b-'.repeat(63)}${path.slice(1, 4)}`;
       expect(slug).toHaveLength(255);
       expect((await create({ slug })).status).toBe(200);
-      await expectRefusal(plane, () => create({ slug }), 409, 'AB07', true);
-      for (const bad of ['', `${slug}d`, 'with space', 'ä', 'a/b', 'a.b']) {
+      const taken = await expectRefusal(plane, () => create({ slug }), 409, 'AB07', true);
+      expect(taken.body.data.message).toMatch(/^slug: .* already exists/);
+      // A path would take a UUID for the id of another one.
+      for (const bad of ['', `${slug}d`, 'with space', 'ä', 'a/b', 'a.b', plane.workspaceId, plane.workspaceId.toUpperCase()]) {
         const reply = await expectRefusal(plane, () => create({ slug: bad }), 400, 'AB01', true);
         expect(reply.body.data.message).toMatch(/^slug: /);
       }
       const rename = () => plane.ask('PUT', `${path}/${slug}`, { body: { slug: 'other' } });
       const reply = await expectRefusal(plane, rename, 400, 'AB01', true);
-      expect(reply.body.data.message).toBe('slug: unknown key');
+      expect(reply.body.data.message).toBe('slug: it cannot be changed; make another one');
+      expect((await plane.ask('PUT', `${path}/${slug}`, { body: { slug, name: 'as it is' } })).status).toBe(200);
     });
+  });
+
+  it.each(named)('$path takes objects where objects are expected, and no lists', async ({ path, body }) => {
+    const sent = { name: 'n', ...body };
+    for (const bad of [[], [sent]]) {
+      const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: bad }), 400, 'AB01', true);
+      expect(reply.body.data.errors[0]).toBe('body: expected object, received array');
+    }
+  });
+
+  it.each([
+    ['/configs', { config: [] }, 'config: expected object, received array'],
+    ['/configs', { config: '[]' }, 'config: expected object, received array'],
+    ['/configs', { config: { override_params: ['a'] } }, 'config.override_params: expected object, received array'],
+    ['/integrations', { ...account, configurations: [] }, 'configurations: expected object, received array'],
+    [
+      '/integrations',
+      { ...account, configurations: { custom_headers: ['a'] } },
+      'configurations.custom_headers: expected object, received array',
+    ],
+    ['/integrations', { ...account, tags: [1] }, 'tags: expected object, received array'],
+    ['/providers', { integration_id: 'mock', usage_limits: [] }, 'usage_limits: expected object, received array'],
+    [
+      '/providers',
+      { integration_id: 'mock', usage_limits: [{ credit_limit: 1 }] },
+      'usage_limits: expected object, received array',
+    ],
+    ['/providers', { integration_id: 'mock', rate_limits: [[]] }, 'rate_limits[0]: expected object, received array'],
+  ])('%s refuses %j', async (path, body, message) => {
+    const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: { name: 'n', ...body } }), 400, 'AB01', true);
+    expect(reply.body.data.errors).toEqual([message]);
+  });
+
+  const rate = { type: 'requests', unit: 'rpm', value: 1.5 };
+  it.each([
+    ['/configs', { config: {}, isDefault: 2 }, 'isDefault: 0 or 1 is expected'],
+    ['/configs', { config: 5 }, 'config: a config object is expected'],
+    ['/configs', { config: { retry: { attempts: 9 } } }, 'config.retry.attempts: at most 5'],
+    ['/configs', { config: { retry: {} } }, 'config.retry.attempts: required'],
+    ['/providers', { integration_id: 'mock', rate_limits: [rate] }, 'rate_limits[0].value: a whole number is expected'],
+    [
+      '/providers',
+      { integration_id: 'mock', usage_limits: { credit_limit: 5, periodic_reset: 'daily' } },
+      'usage_limits.periodic_reset: weekly, monthly or null is expected',
+    ],
+    [
+      '/providers',
+      { integration_id: 'mock', usage_limits: { credit_limit: null } },
+      'usage_limits.credit_limit: required, or alert_threshold; null in the place of usage_limits removes the budget',
+    ],
+    ['/providers', { integration_id: 'mock', expires_at: '2030-02-31T00:00:00Z' }, 'expires_at: there is no such day'],
+    ['/providers', { integration_id: 'mock', name: ' ' }, 'name: must not be empty'],
+    ['/providers', { integration_id: 'mock', name: 'a\u0007' }, 'name: control characters are not allowed'],
+  ])('%s says what is expected instead of %j', async (path, body, message) => {
+    const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: { name: 'n', ...body } }), 400, 'AB01', true);
+    expect(reply.body.data.errors).toEqual([message]);
+  });
+
+  it('a key names its own workspace by id in any spelling, and by slug', async () => {
+    for (const name of [plane.workspaceId, plane.workspaceId.toUpperCase(), 'ws-default']) {
+      const asked = await plane.ask('GET', `/configs?workspace_id=${name}`, { key: plane.workspaceKey });
+      expect(asked.status, name).toBe(200);
+    }
   });
 
   it('keys are answered with their text once, and keep type, workspace and owner', async () => {

@@ -31,6 +31,22 @@ describe.each(databases)('a change that others overtake, on %s', (database) => {
     // The embedded database does one transaction at a time.
     if (database === 'PostgreSQL') expect(runs).toBeGreaterThan(8);
   });
+
+  it('that somebody else was first to make is refused in the words of its resource', async () => {
+    const body = { name: 'raced', slug: 'raced', config: { provider: '@mock' } };
+    const replies = await Promise.all(Array.from({ length: 4 }, () => plane.ask('POST', '/configs', { body })));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
+    const refused = replies.filter(({ status }) => status === 409);
+    for (const one of refused) expect(one.body.data.message).toBe('slug: a config with the slug raced already exists');
+  });
+
+  it('is made by all where each of them may be the last one', async () => {
+    const body = { name: 'default', config: { provider: '@mock' }, isDefault: 1 };
+    const replies = await Promise.all(Array.from({ length: 4 }, () => plane.ask('POST', '/configs', { body })));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const list = (await plane.ask('GET', '/configs')).body.data as { is_default: number }[];
+    expect(list.filter((one) => one.is_default === 1)).toHaveLength(1);
+  });
 });
 
 function draft(organisationId: string) {

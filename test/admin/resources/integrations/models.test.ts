@@ -85,6 +85,15 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     expect(await read('gpt-4o')).toMatchObject({ enabled: true });
   });
 
+  it('are spoken of for the first time by several at the same moment, and the last word holds', async () => {
+    const names = Array.from({ length: 6 }, (_, index) => `said-at-once-${index}`);
+    const say = (enabled: boolean) =>
+      Promise.all(names.flatMap((slug) => [1, 2].map(() => put({ models: [{ slug, enabled, is_custom: true }] })())));
+    expect((await say(true)).map(({ status }) => status)).toEqual(names.flatMap(() => [200, 200]));
+    expect((await say(false)).map(({ status }) => status)).toEqual(names.flatMap(() => [200, 200]));
+    for (const slug of names) expect(await read(slug)).toMatchObject({ enabled: false, is_custom: true });
+  });
+
   it('can be changed under the newer path, and not over somebody else’s change', async () => {
     const reply = await plane.ask('GET', '/integrations/o/integration-models');
     const etag = reply.headers.get('etag') ?? '';

@@ -69,9 +69,23 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     expect((await plane.ask('POST', '/providers', wsKey)).status).toBe(200);
   });
 
+  it('is decided for the first time by two at the same moment', async () => {
+    const body = { name: 'Raced', slug: 'raced', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
+    await plane.ask('POST', '/integrations', { body });
+    const open = { workspaces: [{ id: second, enabled: true }] };
+    const both = await Promise.all([1, 2, 3].map(() => plane.ask('PUT', '/integrations/raced/workspaces', { body: open })));
+    expect(both.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const { workspaces } = (await plane.ask('GET', '/integrations/raced/workspaces')).body;
+    expect(workspaces).toMatchObject([{ id: second, enabled: true }]);
+    const all = (await plane.ask('GET', `/providers?workspace_id=${second}`)).body.data;
+    expect(all.filter((one: { integration_id: string }) => one.integration_id === 'raced')).toHaveLength(1);
+  });
+
   it('refuses workspaces of others and integrations of one workspace', async () => {
     const other = await plane.newTenant();
-    await expectRefusal(plane, share({ workspaces: [{ id: other.workspaceId, enabled: true }] }), 404, 'AB08', true);
+    const foreign = share({ workspaces: [{ id: other.workspaceId, enabled: true }] });
+    const refused = await expectRefusal(plane, foreign, 404, 'AB02', true);
+    expect(refused.body.data.message).toBe('workspaces[0].id: Workspace not found');
     const body = { name: 'Own', slug: 'own', ai_provider_id: 'openai', key: 'sk-0123456789abcdef', workspace_id: second };
     await plane.ask('POST', '/integrations', { body });
     const request = () => plane.ask('PUT', '/integrations/own/workspaces', { body: { workspaces: [] } });

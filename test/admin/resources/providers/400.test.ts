@@ -30,11 +30,7 @@ describe.each(databases)('providers that are refused, on %s', (database) => {
       { name: 'x', integration_id: 'mock', expires_at: '2001-01-01T00:00:00Z' },
       'expires_at: must be in the future',
     ],
-    [
-      'an inline setting of another provider',
-      { name: 'x', provider: 'openai', awsRegion: 'x' },
-      'configurations.aws_region: unknown key',
-    ],
+    ['an inline setting of another provider', { name: 'x', provider: 'openai', awsRegion: 'x' }, 'awsRegion: unknown key'],
     ['a slug with an @', { name: 'x', integration_id: 'mock', slug: '@x' }, 'slug: letters, digits'],
   ];
 

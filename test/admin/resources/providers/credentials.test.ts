@@ -166,11 +166,61 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
     },
   );
 
+  const keys = { awsAccessKeyId: 'AKIA', awsSecretAccessKey: 'secret' };
+  const deployments = [{ apiVersion: 'v', deploymentName: '' }];
+  it.each([
+    [{ provider: 'bedrock', ...keys }, 'awsRegion: required for bedrock'],
+    [
+      { provider: 'bedrock', aws_access_key_id: 'A', aws_region: 'r' },
+      'awsSecretAccessKey: required with aws_auth_type accessKey',
+    ],
+    [{ provider: 'bedrock', ...keys, aws_region: 5 }, 'aws_region: expected string, received number'],
+    [{ provider: 'openai', customHost: 'http://10.0.0.1' }, 'customHost: must be a public address'],
+    [
+      { provider: 'azure-openai', resourceName: 5, deploymentName: 'd', apiVersion: 'v' },
+      'resourceName: expected string, received number',
+    ],
+    [{ provider: 'azure-openai', resourceName: 'r', apiVersion: 'v' }, 'apiVersion: unknown key'],
+    [{ provider: 'azure-openai', resourceName: 'r', deploymentName: 'd' }, 'apiVersion: required'],
+    [
+      { provider: 'azure-openai', resourceName: 'r', deploymentConfig: deployments },
+      'deploymentConfig[0].deploymentName: at least 1 characters',
+    ],
+    [{ provider: 'azure-openai', resourceName: 'r', deploymentConfig: [] }, 'deploymentConfig: at least one deployment'],
+  ])('that are wrong are named as they were sent: %j', async (sent, message) => {
+    const body = { name: 'x', key: 'k', ...sent };
+    const reply = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body }), 400, 'AB01', true);
+    expect(reply.body.data.errors).toContain(message);
+  });
+
+  it.each([
+    ['bedrock', { ...keys, awsRegion: 'r' }, 'aws_auth_type', 'accessKey'],
+    ['bedrock', { awsRoleArn: 'arn:aws:iam::1:role/r', awsRegion: 'r' }, 'aws_auth_type', 'assumedRole'],
+    ['bedrock', { key: 'k', awsRegion: 'r' }, 'aws_auth_type', 'apiKey'],
+    ['vertex-ai', { vertexServiceAccountJson: account, vertexRegion: 'r' }, 'vertex_auth_type', 'serviceAccount'],
+    ['vertex-ai', { key: 'k', vertexProjectId: 'p', vertexRegion: 'r' }, 'vertex_auth_type', 'basic'],
+    ['azure-ai', { key: 'k', azureFoundryUrl: 'https://f.example.com' }, 'azure_auth_mode', 'default'],
+  ])('of %s need not say how they authenticate: %j', async (provider, sent, setting, mode) => {
+    const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'usual', provider, ...sent } });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    const read = await plane.ask('GET', `/virtual-keys/${made.body.data.slug}`);
+    expect(read.body.model_config[setting]).toBe(mode);
+  });
+
+  it('keep how they authenticate when a change of deployments does not say it', async () => {
+    const entra = { azureAuthMode: 'managed', resourceName: 'r', deploymentName: 'd', apiVersion: 'v' };
+    const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'kept', provider: 'azure-openai', ...entra } });
+    const at = `/virtual-keys/${made.body.data?.slug}`;
+    const body = { deploymentConfig: [{ deploymentName: 'e', apiVersion: 'w' }] };
+    expect((await plane.ask('PUT', at, { body })).status).toBe(200);
+    expect((await plane.ask('GET', at)).body.model_config).toMatchObject({ azure_auth_mode: 'managed' });
+  });
+
   it('refuse versions of an API that are too long, and the id of a model', async () => {
     const azure = { name: 'a', provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd' };
     const long = { ...azure, apiVersion: 'v'.repeat(31) };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body: long }), 400, 'AB01', true);
-    expect(reply.body.data.message).toContain('azure_api_version');
+    expect(reply.body.data.message).toBe('apiVersion: at most 30 characters');
     const model = { aiModelId: '00000000-0000-4000-8000-000000000000' };
     const put = await expectRefusal(
       plane,
@@ -237,11 +287,7 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
     });
 
     const refused: [string, Record<string, unknown>, string][] = [
-      [
-        'another host, which would get them',
-        { custom_host: 'https://evil.example.com' },
-        'configurations.custom_host: another host',
-      ],
+      ['another host, which would get them', { custom_host: 'https://evil.example.com' }, 'custom_host: another host'],
       ['another type of provider', { provider: 'anthropic' }, 'source_provider_api_key_id: it is of the provider type openai'],
       ['a key beside them', { key: 'sk-2' }, 'key: not together with source_provider_api_key_id'],
       ['an integration beside them', { integration_id: 'mock' }, 'key: credentials belong to the integration'],
