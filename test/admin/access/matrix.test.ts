@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { vaultReference } from '../resources/secret-references/probes.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
@@ -47,6 +48,8 @@ const matrix: readonly [action: string, allowed: string, ask: (plane: Plane, sec
       { name: 'I', ai_provider_id: 'openai', key: 'sk-test', workspace_id: workspaceId },
     ],
   ],
+  ['see secret references', 'yynnnnn', () => ['GET', '/secret-references']],
+  ['make secret references', 'yynnnnn', () => ['POST', '/secret-references', vaultReference]],
   ['see configs', 'yynyyyy', ({ workspaceId }) => ['GET', `/configs?workspace_id=${workspaceId}`]],
   ['see providers', 'yynyyyy', ({ workspaceId }) => ['GET', `/providers?workspace_id=${workspaceId}`]],
 ];

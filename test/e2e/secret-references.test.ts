@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { echo, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+/** What somebody keeps in their Vault, by path, and the token it opens with. */
+const kept: Record<string, Record<string, string>> = {
+  'secret/data/openai': { api_key: 'sk-kept-elsewhere-1', other: 'sk-kept-elsewhere-2' },
+  'secret/data/renewed': { api_key: 'sk-kept-elsewhere-3' },
+};
+const token = 'hvs.planted-0123456789';
+
+let gateway: GatewayWithUpstream;
+let vault: Server;
+beforeAll(async () => {
+  vault = createServer((request, reply) => {
+    const data = kept[(request.url ?? '').slice('/v1/'.length)];
+    if (request.headers['x-vault-token'] !== token) return reply.writeHead(403).end('{"errors":["permission denied"]}');
+    if (!data) return reply.writeHead(404).end('{"errors":[]}');
+    reply.end(JSON.stringify({ data: { data, metadata: { version: 1, created_time: '2026-01-01T00:00:00Z' } } }));
+  });
+  await once(vault.listen(0, '127.0.0.1'), 'listening');
+  gateway = await startGatewayWithUpstream();
+  const { admin, upstream } = gateway;
+  const made = await admin.post('/secret-references', {
+    name: 'Vault',
+    slug: 'vault',
+    manager_type: 'hashicorp_vault',
+    auth_config: { vault_auth_type: 'token', vault_addr: address(), vault_token: token },
+    secret_path: 'secret/data/openai',
+    secret_key: 'api_key',
+  });
+  expect(made.status, JSON.stringify(made.body)).toBe(200);
+  const key = await admin.post('/virtual-keys', {
+    name: 'Kept',
+    slug: 'kept',
+    workspace_id: gateway.workspaceId,
+    provider: 'openai',
+    custom_host: upstream.openaiHost,
+    secret_mappings: [{ target_field: 'key', secret_reference_id: 'vault' }],
+  });
+  expect(key.status, JSON.stringify(key.body)).toBe(200);
+});
+afterAll(async () => {
+  await gateway?.close();
+  vault?.close();
+});
+afterEach(() => gateway?.upstream.reset());
+
+const address = () => `http://127.0.0.1:${(vault.address() as AddressInfo).port}`;
+const chat = { model: '@kept/gpt-4o', messages: [{ role: 'user', content: 'hello' }] };
+const ask = () => gateway.call('/chat/completions', { body: chat });
+const put = async (body: object) => {
+  const answer = await gateway.admin.put('/secret-references/vault', body as never);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+};
+/** Asks until the provider is called with this credential. */
+const settlesOn = (key: string) =>
+  until(
+    async () => {
+      const { status } = await ask();
+      return status === 200 && gateway.upstream.last.header('authorization') === `Bearer ${key}`;
+    },
+    { what: `calls with ${key}` },
+  );
+
+it('a call is made with what a secret manager keeps, and with what the reference says from then on', async () => {
+  expect((await ask()).status).toBe(200);
+  expect(gateway.upstream.last.header('authorization')).toBe('Bearer sk-kept-elsewhere-1');
+  await put({ secret_key: 'other' });
+  await settlesOn('sk-kept-elsewhere-2');
+  await put({ secret_path: 'secret/data/renewed', secret_key: null });
+  await settlesOn('sk-kept-elsewhere-3');
+});
+
+it('a mapping of the virtual key has the last word', async () => {
+  await put({ secret_path: 'secret/data/openai', secret_key: 'api_key' });
+  const secret_mappings = [{ target_field: 'key', secret_reference_id: 'vault', secret_key: 'other' }];
+  const at = `/virtual-keys/kept?workspace_id=${gateway.workspaceId}`;
+  expect((await gateway.admin.put(at, { secret_mappings })).status).toBe(200);
+  await settlesOn('sk-kept-elsewhere-2');
+});
+
+it('a test of the connection reads it too, and says which mapping is wrong', async () => {
+  const { body: key } = await gateway.admin.get(`/virtual-keys/kept?workspace_id=${gateway.workspaceId}`);
+  const test = async () => (await gateway.admin.post(`/integrations/${key.integration_id}/test`, {})).body;
+  expect(await test()).toMatchObject({ ok: true });
+  expect(gateway.upstream.last.header('authorization')).toBe('Bearer sk-kept-elsewhere-2');
+  await put({ secret_path: 'secret/data/nothing' });
+  const { ok, checks } = await test();
+  expect(ok).toBe(false);
+  expect(checks).toContainEqual(expect.objectContaining({ field: 'secret_mappings[0]', status: 'failed' }));
+  expect(JSON.stringify(checks)).not.toMatch(/planted|kept-elsewhere/);
+});
+
+it('a reference that leads nowhere is no fault of the caller, and is named without what it holds', async () => {
+  const refused = await until(
+    async () => {
+      const reply = await ask();
+      return reply.status === 503 && reply;
+    },
+    { what: 'the refusal' },
+  );
+  const text = await refused.text();
+  expect(JSON.parse(text).error.code).toBe('secret_unavailable');
+  expect(text).toContain('vault');
+  expect(text).not.toMatch(/planted|kept-elsewhere|secret\/data/);
+});
+
+it('a workspace that may no longer use the reference has the provider no more', async () => {
+  const other = await gateway.admin.post('/admin/workspaces', { name: 'Other' });
+  await put({ secret_path: 'secret/data/openai', allowed_workspaces: [String(other.body.id)] });
+  await until(async () => (await ask()).status === 400, { what: 'the refusal' });
+  await put({ allow_all_workspaces: true });
+  await settlesOn('sk-kept-elsewhere-2');
+});
+
+it('what is kept elsewhere goes to no host of a model, and no record or log tells of it', async () => {
+  const elsewhere = await startFakeUpstream();
+  try {
+    elsewhere.always(echo());
+    const { body: key } = await gateway.admin.get(`/virtual-keys/kept?workspace_id=${gateway.workspaceId}`);
+    const models = [{ slug: 'gpt-4o', enabled: true, configurations: { custom_host: elsewhere.openaiHost } }];
+    const answer = await gateway.admin.put(`/integrations/${key.integration_id}/models`, { models } as never);
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    await until(
+      async () => {
+        await ask();
+        return elsewhere.requests.length > 0;
+      },
+      { what: 'a call at the host of the model' },
+    );
+    expect(JSON.stringify(elsewhere.requests.map((one) => one.headers))).not.toContain('kept-elsewhere');
+    const reply = await ask();
+    expect(JSON.stringify(await gateway.logOf(reply))).not.toMatch(/planted|kept-elsewhere/);
+  } finally {
+    await elsewhere.close();
+  }
+});
