@@ -189,6 +189,14 @@ describe.each([
   });
 });
 
+it('drops a value that the manager has ruled out, however new it is', async () => {
+  const document = documentWith(mapped());
+  const used = await under.managers.valuesOf(document);
+  vault.tokens.clear();
+  expect(await under.managers.renew(document, used)).toBe(false);
+  await expect(under.read(document)).rejects.toMatchObject({ code: 'secret_unavailable' });
+});
+
 describe('a value that a provider has refused', () => {
   it('is read anew, once for all who say so, and told apart from one that stayed', async () => {
     const document = documentWith(mapped());
