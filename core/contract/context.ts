@@ -57,6 +57,7 @@ export interface Identity {
   /** What the key is limited to; null or absent: nothing. */
   readonly limits?: EntityLimits | null;
   readonly defaults: {
+    /** Of a token perhaps its id. */
     readonly configSlug: string | null;
     readonly metadata: Readonly<Record<string, string>>;
     readonly allowConfigOverride: boolean;

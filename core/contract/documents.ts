@@ -9,7 +9,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | kind | id |
  * |---|---|
  * | `api-key` | public id of the key (12 characters) |
- * | `config` | `<workspace id>/<slug>` |
+ * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` only says which slug it has, for no notice names that |
  * | `provider` | `<workspace id>/<slug>` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
@@ -216,6 +216,8 @@ export const organisationDocument = v.object({
     /** What `iss` and `aud` must be; null: anything. */
     issuer: v.nullable(v.string()),
     audience: v.nullable(v.string()),
+    /** Seconds a token may live; null: any time. */
+    maxTtlSeconds: v.optional(v.nullable(v.number()), null),
   }),
 });
 

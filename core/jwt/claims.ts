@@ -7,13 +7,15 @@ import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 export interface Claims {
   /** Seconds since the epoch. */
   readonly exp: number;
+  readonly iat: number | null;
   readonly subject: string | null;
   /** The subject in lower case where it is an e-mail. */
   readonly email: string | null;
   /** Slug or id. */
   readonly workspace: string;
   readonly scopes: readonly string[];
-  readonly configSlug: string | null;
+  /** Slug or id. */
+  readonly config: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly limits: EntityLimits | null;
 }
@@ -31,7 +33,7 @@ const claims = v.object({
   scopes: v.optional(scopeNames),
   defaults: v.optional(
     v.object({
-      config_id: v.optional(v.nullable(v.string())),
+      config_id: v.optional(v.nullable(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{0,255}$/, 'the slug or id of a config')))),
       metadata: v.optional(
         v.pipe(
           v.record(text(128), v.pipe(v.string(), v.maxLength(128))),
@@ -86,11 +88,13 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   const subject = subjectOf(payload);
   return {
     exp: sent.exp,
+    iat: sent.iat ?? null,
     subject,
     email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
     workspace,
     scopes: scopesOf(sent),
-    configSlug: sent.defaults?.config_id ?? null,
+    // Some signers write "" for none.
+    config: sent.defaults?.config_id || null,
     metadata: sent.defaults?.metadata ?? {},
     limits: limitsOf(sent, keyId),
   };

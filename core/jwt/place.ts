@@ -38,7 +38,7 @@ export function isCurrent(place: Place, documents: DocumentReader): boolean {
 }
 
 /**
- * Finds the workspace, the user and the default config a token names. `selected` is what `x-svc-workspace` says: users choose with it
+ * Finds the workspace and the user a token names. `selected` is what `x-svc-workspace` says: users choose with it
  * among their workspaces. Rejects with GatewayError `forbidden` where the token may not act, `unavailable` where it cannot be told.
  */
 export async function findPlace(token: CheckedToken, selected: string | null, documents: DocumentReader): Promise<Place> {
@@ -61,9 +61,6 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
   if (!user && selected !== null && (await find(selected)) !== workspaceId) {
     throw forbidden('x-svc-workspace names another workspace than the token, which is attributed to no user');
   }
-  const slug = claims.configSlug;
-  // One that is not there is passed over (semantics §1.4).
-  const config = slug === null || !documentName.test(slug) ? null : await get('config', `${workspaceId}/${slug}`);
   const identity: Identity = {
     keyId,
     organisationId: organisation.id,
@@ -73,13 +70,13 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
     tokenSubject: claims.subject,
     scopes: user ? scopesOfUser(claims.scopes, user, workspaceId) : new Set(claims.scopes),
     limits: claims.limits,
-    defaults: { configSlug: config?.slug ?? null, metadata: claims.metadata, allowConfigOverride: true },
+    // Looked for where it is used: a request may bring a config of its own.
+    defaults: { configSlug: claims.config, metadata: claims.metadata, allowConfigOverride: true },
   };
   return { identity, basis };
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const documentName = /^[A-Za-z0-9_-]{1,255}$/;
 
 /** What both the token and the user's role in the workspace allow. */
 function scopesOfUser(

@@ -6,7 +6,7 @@ import { GatewayError } from '../contract/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
 import type { Clock, DocumentReader } from '../contract/plugin.ts';
 import type { TokenAsk, TokenVerifier, VerifiedToken } from '../contract/tokens.ts';
-import { readClaims } from './claims.ts';
+import { type Claims, readClaims } from './claims.ts';
 import type { KeySets } from './key-sets.ts';
 import { type CheckedToken, findPlace, isCurrent, type Place } from './place.ts';
 import { expired, invalid, readToken, skewSeconds } from './read-token.ts';
@@ -79,10 +79,23 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const payload = await checkSignature(ask.token, key, organisation, clock.now());
     const keyId = uuidOf(sha256);
     const claims = readClaims(payload, keyId, clock.now());
+    checkLife(claims, organisation, clock.now());
     const expiresAtMs = (claims.exp + skewSeconds) * 1000;
     const entry: Checked = { organisation, claims, keyId, expiresAtMs, places: new Map() };
     checked.set(sha256, entry, { size: ask.token.length });
     return entry;
+  }
+}
+
+/**
+ * Throws GatewayError for a token that lives longer than its organisation lets them: from when it says it was issued, or from now on for
+ * one that does not say.
+ */
+function checkLife({ exp, iat }: Claims, { jwt }: OrganisationDocument, nowMs: number): void {
+  if (jwt.maxTtlSeconds === null) return;
+  const begin = Math.min(iat ?? Number.POSITIVE_INFINITY, nowMs / 1000);
+  if (exp - begin > jwt.maxTtlSeconds + skewSeconds) {
+    throw invalid(`the claim exp is later than the ${jwt.maxTtlSeconds} seconds that its organisation lets tokens live`);
   }
 }
 

@@ -6,6 +6,7 @@ import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { readRequestTarget, stripModelSlug } from './request-target.ts';
+import { defaultConfig, savedConfig } from './saved-config.ts';
 import { checkSavedOnly, isConfigSlug } from './saved-only.ts';
 import { adoptSvcOptions } from './svc-options.ts';
 
@@ -75,20 +76,11 @@ function chooseConfig(
   if (header !== undefined && header !== '') {
     if (own !== null && !identity.defaults.allowConfigOverride)
       throw new GatewayError('config_override_blocked', { param: 'x-svc-config' });
-    return isConfigSlug(header) ? savedConfig(identity, header, services) : null;
+    return isConfigSlug(header) ? savedConfig(identity, header, services.documents) : null;
   }
-  const slug = own ?? workspace.defaultConfigSlug;
-  return slug === null ? null : savedConfig(identity, slug, services);
-}
-
-function savedConfig(identity: Identity, slug: string, services: Services): Maybe<ConfigDocument> {
-  const document = services.documents.get('config', `${identity.workspaceId}/${slug}`);
-  return isPromise(document) ? document.then((found) => required(found, slug)) : required(document, slug);
-}
-
-function required(document: ConfigDocument | null, slug: string): ConfigDocument {
-  if (document) return document;
-  throw new GatewayError('invalid_config', { message: `Invalid config id passed: ${slug.slice(0, 255)}`, param: 'x-svc-config' });
+  if (own !== null) return defaultConfig(identity, own, services.documents);
+  const slug = workspace.defaultConfigSlug;
+  return slug === null ? null : savedConfig(identity, slug, services.documents);
 }
 
 function applyConfig(ctx: RequestContext, document: ConfigDocument | null, services: Services): void {

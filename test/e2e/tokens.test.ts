@@ -97,6 +97,32 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect(host.asked.filter((one) => one === path)).toHaveLength(1);
   });
 
+  it('runs under the config it names by slug or id, follows its changes, and is refused once it is gone', async () => {
+    const config = (model: string) => ({ provider: '@oai', override_params: { model } });
+    const own = { workspace_id: 'ws-default' };
+    const made = await gateway.admin.post('/configs', {
+      ...own,
+      name: 'of tokens',
+      slug: 'pc-of-tokens',
+      config: config('first'),
+    });
+    const tokens = ['pc-of-tokens', made.body.data.id].map((config_id) => sign({ defaults: { config_id } }));
+    const models = async () => {
+      const sent: unknown[] = [];
+      for (const token of tokens) {
+        await chat(token);
+        sent.push(JSON.parse(gateway.upstream.requests.at(-1)?.body.toString() ?? '').model);
+      }
+      return sent;
+    };
+    expect(await models()).toEqual(['first', 'first']);
+    await gateway.admin.put('/configs/pc-of-tokens?workspace_id=ws-default', { config: config('second') });
+    await until(async () => (await models()).every((model) => model === 'second'), { what: 'the change', deadlineMs: 3_000 });
+    await gateway.admin.delete('/configs/pc-of-tokens?workspace_id=ws-default');
+    for (const token of tokens) await becomes(token, 400);
+    expect(await outcome(sign({ defaults: { config_id: 'pc-nowhere' } }))).toEqual([400, 'invalid_config']);
+  });
+
   it('is refused with what is wrong, as an SDK reads it', async () => {
     const now = Math.floor(Date.now() / 1000);
     expect(await outcome(sign({}, newSigningKey(key.kid)))).toEqual([401, '03']);

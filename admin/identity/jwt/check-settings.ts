@@ -12,9 +12,9 @@ export function checkJwtSettings(
   sent: NonNullable<v.InferOutput<typeof jwtBody>>,
   settings: Pick<Settings, 'trustedCustomHosts'>,
 ): JwtSettings {
-  const { jwks_url, jwks, issuer, audience } = sent;
+  const { jwks_url, jwks, issuer, audience, max_token_ttl } = sent;
   const urls = jwks_url === null ? null : checkUrls(urlsOf(jwks_url), settings).join(',');
-  return { jwks_url: urls, jwks: jwks && { keys: checkKeys(jwks.keys) }, issuer, audience };
+  return { jwks_url: urls, jwks: jwks && { keys: checkKeys(jwks.keys) }, issuer, audience, max_token_ttl };
 }
 
 /** The URLs of a list with commas. */

@@ -15,8 +15,9 @@ export async function toOrganisationDocument(em: EntityManager, id: string): Pro
   const row = isUuid(id) ? await em.findOne(organisations, { id }) : null;
   const jwt = row?.authSettings?.jwt;
   if (!jwt) return null;
-  const { jwks_url, jwks, issuer, audience } = jwt;
-  return { id, jwt: { urls: jwks_url === null ? [] : urlsOf(jwks_url), keys: jwks?.keys ?? [], issuer, audience } };
+  const { jwks_url, jwks, issuer, audience, max_token_ttl: maxTtlSeconds = null } = jwt;
+  const urls = jwks_url === null ? [] : urlsOf(jwks_url);
+  return { id, jwt: { urls, keys: jwks?.keys ?? [], issuer, audience, maxTtlSeconds } };
 }
 
 /** The workspace that `<organisation id>/<slug>` names; null when there is none, or it is archived. */

@@ -27,6 +27,18 @@ export const jwtBody = v.nullable(
       /** What `iss` and `aud` of a token must be, where they are said. */
       issuer: claim,
       audience: claim,
+      /** Seconds a token may live; null: as long as it says. */
+      max_token_ttl: v.optional(
+        v.nullable(
+          v.pipe(
+            v.number(),
+            v.integer('a whole number is expected'),
+            v.minValue(60, 'at least 60 seconds'),
+            v.maxValue(315_360_000, 'at most 315360000 seconds'),
+          ),
+        ),
+        null,
+      ),
     }),
     v.check((sent) => (sent.jwks_url === null) !== (sent.jwks === null), 'either jwks_url or jwks is expected'),
   ),
@@ -38,8 +50,11 @@ export const jwtReply = v.nullable(
     jwks: v.nullable(v.strictObject({ keys: v.array(v.strictObject(publicJwk.entries)) })),
     issuer: v.nullable(v.string()),
     audience: v.nullable(v.string()),
+    max_token_ttl: v.nullable(v.number()),
   }),
 );
 
-/** As it is stored and read back. */
-export type JwtSettings = NonNullable<v.InferOutput<typeof jwtReply>>;
+type JwtReply = NonNullable<v.InferOutput<typeof jwtReply>>;
+
+/** As it is stored; rows of before say nothing of `max_token_ttl`. */
+export type JwtSettings = Omit<JwtReply, 'max_token_ttl'> & Partial<Pick<JwtReply, 'max_token_ttl'>>;

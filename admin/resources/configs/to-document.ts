@@ -6,7 +6,9 @@ import { configs, configVersions } from './entity.ts';
 /** What gateways see of the config `<workspace id>/<slug>`, where tokens may also name its id; null when there is none. */
 export async function toConfigDocument(em: EntityManager, workspaceId: string, name: string): Promise<ConfigDocument | null> {
   const own = { workspaceId, status: 'active' } as const;
-  const config = (await em.findOne(configs, { ...own, slug: name })) ?? (isUuid(name) ? await em.findOne(configs, { ...own, id: name }) : null);
+  const config =
+    (await em.findOne(configs, { ...own, slug: name })) ??
+    (isUuid(name) ? await em.findOne(configs, { ...own, id: name }) : null);
   if (!config) return null;
   const version = await em.findOneOrFail(configVersions, { id: config.versionId });
   const { id, slug, organisationId, versionId } = config;

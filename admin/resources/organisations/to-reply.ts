@@ -37,6 +37,6 @@ export function toAuthSettings(row: Organisation) {
     session_settings: { max_session_ttl: session_settings?.max_session_ttl ?? null },
     allowed_email_domains,
     disable_auto_provision_user,
-    jwt,
+    jwt: jwt && { ...jwt, max_token_ttl: jwt.max_token_ttl ?? null },
   };
 }

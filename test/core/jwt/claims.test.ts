@@ -131,11 +131,13 @@ describe('the user', () => {
 });
 
 describe('defaults', () => {
-  it('are a config of the workspace, passed over where there is none, and metadata', async () => {
+  it('are metadata, and a config that is looked for where it is used', async () => {
     const metadata = { team: 'core' };
-    const known = await test.verify(test.sign({ defaults: { config_id: 'pc-mine', metadata } }));
-    expect(known.identity.defaults).toEqual({ configSlug: 'pc-mine', metadata, allowConfigOverride: true });
-    for (const config_id of ['pc-nowhere', '../x', '', null]) {
+    for (const config_id of ['pc-mine', 'pc-nowhere', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0007']) {
+      const { identity } = await test.verify(test.sign({ defaults: { config_id, metadata } }));
+      expect(identity.defaults).toEqual({ configSlug: config_id, metadata, allowConfigOverride: true });
+    }
+    for (const config_id of ['', null]) {
       const { identity } = await test.verify(test.sign({ defaults: { config_id } }));
       expect(identity.defaults.configSlug).toBeNull();
     }
@@ -144,6 +146,7 @@ describe('defaults', () => {
   it.each([
     [{ defaults: 'x' }, 'defaults'],
     [{ defaults: { config_id: 7 } }, 'defaults.config_id'],
+    [{ defaults: { config_id: '../xxx' } }, 'defaults.config_id'],
     [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team'],
     [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team'],
   ])('are refused as %j, naming the claim and not its value', async (claims, path) => {

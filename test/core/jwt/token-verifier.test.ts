@@ -41,6 +41,34 @@ describe('a token', () => {
     expect(await test.refusal(token)).toMatchObject({ code: 'api_key_expired', status: 401 });
   });
 
+  it('lives as long as it says, or no longer than its organisation lets tokens live', async () => {
+    const now = seconds(test.nowMs);
+    const years = { iat: now, exp: now + 10 * 31_536_000 };
+    await test.verify(test.sign(years));
+    test.setTokens(organisationId, { keys: [test.key.jwk], maxTtlSeconds: 600 });
+    // One that was verified before is asked again.
+    const known = test.sign({ iat: now, exp: now + 600 });
+    await test.verify(known);
+    for (const claims of [
+      years,
+      { iat: now, exp: now + 700 },
+      { iat: undefined, exp: now + 700 },
+      // Old, and near its end: it has lived longer than it may.
+      { iat: now - 3_600, exp: now + 60 },
+      // Nobody makes a life shorter by a beginning that is to come.
+      { iat: now + 4, exp: now + 700 },
+    ]) {
+      const error = await test.refusal(test.sign(claims));
+      expect([error.status, error.message]).toEqual([
+        401,
+        expect.stringContaining('the claim exp is later than the 600 seconds'),
+      ]);
+    }
+    await test.verify(test.sign({ iat: undefined, exp: now + 500 }));
+    test.setTokens(organisationId, { keys: [test.key.jwk], maxTtlSeconds: 300 });
+    expect((await test.refusal(known)).message).toContain('300 seconds');
+  });
+
   it.each([
     ['nothing of a JWT', 'eyJ'],
     ['two parts', 'eyJhbGciOiJSUzI1NiJ9.eyJ9'],

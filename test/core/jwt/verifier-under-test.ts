@@ -53,7 +53,6 @@ export function newUnderTest(fetch: FetchKeySet = () => Promise.reject(new Error
     organisationId,
     user: { id: userId, name: 'Ada Lovelace', everywhere: null, places },
   });
-  put('config', `${workspaceId}/pc-mine`, { slug: 'pc-mine' });
   const reader: DocumentReader = { get: (kind, id) => (documents.get(`${kind} ${id}`) ?? null) as never };
   const log = newMemoryLog();
   const test: UnderTest = {
@@ -70,7 +69,8 @@ export function newUnderTest(fetch: FetchKeySet = () => Promise.reject(new Error
         () => Promise.reject(new Error('it was not refused')),
         (error: GatewayError) => error,
       ),
-    setTokens: (id, jwt) => put('organisation', id, { jwt: { urls: [], keys: [], issuer: null, audience: null, ...jwt } }),
+    setTokens: (id, jwt) =>
+      put('organisation', id, { jwt: { urls: [], keys: [], issuer: null, audience: null, maxTtlSeconds: null, ...jwt } }),
   };
   const clock = { now: () => test.nowMs, elapsed: () => test.nowMs };
   const tokens = createTokenVerifier({

@@ -57,6 +57,45 @@ describe('the config of a request (semantics §2)', () => {
     expect([sentModel(gateway), gateway.records[0]?.configSlug]).toEqual([model, slug]);
   });
 
+  describe('named by its id, as tokens may', () => {
+    const id = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0007';
+    const known = () => {
+      const gateway = gatewayWith({ ofKey: id });
+      const config = { ...(gateway.documents.get(`config ${workspaceId}/pc-key`) as ConfigDocument), id };
+      gateway.documents.set(`config ${workspaceId}/pc-key`, config);
+      gateway.documents.set(`config ${workspaceId}/${id}`, config);
+      return { gateway, config };
+    };
+
+    it('is the one that is there now under the slug it had', async () => {
+      const { gateway, config } = known();
+      const newer = { ...config, versionId: 'version-2', config: { provider: '@one', override_params: { model: 'newer' } } };
+      gateway.documents.set(`config ${workspaceId}/pc-key`, newer);
+      expect((await gateway.send({ body })).status).toBe(200);
+      expect(sentModel(gateway)).toBe('newer');
+      expect(gateway.records[0]).toMatchObject({ configSlug: 'pc-key', configVersionId: 'version-2' });
+    });
+
+    it.each([
+      ['was deleted', null],
+      ['was deleted, and another has its slug', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0008'],
+    ])('is refused when it %s, unless the request names one', async (_, other) => {
+      const { gateway, config } = known();
+      if (other) gateway.documents.set(`config ${workspaceId}/pc-key`, { ...config, id: other });
+      else gateway.documents.delete(`config ${workspaceId}/pc-key`);
+      const reply = await gateway.send({ body });
+      expect([reply.status, reply.json]).toMatchObject([400, { error: { code: 'invalid_config' } }]);
+      expect((await gateway.send({ body, headers: { 'x-svc-config': 'pc-sent' } })).status).toBe(200);
+    });
+  });
+
+  it('a default that is not there is refused, not passed over', async () => {
+    for (const ofKey of ['pc-nowhere', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0009']) {
+      const reply = await gatewayWith({ ofKey, ofWorkspace: 'pc-workspace' }).send({ body });
+      expect([reply.status, reply.json]).toMatchObject([400, { error: { message: `Invalid config id passed: ${ofKey}` } }]);
+    }
+  });
+
   it.each([
     ['pc-sent', 'by slug'],
     ['{"provider":"@one"}', 'as JSON'],

@@ -1,0 +1,32 @@
+import type { Identity } from '../../core/contract/context.ts';
+import type { ConfigDocument } from '../../core/contract/documents.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/json.ts';
+import type { Services } from '../../core/contract/plugin.ts';
+
+type Documents = Services['documents'];
+
+/** The saved config of this slug in the caller's workspace. Throws GatewayError `invalid_config` when there is none. */
+export function savedConfig(identity: Identity, slug: string, documents: Documents): Maybe<ConfigDocument> {
+  const document = documents.get('config', `${identity.workspaceId}/${slug}`);
+  return isPromise(document) ? document.then((found) => required(found, slug)) : required(document, slug);
+}
+
+/** The same for the default of a key or a token; tokens may name it by its id. */
+export function defaultConfig(identity: Identity, slugOrId: string, documents: Documents): Maybe<ConfigDocument> {
+  return uuid.test(slugOrId) ? configById(identity, slugOrId, documents) : savedConfig(identity, slugOrId, documents);
+}
+
+/** What is in memory under an id may be old: it says which slug the config has, and that never changes. */
+async function configById(identity: Identity, id: string, documents: Documents): Promise<ConfigDocument> {
+  const named = required(await documents.get('config', `${identity.workspaceId}/${id}`), id);
+  const current = await documents.get('config', `${identity.workspaceId}/${named.slug}`);
+  return required(current?.id === named.id ? current : null, id);
+}
+
+function required(document: ConfigDocument | null, name: string): ConfigDocument {
+  if (document) return document;
+  throw new GatewayError('invalid_config', { message: `Invalid config id passed: ${name.slice(0, 255)}`, param: 'x-svc-config' });
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
