@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Tests that start nothing and leave nothing behind: they need no process each, which would cost more than they do. Those of identities
- * do, because what a machine says of itself is asked once per process.
+ * Tests that leave nothing behind: they need no process each, which would cost as much as they do. Those of identities do, because
+ * what a machine says of itself is asked once per process. Control planes under test share the compiled embedded database.
  */
 const plain = [
+  'test/admin/**/*.test.ts',
   'test/core/contract/**/*.test.ts',
   'test/core/providers/**/!(*auth*|*identity*).test.ts',
   'test/plugins/**/*.test.ts',
@@ -13,9 +14,9 @@ const plain = [
 
 export default defineConfig({
   test: {
-    // Tests start real servers and processes; two cores carry two files at a time.
+    // Tests start real servers and processes, and often wait for them: two cores carry three files at a time.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     // TEST_REPORT=<file> also leaves the counts there, for the script that runs everything.
     reporters: process.env.TEST_REPORT ? ['default', ['json', { outputFile: process.env.TEST_REPORT }]] : ['default'],
     projects: [

@@ -1,0 +1,3 @@
+import { describeIsolation } from './suite.ts';
+
+describeIsolation('PGlite');

@@ -1,0 +1,6 @@
+import { describe, it } from 'vitest';
+import { postgresMissing } from '../support/test-database.ts';
+import { describeIsolation } from './suite.ts';
+
+if (postgresMissing === null) describeIsolation('PostgreSQL');
+else describe('what belongs to others, on PostgreSQL', () => it.skip(postgresMissing ?? '', () => {}));

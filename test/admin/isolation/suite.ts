@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { adminRoutes } from '../../../admin/resources/index.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { type DatabaseName, postgresMissing } from '../support/test-database.ts';
+import { startTokenGateway, type TokenGateway } from '../support/token-gateway.ts';
+import { mark, type Tenancy, tenancies } from './tenancies.ts';
+import { type Step, stepsOf } from './walk.ts';
+
+const atATime = 3;
+
+/**
+ * Where a server is at hand it is walked by everybody at every step, and the embedded database, which answers slower, by a third of
+ * them in turn: the rules are the same statements on both.
+ */
+const turnsOf = (database: DatabaseName) => (database === 'PGlite' && postgresMissing === null ? 3 : 1);
+
+/** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
+export function describeIsolation(database: DatabaseName): void {
+  describe.each(Object.entries(tenancies))(`what belongs to %s, on ${database}`, (_what, make) => {
+    let gateway: TokenGateway;
+    let plane: Plane;
+    let tenancy: Tenancy;
+    beforeAll(async () => {
+      gateway = await startTokenGateway();
+      const unlimited = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
+      plane = await startPlane(database, { ...unlimited, GATEWAY_URL: gateway.url });
+      gateway.serve(plane);
+      tenancy = await make(plane);
+    });
+    afterAll(async () => {
+      await gateway?.close();
+      await plane?.close();
+    });
+
+    /** Every row of the victim, in every table. */
+    async function rowsOfVictim(): Promise<Record<string, unknown[]>> {
+      const { column, id } = tenancy.rows;
+      const em = plane.control.services.database.em();
+      const tables = await em.execute<{ name: string }[]>(
+        "select table_name as name from information_schema.columns where table_schema = 'public' and column_name = ?",
+        [column],
+      );
+      const out: Record<string, unknown[]> = {};
+      for (const { name } of tables) {
+        const rows = await em.execute<{ row: string }[]>(
+          `select to_jsonb(t)::text as row from ${name} t where ${column}::text = ? order by 1`,
+          [id],
+        );
+        out[name] = rows.map((one) => one.row);
+      }
+      return out;
+    }
+
+    /** Asks as everybody, a few at a time: all at once would be slow enough on a busy machine to be answered 503. */
+    async function asEverybody(method: string, path: string, body?: unknown, turn: number | null = null) {
+      const ask = async ([who, key]: readonly [string, string]) => {
+        const reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
+        return { who, status: reply.status, text: JSON.stringify(reply.body) };
+      };
+      const turns = turn === null ? 1 : turnsOf(database);
+      const callers = [...tenancy.callers].filter((_, at) => (at + (turn ?? 0)) % turns === 0);
+      const told: Awaited<ReturnType<typeof ask>>[] = [];
+      while (callers.length > 0) told.push(...(await Promise.all(callers.splice(0, atATime).map(ask))));
+      return told;
+    }
+
+    it('cannot be reached, named, shown or changed by any key or person through any route', { timeout: 600_000 }, async () => {
+      const before = await rowsOfVictim();
+      expect(Object.values(before).flat().length).toBeGreaterThan(8);
+      const faults: string[] = [];
+      for (const [turn, step] of tenancy.steps.entries()) {
+        for (const { who, status, text } of await asEverybody(step.route.method, step.path, step.body, turn)) {
+          const name = `${who}: ${step.route.method} ${step.path} (${step.what})`;
+          if (status !== 403 && status !== 404) faults.push(`${name} gave ${status} ${text.slice(0, 200)}`);
+          if (shows(text, step)) faults.push(`${name} showed ${text.slice(0, 200)}`);
+        }
+      }
+      expect(faults.slice(0, 40)).toEqual([]);
+      expect(await rowsOfVictim()).toEqual(before);
+    });
+
+    it('is named to every route that can name anything', () => {
+      const walked = new Set(tenancy.steps.map(({ route }) => route));
+      const left = tenancy.routes.filter((route) => !walked.has(route));
+      expect(left.map((route) => `${route.method} ${route.path}: give the walk a case`)).toEqual([]);
+    });
+
+    it('is refused for being foreign: the same questions about what is one’s own are answered', async () => {
+      const answered = new Map<string, boolean>();
+      for (const { route, path } of stepsOf(tenancy.attacker, tenancy.attacker)) {
+        if (route.method !== 'GET' || route.signedIn === 'required') continue;
+        const { status } = await plane.ask('GET', path);
+        answered.set(route.path, (answered.get(route.path) ?? false) || status === 200);
+      }
+      // No request has left a log here.
+      answered.delete('/logs/:id');
+      expect([...answered].filter(([, well]) => !well).map(([path]) => path)).toEqual([]);
+      expect(answered.size).toBeGreaterThan(20);
+    });
+
+    it('shows in no list', async () => {
+      const faults: string[] = [];
+      const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
+      const lists = adminRoutes.filter((route) => route.method === 'GET' && !route.path.includes(':')).map(({ path }) => path);
+      for (const path of lists) {
+        for (const { who, text } of await asEverybody('GET', `${path}${path === '/audit-logs' ? `?${span}` : ''}`)) {
+          // The trail of the attacker tells of the attempts, with the names they were made with.
+          const told =
+            path === '/audit-logs' ? text.replaceAll(/"(uri|request_body|query_params)":("[^"]*"|\{.*?\}(?=,"))/g, '') : text;
+          if (shows(told, null)) faults.push(`${who}: GET ${path} showed ${told.slice(0, 300)}`);
+        }
+      }
+      expect(faults).toEqual([]);
+    });
+
+    /** Whether a reply holds anything of the victim that the request did not itself say. */
+    function shows(text: string, step: Step | null): boolean {
+      const said = step === null ? '' : `${step.path} ${JSON.stringify(step.body ?? '')}`;
+      if (tenancy.secretIds.some((id) => text.includes(id) && !said.includes(id))) return true;
+      return text.includes(mark) && !said.includes(mark);
+    }
+  });
+}
