@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { secretManagerTypes } from '../../../core/contract/secret-reference.ts';
-import { id, idOrSlug, name, pageEntries, slug, tagsFilter, wholeNumber } from '../../http/schemas.ts';
+import { id, idOrSlug, name, pageEntries, slug, tagsFilter, unchanged, wholeNumber } from '../../http/schemas.ts';
 
 const description = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));
 
@@ -58,6 +58,8 @@ export const createBody = v.strictObject({
 
 export const updateBody = v.strictObject({
   ...entries,
+  slug: unchanged,
+  manager_type: unchanged,
   name: v.optional(name),
   auth_config: v.optional(authConfig),
   secret_path: v.optional(secretPath),

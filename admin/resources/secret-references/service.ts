@@ -1,9 +1,10 @@
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { AdminError, invalid, notFound, unknownReference } from '../../http/errors.ts';
+import { asReference, conflict, invalid, notFound } from '../../http/errors.ts';
 import { findWorkspace } from '../../http/resolve-workspace.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
+import { requireUnchanged } from '../../http/schemas.ts';
 import { checkHost } from '../integrations/check-hosts.ts';
 import { secretMappings } from '../integrations/secret-mapping-entity.ts';
 import { addressSettings, mergeAuthConfig } from './auth-config.ts';
@@ -24,6 +25,9 @@ export async function createReference(
 ): Promise<SecretReference> {
   const { tx } = change;
   const { organisationId } = actor;
+  if (sent.slug !== undefined && (await tx.count(secretReferences, { organisationId, slug: sent.slug })) > 0) {
+    throw conflict(`slug: a secret reference with the slug ${sent.slug} already exists`);
+  }
   const now = new Date();
   const row = tx.create(secretReferences, {
     id: newId(),
@@ -57,6 +61,8 @@ export async function createReference(
  */
 export async function updateReference(change: Change, services: Services, row: SecretReference, sent: UpdateBody): Promise<void> {
   const { tx } = change;
+  requireUnchanged('slug', sent.slug, row.slug);
+  requireUnchanged('manager_type', sent.manager_type, row.managerType);
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
   if (sent.secret_path !== undefined) row.secretPath = sent.secret_path;
@@ -133,9 +139,6 @@ async function setAccess(
 }
 
 async function workspaceId(tx: EntityManager, organisationId: string, idOrSlug: string, index: number): Promise<string> {
-  const found = await findWorkspace(tx, organisationId, idOrSlug).catch((error) => {
-    const isUnknown = error instanceof AdminError && error.code === 'AB08';
-    throw isUnknown ? unknownReference(`allowed_workspaces[${index}]`, 'Workspace') : error;
-  });
-  return found.id;
+  const named = findWorkspace(tx, organisationId, idOrSlug);
+  return (await named.catch(asReference(`allowed_workspaces[${index}]`, 'Workspace'))).id;
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { vaultReference } from '../resources/secret-references/probes.ts';
 import { expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
@@ -11,6 +12,7 @@ const named = [
   { path: '/providers', body: { integration_id: 'mock' }, receipt: ['id', 'slug', 'object'], prefix: '' },
   { path: '/integrations', body: account, receipt: ['id', 'slug', 'object'], prefix: '' },
   { path: '/virtual-keys', body: { provider: 'openai', key: 'k' }, receipt: ['slug'], prefix: '' },
+  { path: '/secret-references', body: vaultReference, receipt: ['id', 'slug', 'object'], prefix: '' },
 ] as const;
 
 describe.each(databases)('conventions of the control plane, on %s', (database) => {

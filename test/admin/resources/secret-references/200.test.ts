@@ -119,6 +119,16 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await sealedIn('vault')).toEqual({ vault_token: 'hvs.new' });
   });
 
+  it('takes back what was read, as far as it can be changed', async () => {
+    const { name, slug, manager_type, description, auth_config, secret_path, secret_key, allow_all_workspaces, tags } =
+      await read('vault');
+    const body = { name, slug, manager_type, description, auth_config, secret_path, secret_key, allow_all_workspaces, tags };
+    const before = await sealedIn('vault');
+    expect((await put('vault', body)).status).toBe(200);
+    expect(await read('vault')).toMatchObject(body);
+    expect(await sealedIn('vault')).toEqual(before);
+  });
+
   it('clears what null clears', async () => {
     await put('vault', { description: null, secret_key: null, tags: null });
     expect(await read('vault')).toMatchObject({ description: null, secret_key: null, tags: {} });

@@ -128,8 +128,8 @@ describe.each(databases)('secret references that are refused, on %s', (database)
   });
 
   const changes: [string, unknown, string][] = [
-    ['another slug', { slug: 'other' }, 'slug: unknown key'],
-    ['another manager', { manager_type: 'aws_sm' }, 'manager_type: unknown key'],
+    ['another slug', { slug: 'other' }, 'slug: it cannot be changed'],
+    ['another manager', { manager_type: 'aws_sm' }, 'manager_type: it cannot be changed'],
     ['no workspace', { allowed_workspaces: [] }, 'allowed_workspaces: at least one workspace'],
     ['nobody', { allow_all_workspaces: false }, 'allowed_workspaces: required where'],
     [

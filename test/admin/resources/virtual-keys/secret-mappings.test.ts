@@ -56,6 +56,20 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     expect((await read('vk')).secret_mappings).toEqual([]);
   });
 
+  it('are changed by several at the same moment, one after the other', async () => {
+    await create({ slug: 'raced', secret_mappings: [key] });
+    const { integration_id: integration } = await read('raced');
+    const at = `/integrations/${integration}`;
+    const all = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((secret_key, index) => {
+        const secret_mappings = [{ ...key, secret_key }];
+        return index % 2 === 0 ? put('raced', { secret_mappings }) : plane.ask('PUT', at, { body: { secret_mappings } });
+      }),
+    );
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await read('raced')).secret_mappings).toEqual([asRead('key', expect.stringMatching(/^[abcd]$/))]);
+  });
+
   it('are told how to authenticate by what is mapped, as by what is sent', async () => {
     const mapped = ['aws_access_key_id', 'awsSecretAccessKey'].map((name) => ({
       targetField: `model_config.${name}`,
