@@ -24,6 +24,8 @@ export interface LoneGateway {
   readonly clusterKeyText: string;
   readonly clusterKey: Uint8Array;
   readonly organisationId: string;
+  /** The workspace's key. */
+  readonly key: string;
   /** A stored provider of the one workspace. */
   putProvider(slug: string, type: string, document: Partial<ProviderDocument>): ProviderDocument;
   putConfig(slug: string, config: object): void;
@@ -96,6 +98,7 @@ export async function startLoneGateway(env: Readonly<Record<string, string>> = {
     clusterKeyText,
     clusterKey,
     organisationId,
+    key: key.text,
     putProvider(slug, type, changes) {
       const made = { ...providerDocument(slug, type), ...changes };
       plane.put('provider', `${workspaceId}/${slug}`, made);

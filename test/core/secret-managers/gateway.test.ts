@@ -8,10 +8,12 @@ import type { MappedSecretDocument } from '../../../core/contract/secret-referen
 import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
 import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
 import { fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';
+import { startFakeRealtime } from '../../support/fake-realtime.ts';
 import { cutBeforeHead, type FakeUpstream, openaiError, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
 import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
 import type { RecordedRequest } from '../../support/recorded-request.ts';
+import { openSession } from '../../support/session-client.ts';
 import { until } from '../../support/until.ts';
 import { type MappedGiven, mappedSecret } from './managers-under-test.ts';
 
@@ -238,6 +240,27 @@ describe('what else uses a provider', () => {
     const listed = await gateway.call('/models', { headers: { 'x-svc-provider': `@${slug}` } });
     expect(listed.status).toBe(200);
     expect(provider.last.header('authorization')).toBe('Bearer sk-planted-models');
+  });
+
+  it('opens its sessions, also with the key that was rotated meanwhile', async () => {
+    const sessions = await startFakeRealtime();
+    try {
+      store('sessions', 'sk-planted-session-1');
+      const { slug } = put([inVault('sessions')], { settings: { custom_host: `${sessions.origin}/v1` } });
+      const open = async () => {
+        const url = `${gateway.baseUrl.replace('http', 'ws')}/realtime?model=@${slug}/gpt-realtime`;
+        const client = await openSession(url, { 'x-svc-api-key': gateway.key });
+        const { handshake } = await sessions.nextSession();
+        client.socket.terminate();
+        return handshake.headers.authorization;
+      };
+      expect(await open()).toBe('Bearer sk-planted-session-1');
+      store('sessions', 'sk-planted-session-2');
+      sessions.answers.push((socket) => socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n'));
+      expect(await open()).toBe('Bearer sk-planted-session-2');
+    } finally {
+      await sessions.close();
+    }
   });
 
   it('tests its connection: the field at fault is the mapping, and the reason is told', async () => {

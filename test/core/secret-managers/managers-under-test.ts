@@ -19,6 +19,8 @@ export const clusterKey = new Uint8Array(32).fill(5);
 export interface ManagersUnderTest {
   readonly managers: RunningSecretManagers;
   readonly logLines: readonly LogLine[];
+  /** How long one exchange may take from now on; 5,000 until told. */
+  timeoutMs: number;
   /** Lets time pass, for values and tokens; requests under way have their own. */
   advance(ms: number): void;
   /** The plain values of a document by field. */
@@ -33,8 +35,6 @@ export interface UnderTestOptions {
   /** What the machine's metadata service answers: no test can be at its address. */
   readonly metadata?: (url: string) => object;
   readonly ttlMs?: number;
-  /** Of one exchange. */
-  readonly timeoutMs?: number;
   readonly serviceAccountTokenFile?: string;
 }
 
@@ -61,19 +61,14 @@ export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnder
   const startedMs = Date.now();
   const clock = { now: () => startedMs + passedMs, elapsed: () => passedMs };
   const log = newMemoryLog();
-  const sign = createTokenFetch({
-    transport,
-    parseUrl: outboundParsers(trusted).parseTokenUrl,
-    now: clock.now,
-    machineIdentity,
-    timeoutMs: options.timeoutMs ?? 5_000,
-  });
+  const parseUrl = outboundParsers(trusted).parseTokenUrl;
+  const signWithin = (timeoutMs: number) => createTokenFetch({ transport, parseUrl, now: clock.now, machineIdentity, timeoutMs });
   const managers = createSecretManagers({
     openAuth: referenceOpener(clusterKey),
     sign: {
-      ...sign,
+      ...signWithin(0),
       async fetch(request) {
-        if (!request.metadata || !machineIdentity) return sign.fetch(request);
+        if (!request.metadata || !machineIdentity) return signWithin(under.timeoutMs).fetch(request);
         return { status: 200, headers: [], body: Buffer.from(JSON.stringify(options.metadata?.(request.url) ?? {})) };
       },
     },
@@ -83,8 +78,9 @@ export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnder
     ttlMs,
     ...(options.serviceAccountTokenFile ? { serviceAccountTokenFile: options.serviceAccountTokenFile } : {}),
   });
-  return {
+  const under: ManagersUnderTest = {
     managers,
+    timeoutMs: 5_000,
     logLines: log.lines,
     advance(ms) {
       passedMs += ms;
@@ -95,6 +91,7 @@ export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnder
     },
     close: () => transport.close(),
   };
+  return under;
 }
 
 export interface MappedGiven extends Partial<Omit<MappedSecretDocument, 'authSecrets' | 'auth'>> {
