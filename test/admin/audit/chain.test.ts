@@ -1,32 +1,38 @@
 import { appendFile } from 'node:fs/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { anchorChains, anchorFile, readAnchors } from '../../../admin/audit/anchors.ts';
 import { type AuditEntry, auditChains, auditEntries } from '../../../admin/audit/entity.ts';
 import { hashEntry } from '../../../admin/audit/hash-entry.ts';
 import { verifyChain } from '../../../admin/audit/verify-chain.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { type Plane, startPlane } from '../support/plane.ts';
+import { type Plane, startPlane, type Tenant } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
 describe.each(databases)('the audit chain, on %s', (database) => {
   let plane: Plane;
-  beforeEach(async () => {
+  /** Of each test its own. */
+  let tenant: Tenant;
+  beforeAll(async () => {
     plane = await startPlane(database);
+  });
+  beforeEach(async () => {
+    tenant = await plane.newTenant();
     for (const slug of ['a', 'b', 'c']) await create(slug);
   });
-  afterEach(() => plane?.close());
+  afterAll(() => plane?.close());
 
   const create = (slug: string) =>
     plane.ask('POST', '/configs', {
+      key: tenant.adminKey,
       body: { name: slug, slug, config: { provider: '@mock', override_params: { z: 1.5, a: 'ü' } } },
     });
   const em = () => plane.control.services.database.em();
-  const verify = async (organisationId = plane.organisationId) => {
+  const verify = async (organisationId = tenant.organisationId) => {
     const anchors = await readAnchors(anchorFile(plane.settings));
     const own = anchors.filter((one) => one.organisationId === organisationId);
     return verifyChain(em(), plane.control.services.auditKey, organisationId, own);
   };
-  const entries = () => em().find(auditEntries, { organisationId: plane.organisationId }, { orderBy: { seq: 'asc' } });
+  const entries = () => em().find(auditEntries, { organisationId: tenant.organisationId }, { orderBy: { seq: 'asc' } });
   const at = async (seq: number): Promise<AuditEntry> => (await entries())[seq - 1] as AuditEntry;
   /** What somebody with all rights on the database could do. */
   const tamper = (sql: string) =>
@@ -37,12 +43,12 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     });
 
   it('is intact after changes, refused attempts and changes at the same time', async () => {
-    await plane.ask('DELETE', '/configs/none');
+    await plane.ask('DELETE', '/configs/none', { key: tenant.adminKey });
     await Promise.all(Array.from({ length: 12 }, (_, index) => create(`at-once-${index}`)));
     const rows = await entries();
     expect(rows.map((row) => row.seq)).toEqual(rows.map((_, index) => index + 1));
     expect(rows.length).toBeGreaterThanOrEqual(17);
-    expect(await verify()).toEqual({ organisationId: plane.organisationId, intact: rows.length, fault: null });
+    expect(await verify()).toEqual({ organisationId: tenant.organisationId, intact: rows.length, fault: null });
   });
 
   it('is one per organisation', async () => {
@@ -76,7 +82,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     await tamper(
       `update audit_entries set seq = case id when '${second.id}' then 1003 else 1002 end where id in ('${second.id}', '${third.id}')`,
     );
-    await tamper('update audit_entries set seq = seq - 1000 where seq > 1000');
+    await tamper(`update audit_entries set seq = seq - 1000 where seq > 1000 and organisation_id = '${tenant.organisationId}'`);
     expect(await verify()).toMatchObject({ intact: 1, fault: { seq: 2, rowId: third.id } });
   });
 
@@ -84,46 +90,47 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     await tamper(
       `insert into audit_entries (id, organisation_id, created_at, method, uri, request_id, query_params, user_type,
          response_status_code, resource_type, action, client_ip)
-       values (gen_random_uuid(), '${plane.organisationId}', now(), 'POST', '/', 'x', '{}', 'user', 200, 'configs', 'create', '-')`,
+       values (gen_random_uuid(), '${tenant.organisationId}', now(), 'POST', '/', 'x', '{}', 'user', 200, 'configs', 'create', '-')`,
     );
     expect(await verify()).toMatchObject({ fault: { seq: null, what: 'it was not written through the chain' } });
   });
 
   it('names what was cut off the end while the head was left, and by anchors also when it was not', async () => {
     const last = (await entries()).length;
-    await tamper(`delete from audit_entries where seq = ${last}`);
+    await tamper(`delete from audit_entries where seq = ${last} and organisation_id = '${tenant.organisationId}'`);
     expect(await verify()).toMatchObject({ intact: last - 1, fault: { seq: last, rowId: null } });
     const before = await at(last - 1);
-    await em().nativeUpdate(auditChains, { organisationId: plane.organisationId }, { seq: last - 1, hash: before.hash ?? '' });
+    await em().nativeUpdate(auditChains, { organisationId: tenant.organisationId }, { seq: last - 1, hash: before.hash ?? '' });
     expect(await verify()).toMatchObject({ intact: last - 1, fault: null });
-    const anchor = { organisation_id: plane.organisationId, seq: last, hash: 'what-it-was' };
+    const anchor = { organisation_id: tenant.organisationId, seq: last, hash: 'what-it-was' };
     await appendFile(anchorFile(plane.settings), `${JSON.stringify(anchor)}\n`);
     expect(await verify()).toMatchObject({ intact: last - 1, fault: { seq: last, rowId: null } });
   });
 
   it('notices by anchors a chain that was made anew with the key', async () => {
-    const { dataDir } = plane.settings;
     const log = newMemoryLog();
-    await anchorChains({ dataDir }, plane.control.services.database, log, Date.now() + 25 * 3_600_000);
+    await anchorChains(plane.settings, plane.control.services.database, log, Date.now() + 25 * 3_600_000);
     const last = (await entries()).length;
     expect(log.lines.map((line) => line.fields)).toContainEqual(
-      expect.objectContaining({ organisationId: plane.organisationId, seq: last }),
+      expect.objectContaining({ organisationId: tenant.organisationId, seq: last }),
     );
     const row = await at(last);
     const forged = { ...row, action: 'delete', seq: last, previousHash: row.previousHash ?? '' };
     const hash = hashEntry(plane.control.services.auditKey, forged);
     await tamper(`update audit_entries set action = 'delete', hash = '${hash}' where id = '${row.id}'`);
-    await em().nativeUpdate(auditChains, { organisationId: plane.organisationId }, { hash });
+    await em().nativeUpdate(auditChains, { organisationId: tenant.organisationId }, { hash });
     expect(await verify()).toMatchObject({ fault: { seq: last, rowId: row.id, what: 'it is not the entry that was anchored' } });
   });
 
   it('is anchored at most once a day', async () => {
-    const { dataDir } = plane.settings;
-    const lines = async () => (await readAnchors(anchorFile({ dataDir }))).length;
-    await anchorChains({ dataDir }, plane.control.services.database, newMemoryLog(), Date.now() + 25 * 3_600_000);
+    const lines = async () => (await readAnchors(anchorFile(plane.settings))).length;
+    const anchorInHours = (hours: number) =>
+      anchorChains(plane.settings, plane.control.services.database, newMemoryLog(), Date.now() + hours * 3_600_000);
     const before = await lines();
-    expect(before).toBeGreaterThan(0);
-    await anchorChains({ dataDir }, plane.control.services.database, newMemoryLog());
-    expect(await lines()).toBe(before);
+    await anchorInHours(100);
+    const anchored = await lines();
+    expect(anchored).toBeGreaterThan(before);
+    await anchorInHours(23);
+    expect(await lines()).toBe(anchored);
   });
 });
