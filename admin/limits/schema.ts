@@ -36,8 +36,19 @@ const onUnavailable = v.picklist(['allow', 'deny'], 'allow or deny is expected')
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
 
+/** What is read of a budget beside its settings: sent back it means nothing. Usage is set to nothing with `reset_usage`. */
+const readBack = {
+  status: v.optional(v.unknown()),
+  current_usage: v.optional(v.unknown()),
+  is_threshold_alerts_sent: v.optional(v.unknown()),
+  is_exhausted_alerts_sent: v.optional(v.unknown()),
+};
+
 /** `usage_limits` as sent. Fields that are left out keep their value; null clears one. The rules between them: `mergeUsageLimits`. */
 export const usageLimitsBody = v.strictObject({
+  ...readBack,
+  /** Of the budget that is there; given by the service. */
+  id: v.optional(v.string()),
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
@@ -81,6 +92,7 @@ const creditLimitMin = { cost: 1, tokens: 100 } as const;
  * when the result breaks a rule.
  */
 export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBody, path = 'usage_limits'): UsageLimits {
+  if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: it cannot be changed or chosen; leave it out`);
   const at = sent.next_usage_reset_at;
   const merged: UsageLimits = {
     id: before?.id ?? newId(),
@@ -106,7 +118,8 @@ export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBo
   if (merged.periodicReset !== null && merged.periodicResetDays !== null) {
     throw invalid(`${path}.periodic_reset_days: not together with periodic_reset`);
   }
-  if (at && Date.parse(at) <= Date.now()) throw invalid(`${path}.next_usage_reset_at: must be in the future`);
+  const isNew = merged.nextUsageResetAt !== before?.nextUsageResetAt;
+  if (at && isNew && Date.parse(at) <= Date.now()) throw invalid(`${path}.next_usage_reset_at: must be in the future`);
   return merged;
 }
 

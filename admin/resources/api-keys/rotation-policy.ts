@@ -28,6 +28,8 @@ export function mergeRotationPolicy(
   enforcedDays: number | null,
   now: Date,
 ): RotationColumns {
+  const dayThere = isSame(sent?.next_rotation_at, before?.nextRotationAt) ? (before?.nextRotationAt ?? null) : null;
+  if (sent && dayThere) sent = { ...sent, next_rotation_at: undefined };
   if (enforcedDays !== null) sent = enforce(before, sent, enforcedDays);
   if (sent === null) return noRotation;
   const cadence = mergeCadence(before, sent);
@@ -35,7 +37,7 @@ export function mergeRotationPolicy(
   const sameCadence =
     cadence.period === (before?.rotationPeriod ?? null) && cadence.days === (before?.rotationPeriodDays ?? null);
   const kept = sameCadence && sent.next_rotation_at === undefined ? (before?.nextRotationAt ?? null) : null;
-  const next = named ?? kept ?? nextRotation(cadence, now);
+  const next = named ?? kept ?? (enforcedDays === null ? dayThere : null) ?? nextRotation(cadence, now);
   if (next === null) {
     throw invalid('rotation_policy: one of rotation_period, rotation_period_days and next_rotation_at is required');
   }
@@ -83,6 +85,11 @@ export function cadenceOf(row: RotationColumns): Cadence {
 }
 
 const dayMs = 86_400_000;
+
+/** Whether a day is sent back as it was read. */
+function isSame(sent: Date | null | undefined, before: Date | null | undefined): boolean {
+  return Boolean(sent && before && sent.getTime() === before.getTime());
+}
 
 const noRotation: RotationColumns = {
   rotationPeriod: null,

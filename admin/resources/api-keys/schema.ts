@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isUuid } from '../../db/new-id.ts';
-import { futureTime, id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap } from '../../http/schemas.ts';
+import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
 import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { transitionMsMin } from './rotation-policy.ts';
@@ -20,11 +20,20 @@ const transitionMs = v.pipe(
   v.maxValue(366 * 86_400_000, 'at most 366 days'),
 );
 
+/** Whether it lies ahead is asked where it is known what is there already. */
+const time = v.pipe(
+  timestamp,
+  v.transform((value) => new Date(value)),
+);
+
 const rotationPolicy = v.strictObject({
   rotation_period: v.nullish(v.picklist(['weekly', 'monthly'], 'weekly, monthly or null is expected')),
   rotation_period_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
-  next_rotation_at: v.nullish(futureTime),
+  next_rotation_at: v.nullish(time),
   key_transition_period_ms: v.optional(transitionMs),
+  // What is read beside it means nothing when it is sent back.
+  status: v.optional(v.unknown()),
+  secret_expires_at: v.optional(v.unknown()),
 });
 
 export type RotationPolicyBody = v.InferOutput<typeof rotationPolicy>;
@@ -36,7 +45,7 @@ const shared = {
   usage_limits: v.nullish(usageLimitsBody),
   defaults: v.nullish(defaults),
   alert_emails: v.nullish(v.pipe(v.array(email), v.maxLength(50, 'at most 50 addresses'))),
-  expires_at: v.nullish(futureTime),
+  expires_at: v.nullish(time),
   rotation_policy: v.nullish(rotationPolicy),
 };
 

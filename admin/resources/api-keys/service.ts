@@ -76,7 +76,8 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   updateUsage(row, body, now);
   if (body.expires_at !== undefined || body.rotation_policy !== undefined) {
     const settings = await settingsFor(tx, tenant, row.userId !== null);
-    if (body.expires_at !== undefined) row.expiresAt = endOfLife(settings, body.expires_at, now);
+    if (body.expires_at !== undefined && body.expires_at?.getTime() !== row.expiresAt?.getTime())
+      row.expiresAt = endOfLife(settings, body.expires_at, now);
     if (body.rotation_policy !== undefined) {
       Object.assign(row, mergeRotationPolicy(row, body.rotation_policy, settings.rotationPeriodDays, now));
     }

@@ -18,8 +18,9 @@ export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings
   }
 }
 
-/** When a user's key ends: what was asked for, or the longest life the workspace allows. Throws AB01 for a longer one. */
+/** When a key ends: what was asked for; for keys of users at the latest when their workspace says. Throws AB01 for what is past or too late. */
 export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date | null | undefined, now: Date): Date | null {
+  if (asked && asked <= now) throw invalid('expires_at: must be in the future');
   if (settings.ttlSeconds === null) return asked ?? null;
   const latest = new Date(now.getTime() + settings.ttlSeconds * 1_000);
   if (asked === null) throw invalid('expires_at: keys of users must end in this workspace');

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries, wholeNumber } from '../../http/schemas.ts';
+import { tenantEntries, timestamp, wholeNumber } from '../../http/schemas.ts';
 
 /** Most entries in one reply: of a page as JSON, and of an export as CSV. */
 export const pageSizeMax = 100;
@@ -8,8 +8,11 @@ export const csvSizeMax = 10_000;
 
 const time = v.pipe(
   v.string(),
-  v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
+  // A + that was not written %2B arrives as a space.
+  v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+')),
+  timestamp,
   v.transform((value) => new Date(value)),
+  v.check((value) => value.getTime() >= 0, 'must not be before 1970'),
 );
 const word = v.pipe(v.string(), v.maxLength(2_048));
 const method = v.picklist(['POST', 'PUT', 'DELETE'], 'POST, PUT or DELETE is expected');

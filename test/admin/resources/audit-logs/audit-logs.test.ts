@@ -54,6 +54,16 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(past.body.total).toBe(0);
   });
 
+  it('takes any time that there is, also with an offset as browsers leave it', async () => {
+    const total = async (start: string) =>
+      (await plane.ask('GET', `/audit-logs?start_time=${start}&end_time=9999-12-31T23:59:59Z`)).body;
+    expect((await total('2020-01-01T02:00:00+02:00')).total).toBeGreaterThan(0);
+    expect((await total('2020-01-01T02:00:00%2B02:00')).total).toBeGreaterThan(0);
+    expect((await total('0000-01-01T00:00:00Z')).data.message).toBe('start_time: must not be before 1970');
+    expect((await total('2020-02-31T00:00:00Z')).data.message).toBe('start_time: there is no such day');
+    expect((await total('2020-01-01 T00:00:00Z')).data.message).toContain('start_time: an ISO 8601 time');
+  });
+
   it('filters by request, user, uri, type and country', async () => {
     const one = (await read('&resource_type=configs&action=create')).records[0];
     for (const filter of [`request_id=${one.request_id}`, `user_id=${one.user_id}&method=POST`, 'uri=/v1/configs']) {
