@@ -1,14 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
 import { type FakeSecretsManager, fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';
-import {
-  documentWith,
-  type ManagersUnderTest,
-  type MappedGiven,
-  managersUnderTest,
-  mappedSecret,
-  type UnderTestOptions,
-} from './managers-under-test.ts';
+import { documentWith, type MappedGiven, managersOfTest, mappedSecret, type UnderTestOptions } from './managers-under-test.ts';
 
 /** Over TLS to a cloud that checks every signature itself. */
 const region = 'eu-central-1';
@@ -16,12 +9,7 @@ const arn = `arn:aws:secretsmanager:${region}:123456789012:secret:prod/openai-Ab
 const role = 'arn:aws:iam::123456789012:role/reader';
 const aws: FakeSecretsManager = fakeSecretsManager(region, {});
 let clouds: FakeClouds;
-const made: ManagersUnderTest[] = [];
-const start = (options: UnderTestOptions = {}) => {
-  const under = managersUnderTest({ clouds, ...options });
-  made.push(under);
-  return under;
-};
+const start = (options: UnderTestOptions = {}) => managersOfTest({ clouds, ...options });
 
 beforeAll(async () => {
   clouds = await startFakeClouds(aws.clouds);
@@ -34,9 +22,6 @@ beforeEach(() => {
   aws.secrets.set('prod/openai', { SecretString: 'sk-from-aws' });
   aws.roles.clear();
   aws.instead = null;
-});
-afterEach(async () => {
-  await Promise.all(made.splice(0).map((under) => under.close()));
 });
 
 const mapped = (given: Partial<MappedGiven> = {}) =>

@@ -4,14 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
 import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
-import {
-  documentWith,
-  type ManagersUnderTest,
-  type MappedGiven,
-  managersUnderTest,
-  mappedSecret,
-  type UnderTestOptions,
-} from './managers-under-test.ts';
+import { documentWith, type MappedGiven, managersOfTest, mappedSecret, type UnderTestOptions } from './managers-under-test.ts';
 
 /** Over TLS to vaults that want tokens of their own cloud. */
 const world = fakeKeyVault('team.vault.azure.net', 'login.microsoftonline.com', 'https://vault.azure.net');
@@ -20,12 +13,7 @@ const government = fakeKeyVault('team.vault.usgovcloudapi.net', 'login.microsoft
 /** Somebody's own server under a name of theirs. */
 const stranger = fakeKeyVault('vault.example.com', 'unused.example.com', 'https://vault.azure.net');
 let clouds: FakeClouds;
-const made: ManagersUnderTest[] = [];
-const start = (options: UnderTestOptions = {}) => {
-  const under = managersUnderTest({ clouds, ...options });
-  made.push(under);
-  return under;
-};
+const start = (options: UnderTestOptions = {}) => managersOfTest({ clouds, ...options });
 
 beforeAll(async () => {
   clouds = await startFakeClouds({ ...world.clouds, ...china.clouds, ...government.clouds, ...stranger.clouds });
@@ -39,9 +27,8 @@ beforeEach(() => {
     cloud.instead = null;
   }
 });
-afterEach(async () => {
+afterEach(() => {
   vi.unstubAllEnvs();
-  await Promise.all(made.splice(0).map((under) => under.close()));
 });
 
 const entra = (host = 'team.vault.azure.net') => ({

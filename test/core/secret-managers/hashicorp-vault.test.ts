@@ -2,26 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeUpstream, reply, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
-import {
-  documentWith,
-  type ManagersUnderTest,
-  type MappedGiven,
-  managersUnderTest,
-  mappedSecret,
-  type UnderTestOptions,
-} from './managers-under-test.ts';
+import { documentWith, type MappedGiven, managersOfTest, mappedSecret } from './managers-under-test.ts';
 
 let upstream: FakeUpstream;
 let vault: FakeVault;
-const made: ManagersUnderTest[] = [];
-const start = (options: UnderTestOptions = {}) => {
-  const under = managersUnderTest(options);
-  made.push(under);
-  return under;
-};
 
 beforeAll(async () => {
   upstream = await startFakeUpstream();
@@ -30,9 +17,6 @@ afterAll(() => upstream.close());
 beforeEach(() => {
   upstream.reset();
   vault = fakeVault(upstream);
-});
-afterEach(async () => {
-  await Promise.all(made.splice(0).map((under) => under.close()));
 });
 
 /** A mapping by token to a secret of version 2, unless told otherwise. */
@@ -58,7 +42,7 @@ const approle = (given: Partial<MappedGiven> = {}) => {
 describe('a token', () => {
   it('reads the one value of a secret of version 2', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk-from-vault' });
-    expect(await start().read(documentWith(mapped()))).toEqual({ api_key: 'sk-from-vault' });
+    expect(await managersOfTest().read(documentWith(mapped()))).toEqual({ api_key: 'sk-from-vault' });
     expect(vault.reads[0]).toMatchObject({ method: 'GET', path: '/v1/secret/data/openai' });
     expect(vault.reads[0]?.header('x-vault-request')).toBe('true');
   });
@@ -66,7 +50,7 @@ describe('a token', () => {
   it('reads version 1, also where its fields are called data and metadata', async () => {
     vault.v1.set('kv/plain', { api_key: 'sk-v1' });
     vault.v1.set('kv/odd', { data: { a: 1 }, metadata: { b: 2 } });
-    const under = start();
+    const under = managersOfTest();
     expect(await under.read(documentWith(mapped({ path: 'kv/plain' })))).toEqual({ api_key: 'sk-v1' });
     expect(await under.read(documentWith(mapped({ path: 'kv/odd', key: 'data' })))).toEqual({ api_key: '{"a":1}' });
   });
@@ -75,7 +59,7 @@ describe('a token', () => {
     vault.namespace = 'team/a';
     vault.v2.set('secret/openai', { api_key: 'sk' });
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
-    const under = start();
+    const under = managersOfTest();
     expect(await under.read(documentWith(mapped({ auth: { ...auth, vault_namespace: 'team/a' } })))).toEqual({ api_key: 'sk' });
     expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault answered 403']);
     expect(await under.managers.check(documentWith(mapped({ auth: { ...auth, vault_namespace: 'a b' } })))).toEqual([
@@ -85,7 +69,7 @@ describe('a token', () => {
 
   it('takes a path as Vault shows it, and reaches nothing beside it', async () => {
     vault.v2.set('secret/team/open ai', { api_key: 'sk' });
-    const under = start();
+    const under = managersOfTest();
     for (const path of ['/v1/secret/data/team/open ai', 'secret/data/team/open ai']) {
       expect(await under.read(documentWith(mapped({ path })))).toEqual({ api_key: 'sk' });
     }
@@ -100,13 +84,13 @@ describe('a token', () => {
   });
 
   it('says that a path of version 2 lacks data/', async () => {
-    expect(await start().managers.check(documentWith(mapped({ path: 'secret/openai' })))).toEqual([
+    expect(await managersOfTest().managers.check(documentWith(mapped({ path: 'secret/openai' })))).toEqual([
       'secret_path lies in a key/value engine of version 2: write it with data/ behind the mount',
     ]);
   });
 
   it('names what is missing or cannot be sent', async () => {
-    const under = start();
+    const under = managersOfTest();
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
     const faults = [
       [{ auth: { vault_auth_type: 'token' } }, 'vault_addr is missing'],
@@ -136,7 +120,7 @@ describe('the value', () => {
       long: 'x'.repeat(16_385),
     });
     vault.v1.set('kv/single', { only: 'one value' });
-    return start();
+    return managersOfTest();
   };
 
   it('is picked by secret_key, as text whatever it is', async () => {
@@ -167,7 +151,7 @@ describe('the value', () => {
     vault.v1.set('kv/settings', { region: 'eu-central-1', flags: '{"on":true}', broken: '{' });
     const setting = (key: string, format: 'string' | 'json') =>
       documentWith(mapped({ path: 'kv/settings', key, format, field: 'some_setting', isSecret: false }));
-    const { managers } = start();
+    const { managers } = managersOfTest();
     const settings = async (document: ReturnType<typeof documentWith>) => (await managers.valuesOf(document)).settings;
     expect(await settings(setting('region', 'string'))).toEqual({ some_setting: 'eu-central-1' });
     expect(await settings(setting('flags', 'json'))).toEqual({ some_setting: { on: true } });
@@ -181,7 +165,7 @@ describe('AppRole', () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
     vault.v2.set('secret/other', { api_key: 'sk-2' });
     vault.leaseSeconds = 1200;
-    const under = start({ ttlMs: 1_000 });
+    const under = managersOfTest({ ttlMs: 1_000 });
     const both = documentWith(approle({ id: randomUUID() }), approle({ path: 'secret/data/other', field: 'second' }));
     expect(await under.read(both)).toEqual({ api_key: 'sk', second: 'sk-2' });
     expect(vault.logins).toHaveLength(1);
@@ -197,7 +181,7 @@ describe('AppRole', () => {
 
   it('logs in once more when its token was revoked, and only once', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
-    const under = start();
+    const under = managersOfTest();
     const document = documentWith(approle());
     await under.read(document);
     vault.tokens.clear();
@@ -215,7 +199,7 @@ describe('AppRole', () => {
 
   it('uses no token of another organisation', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
-    const under = start();
+    const under = managersOfTest();
     await under.read(documentWith(approle()));
     await under.read({ ...documentWith(approle()), organisationId: randomUUID() });
     expect(vault.logins).toHaveLength(2);
@@ -234,15 +218,15 @@ describe('Kubernetes', () => {
   };
 
   it('logs in with the token of the pod', async () => {
-    const under = start({ machineIdentity: true, serviceAccountTokenFile: file });
+    const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: file });
     expect(await under.read(kubernetes())).toEqual({ api_key: 'sk' });
     expect(vault.logins[0]?.json()).toEqual({ role: 'gateway', jwt: 'pod-token' });
   });
 
   it('shows that token to nobody where it is not lent, or the host is not trusted', async () => {
-    const unlent = start({ serviceAccountTokenFile: file });
+    const unlent = managersOfTest({ serviceAccountTokenFile: file });
     expect(await unlent.managers.check(kubernetes())).toEqual([expect.stringContaining('MACHINE_IDENTITY')]);
-    const lent = start({ machineIdentity: true, serviceAccountTokenFile: file });
+    const lent = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: file });
     const elsewhere = mapped({
       auth: { vault_auth_type: 'kubernetes', vault_addr: 'https://vault.example.com', vault_role: 'gateway' },
       secrets: {},
@@ -254,7 +238,7 @@ describe('Kubernetes', () => {
   });
 
   it('says that there is no pod', async () => {
-    const under = start({ machineIdentity: true, serviceAccountTokenFile: '/nowhere/token' });
+    const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: '/nowhere/token' });
     expect(await under.managers.check(kubernetes())).toEqual(['the machine has no service account token to lend']);
   });
 });

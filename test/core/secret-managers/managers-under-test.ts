@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { buildConnector } from 'undici';
+import { onTestFinished } from 'vitest';
 import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
 import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
 import { deriveKey, seal } from '../../../core/contract/secret.ts';
@@ -36,6 +37,13 @@ export interface UnderTestOptions {
   readonly metadata?: (url: string) => object;
   readonly ttlMs?: number;
   readonly serviceAccountTokenFile?: string;
+}
+
+/** `managersUnderTest`, closed when the running test is over. */
+export function managersOfTest(options: UnderTestOptions = {}): ManagersUnderTest {
+  const under = managersUnderTest(options);
+  onTestFinished(() => under.close());
+  return under;
 }
 
 /** The managers over true sockets, with the rules for addresses as they are; names of the clouds lead to the fake ones. */

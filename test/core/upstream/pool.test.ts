@@ -5,37 +5,28 @@ import { createConnector } from '../../../core/upstream/connector.ts';
 import { Pool } from '../../../core/upstream/pool.ts';
 import { until } from '../../support/until.ts';
 import { localTransport, send } from './outgoing-call.ts';
-import { answers, type RawConnection, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { answers, type RawConnection, rawUpstreamOfTest } from './raw-upstream.ts';
 import { bodyOf } from './request-body.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 let transport: UpstreamTransport;
-const upstreams: RawUpstream[] = [];
-const start: typeof startRawUpstream = async (...given) => {
-  const upstream = await startRawUpstream(...given);
-  upstreams.push(upstream);
-  return upstream;
-};
 
 beforeEach(() => {
   transport = localTransport();
 });
 
-afterEach(async () => {
-  await Promise.all(upstreams.splice(0).map((upstream) => upstream.close()));
-  await transport.close();
-});
+afterEach(() => transport.close());
 
 describe('connections', () => {
   it('are kept and used again, one request at a time', async () => {
-    const upstream = await start(answers(ok));
+    const upstream = await rawUpstreamOfTest(answers(ok));
     for (let i = 0; i < 20; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(1);
   });
 
   it('are as many as there are calls at once: no call waits for another', async () => {
-    const upstream = await start();
+    const upstream = await rawUpstreamOfTest();
     const calls = Array.from({ length: 600 }, () => send(transport, { origin: upstream.origin }));
     await until(() => upstream.connections.length === 600);
     for (const { socket } of upstream.connections) socket.write(ok);
@@ -48,8 +39,8 @@ describe('connections', () => {
   });
 
   it('are never shared between tenants, nor between origins', async () => {
-    const upstream = await start(answers(ok));
-    const other = await start(answers(ok));
+    const upstream = await rawUpstreamOfTest(answers(ok));
+    const other = await rawUpstreamOfTest(answers(ok));
     for (let i = 0; i < 3; i++) {
       for (const tenant of ['tenant-a', 'tenant-b']) {
         await send(transport, { tenant, origin: upstream.origin, path: `/${tenant}` }).body;
@@ -64,13 +55,13 @@ describe('connections', () => {
   });
 
   it('are not used again after a reply that said so', async () => {
-    const upstream = await start(answers(ok.replace('content-length', 'connection: close\r\ncontent-length')));
+    const upstream = await rawUpstreamOfTest(answers(ok.replace('content-length', 'connection: close\r\ncontent-length')));
     for (let i = 0; i < 3; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(3);
   });
 
   it('that the provider closed while they were idle are not missed', async () => {
-    const upstream = await start(answers(ok));
+    const upstream = await rawUpstreamOfTest(answers(ok));
     for (let i = 0; i < 5; i++) {
       expect((await send(transport, { origin: upstream.origin, method: 'POST', body: Buffer.from('x') }).body).toString()).toBe(
         'ok',
@@ -82,7 +73,7 @@ describe('connections', () => {
 
   it('close by themselves after the idle time', async () => {
     const local = localTransport({ keepAliveMs: 50 });
-    const upstream = await start(answers(ok));
+    const upstream = await rawUpstreamOfTest(answers(ok));
     await send(local, { origin: upstream.origin }).body;
     await (await upstream.nextConnection()).closed;
     await local.close();
@@ -92,7 +83,7 @@ describe('connections', () => {
 describe('a kept-alive connection that closes under a request', () => {
   /** Answers the first request of each connection; what happens to the second is up to the test. */
   async function closesOnSecond(then: (connection: RawConnection) => void) {
-    return start(async (connection) => {
+    return rawUpstreamOfTest(async (connection) => {
       await connection.receives('\r\n\r\n');
       connection.socket.write(ok);
       await connection.receives('\r\n\r\n', 2);
@@ -119,7 +110,7 @@ describe('a kept-alive connection that closes under a request', () => {
     ['end', end],
     ['reset', reset],
   ] as const)('is replaced for a POST with its whole body at hand (%s)', async (_how, then) => {
-    const upstream = await start(async (connection) => {
+    const upstream = await rawUpstreamOfTest(async (connection) => {
       await connection.receives('a body\r\n\r\n');
       connection.socket.write(ok);
       await connection.receives('a body\r\n\r\n', 2);
@@ -132,7 +123,7 @@ describe('a kept-alive connection that closes under a request', () => {
 
   it('is replaced once only: a provider that hangs up again is upstream_reset', async () => {
     let first = true;
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       if (first) {
         first = false;
@@ -162,7 +153,7 @@ describe('a kept-alive connection that closes under a request', () => {
   });
 
   it('is not replaced when it was new: such a provider has seen the request', async () => {
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.end();
     });
@@ -177,7 +168,7 @@ describe('a kept-alive connection that closes under a request', () => {
     const sent = [send(transport, { origin: upstream.origin, ...post }), send(transport, { origin: upstream.origin })];
     await until(() => working.length === 2);
     const clock = send(transport, {
-      origin: (await start()).origin,
+      origin: (await rawUpstreamOfTest()).origin,
       timeouts: { connectMs: 0, firstByteMs: 1100, idleMs: 0, totalMs: 0 },
     });
     await clock.error;
@@ -190,7 +181,7 @@ describe('a kept-alive connection that closes under a request', () => {
 
 describe('pools', () => {
   it('forget idle connections that have closed, so that a burst leaves nothing behind', async () => {
-    const upstream = await start(answers(ok));
+    const upstream = await rawUpstreamOfTest(answers(ok));
     const trusted = parseTrustedHosts(['127.0.0.1']);
     const connect = createConnector({ hostname: '127.0.0.1', port: upstream.port, internal: false }, { trusted });
     const url = new URL(upstream.origin);
@@ -218,13 +209,13 @@ describe('pools', () => {
 
   it('beyond the limit retire the one used longest ago, without touching its running exchanges', async () => {
     const local = localTransport({ poolsMax: 2 });
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nha');
     });
     const long = send(local, { tenant: 't1', origin: upstream.origin });
     await long.firstChunk;
-    const quick = await start(answers(ok));
+    const quick = await rawUpstreamOfTest(answers(ok));
     await send(local, { tenant: 't2', origin: quick.origin }).body;
     await send(local, { tenant: 't3', origin: quick.origin }).body;
     // t1's pool has gone; its stream has not, and closes its connection only when it is through.
@@ -243,7 +234,7 @@ describe('pools', () => {
 
 describe('close', () => {
   it('lets running exchanges end, refuses new ones as draining, then closes every socket', async () => {
-    const upstream = await start();
+    const upstream = await rawUpstreamOfTest();
     const running = send(transport, { origin: upstream.origin });
     const connection = await upstream.nextConnection();
     await connection.receives('\r\n\r\n');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { onTestFinished } from 'vitest';
 import { within } from '../../support/until.ts';
 
 export interface RawUpstream {
@@ -23,6 +24,13 @@ export interface RawConnection {
   /** Resolves once `received` holds the text `times` times. */
   receives(text: string, times?: number): Promise<void>;
 }
+
+/** `startRawUpstream`, closed when the running test is over. */
+export const rawUpstreamOfTest: typeof startRawUpstream = async (...given) => {
+  const upstream = await startRawUpstream(...given);
+  onTestFinished(() => upstream.close());
+  return upstream;
+};
 
 /** A server that speaks bytes, so that a test can stall, drip, cut and lie at any point. `script` runs for each connection. */
 export async function startRawUpstream(

@@ -3,29 +3,20 @@ import { GatewayError } from '../../../core/contract/errors.ts';
 import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
 import { freePort } from '../../support/free-port.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
-import { answers, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { answers, rawUpstreamOfTest } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';
 
 let transport: UpstreamTransport;
-const upstreams: RawUpstream[] = [];
-const start: typeof startRawUpstream = async (...given) => {
-  const upstream = await startRawUpstream(...given);
-  upstreams.push(upstream);
-  return upstream;
-};
 
 beforeEach(() => {
   transport = localTransport();
 });
 
-afterEach(async () => {
-  await Promise.all(upstreams.splice(0).map((upstream) => upstream.close()));
-  await transport.close();
-});
+afterEach(() => transport.close());
 
 /** Answers the first request with these bytes, then does `then` to the socket. */
 async function afterReply(reply: string, then: 'end' | 'reset' | 'nothing') {
-  return start(async ({ socket, receives }) => {
+  return rawUpstreamOfTest(async ({ socket, receives }) => {
     await receives('\r\n\r\n');
     if (reply !== '') socket.write(Buffer.from(reply, 'latin1'));
     if (then === 'end') socket.end();
@@ -119,7 +110,7 @@ describe('a provider that closes', () => {
 
   it('by reset ends a reply without a length as a cut, by a plain end as complete', async () => {
     const reply = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nuntil the end';
-    const upstream = await start(answers(reply));
+    const upstream = await rawUpstreamOfTest(answers(reply));
     const cut = send(transport, { origin: upstream.origin });
     await cut.firstChunk;
     (await upstream.nextConnection()).socket.resetAndDestroy();
@@ -162,7 +153,7 @@ describe('a provider that sends garbage', () => {
   });
 
   it('beyond its reply cannot reach the next request', async () => {
-    const upstream = await start(
+    const upstream = await rawUpstreamOfTest(
       answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil'),
     );
     for (let i = 0; i < 5; i++) {
@@ -203,7 +194,7 @@ describe('a provider that stalls', () => {
   it('within its reply is request_timeout after the idle time, counted from the last chunk', async () => {
     // Drips for twice the idle time before it falls silent.
     const drips = 20;
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n');
       let dripped = 0;
@@ -219,11 +210,14 @@ describe('a provider that stalls', () => {
   });
 
   it('in the eyes of a paused reader only is not at fault', async () => {
-    const upstream = await start(answers('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345'));
+    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345'));
     const idleMs = 50;
     const sent = send(transport, { origin: upstream.origin, timeouts: { ...timeouts, idleMs } }, { takes: () => false });
     await sent.firstChunk;
-    const other = send(transport, { origin: (await start()).origin, timeouts: { ...noTimeouts, firstByteMs: 5 * idleMs } });
+    const other = send(transport, {
+      origin: (await rawUpstreamOfTest()).origin,
+      timeouts: { ...noTimeouts, firstByteMs: 5 * idleMs },
+    });
     // By the time the other call has run out of its time, five idle times have passed here.
     await other.error;
     expect(sent.events).toEqual(['head', 'data']);
@@ -232,7 +226,7 @@ describe('a provider that stalls', () => {
   });
 
   it('forever by dripping is request_timeout after the total time', async () => {
-    const upstream = await start(async ({ socket, receives, closed }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives, closed }) => {
       await receives('\r\n\r\n');
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const drip = setInterval(() => socket.write('1\r\nx\r\n'), 10);
@@ -254,7 +248,7 @@ describe('a provider that answers early', () => {
   const early = 'HTTP/1.1 413 Payload Too Large\r\ncontent-length: 9\r\n\r\ntoo large';
 
   it('is heard, and the upload stops', async () => {
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write(early);
     });
@@ -268,7 +262,7 @@ describe('a provider that answers early', () => {
   });
 
   it('and closes at once is heard too', async () => {
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.pause();
       socket.end(early.replace('content-length', 'connection: close\r\ncontent-length'));
@@ -281,7 +275,7 @@ describe('a provider that answers early', () => {
   });
 
   it('and goes on reading gets the whole body', async () => {
-    const upstream = await start(async ({ socket, receives }) => {
+    const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n');
       await receives('the last byte');
@@ -296,7 +290,7 @@ describe('a provider that answers early', () => {
 describe('a streamed request body', () => {
   it('that breaks off takes the request to the provider with it and reports its own error', async () => {
     for (const code of ['client_closed', 'body_too_large'] as const) {
-      const upstream = await start();
+      const upstream = await rawUpstreamOfTest();
       const body = bodyOf([Buffer.from('some')], -1, 'stay-open');
       const sent = send(transport, { origin: upstream.origin, method: 'POST', body });
       const connection = await upstream.nextConnection();
@@ -310,7 +304,7 @@ describe('a streamed request body', () => {
   });
 
   it('that is declared longer than allowed is refused without a connection', async () => {
-    const upstream = await start();
+    const upstream = await rawUpstreamOfTest();
     const body = bodyOf([], 101);
     const sent = send(transport, { origin: upstream.origin, method: 'POST', body, bodyBytesMax: 100 });
     expect(await sent.error).toMatchObject({ code: 'body_too_large', status: 413 });
@@ -318,7 +312,7 @@ describe('a streamed request body', () => {
   });
 
   it('of length 0 leaves as no body', async () => {
-    const upstream = await start(answers('HTTP/1.1 204 No Content\r\n\r\n'));
+    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 204 No Content\r\n\r\n'));
     const body = bodyOf([], 0);
     await send(transport, { origin: upstream.origin, method: 'POST', body }).body;
     expect((await upstream.nextConnection()).received).toContain('content-length: 0\r\n');
@@ -328,7 +322,7 @@ describe('a streamed request body', () => {
 
 describe('a handler that throws', () => {
   it('ends its own exchange only', async () => {
-    const upstream = await start(answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+    const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
     const faults: unknown[] = [];
     const local = localTransport({ onFault: (fault) => faults.push(fault) });
     const call = {
