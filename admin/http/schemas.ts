@@ -15,9 +15,10 @@ export const slug = v.pipe(
 
 export const name = v.pipe(
   v.string(),
-  v.regex(/\S/, 'must not be empty'),
-  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+  v.minLength(1, 'must not be empty'),
   v.maxLength(255, 'at most 255 characters'),
+  v.check((value) => value.trim() !== '', 'must not be empty'),
+  v.check((value) => !/\p{Cc}/u.test(value), 'control characters are not allowed'),
 );
 
 export const text = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));

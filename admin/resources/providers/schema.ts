@@ -16,6 +16,7 @@ import {
   unchanged,
 } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import { describe } from '../../openapi/to-json-schema.ts';
 import { mappingsBody } from '../integrations/mapping-schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
@@ -66,7 +67,10 @@ const updateEntries = {
 
 /** A body with these fields, which may be sent under their older names. */
 function withAliases<Entries extends v.ObjectEntries>(entries: Entries) {
-  return v.pipe(v.unknown(), v.transform(resolveFieldAliases), v.strictObject(entries));
+  const body = v.strictObject(entries);
+  // Described by what it becomes; nothing could be told of `unknown`.
+  const description = v.metadata({ jsonSchema: describe(body, 'input', '', new Map()) });
+  return v.pipe(v.unknown(), description, v.transform(resolveFieldAliases), body);
 }
 
 export const createBody = withAliases(createEntries);

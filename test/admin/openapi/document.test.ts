@@ -35,6 +35,9 @@ describe('the API description', () => {
         expect(operation.summary, name).not.toBe('');
         const reply = operation.responses['200'] as { content: Record<string, { schema: object }> };
         expect(Object.keys(reply.content['application/json']?.schema ?? {}), name).not.toEqual([]);
+        if (operation.requestBody) {
+          expect(Object.keys(operation.requestBody.content['application/json']?.schema ?? {}), name).not.toEqual([]);
+        }
         expect(operation['x-svc-scopes'], name).toEqual(routes.get(name)?.scopes ?? []);
       }
     }
