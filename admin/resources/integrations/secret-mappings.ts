@@ -126,11 +126,6 @@ export async function mappingsOfAll(
 /** Puts these in the place of all mappings of an integration whose row is written. */
 export async function storeMappings(em: EntityManager, row: Integration, mapped: readonly Mapping[]): Promise<void> {
   const { id: integrationId, organisationId } = row;
-  // One after the other: who comes second sees what the first has put.
-  await em.execute('select id from integrations where id = ? and organisation_id = ? for update', [
-    integrationId,
-    organisationId,
-  ]);
   await em.nativeDelete(secretMappings, { organisationId, integrationId });
   if (mapped.length === 0) return;
   await em.insertMany(

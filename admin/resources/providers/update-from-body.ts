@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { Change } from '../../db/write-change.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
@@ -26,7 +27,9 @@ export async function updateProviderFromBody(
   body: UpdateBody,
 ): Promise<void> {
   const { organisationId } = row;
-  const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId });
+  // Held, for the credential behind it may be changed in other ways at the same moment.
+  const held = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
+  const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId }, held);
   const type = body.provider ?? body.ai_provider_id;
   requireUnchanged('slug', body.slug, row.slug);
   requireUnchanged('provider', type && canonicalProviderId(type), integration?.aiProviderId);

@@ -61,13 +61,13 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     const { integration_id: integration } = await read('raced');
     const at = `/integrations/${integration}`;
     const all = await Promise.all(
-      [...'abcdefghijkl'].map((secret_key, index) => {
+      [...'abcdef'].map((secret_key, index) => {
         const secret_mappings = [{ ...key, secret_key }];
         return index % 2 === 0 ? put('raced', { secret_mappings }) : plane.ask('PUT', at, { body: { secret_mappings } });
       }),
     );
     expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
-    expect((await read('raced')).secret_mappings).toEqual([asRead('key', expect.stringMatching(/^[a-l]$/))]);
+    expect((await read('raced')).secret_mappings).toEqual([asRead('key', expect.stringMatching(/^[a-f]$/))]);
   });
 
   it('are told how to authenticate by what is mapped, as by what is sent', async () => {
