@@ -1,17 +1,24 @@
 import { isObject } from '../../core/contract/json.ts';
 
 /**
- * A copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel case.
- * Errs on the side of hiding: an audit trail must say that a key was changed, never to what.
+ * A copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel case, and our
+ * own keys are masked wherever they stand. Errs on the side of hiding: an audit trail must say that a key was changed, never to what.
  */
+export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(maskSecrets);
+  if (typeof value === 'string') return maskKeys(value);
+  if (Array.isArray(value)) return value.map((inner) => maskSecrets(inner));
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
     out[name] = inner !== null && (isSecretName(name) || isOfPrivateKey(value, name)) ? '***' : maskSecrets(inner);
   }
   return out;
+}
+
+/** A text without the secrets of keys, sessions and links of this service, should somebody put one where it does not belong. */
+export function maskKeys(text: string): string {
+  return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|invite|link)_)[\w-]{32,}/g, '$1***');
 }
 
 /** Private and symmetric parameters of a JWK (RFC 7518 §6), should somebody send them; and a key set that is sent as text. */
@@ -24,7 +31,7 @@ const exact = new Set(['key', 'apikey', 'authorization', 'credentials', 'customh
 const parts = /secret|password|passwd|token|privatekey|accesskey|apikey|serviceaccountjson/;
 /** Names that only sound like secrets. */
 const harmless =
-  /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
+  /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|maxtokenttl|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
 function isSecretName(name: string): boolean {

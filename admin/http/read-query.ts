@@ -1,12 +1,17 @@
 import { invalid, notFound } from './errors.ts';
 
-/** The query as name and value; throws AB01 for names given twice and for control characters. */
+/** What clients may give several times (`status=active&status=expired`) is one list with commas. */
+const lists: ReadonlySet<string> = new Set(['status']);
+
+/** The query as name and value; throws AB01 for other names given twice and for control characters. */
 export function readQuery(url: string): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [name, value] of new URL(url).searchParams) {
-    if (Object.hasOwn(out, name) || name === '__proto__') throw invalid(`${name}: given twice, or not allowed in a query`);
+    const isRepeated = Object.hasOwn(out, name);
+    if ((isRepeated && !lists.has(name)) || name === '__proto__')
+      throw invalid(`${name}: given twice, or not allowed in a query`);
     if (/\p{Cc}/u.test(value)) throw invalid(`${name}: control characters are not allowed`);
-    out[name] = value;
+    out[name] = isRepeated ? `${out[name]},${value}` : value;
   }
   return out;
 }

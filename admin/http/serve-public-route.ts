@@ -75,7 +75,7 @@ async function run(
     requestId,
     requestBody: maskSecrets(sent ?? null),
     queryParams: {},
-    requestHeaders: readToldHeaders(header),
+    requestHeaders: maskSecrets(readToldHeaders(header)),
     userId: person.userId,
     userType: 'user',
     resourceType: route.resource,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import type { ClientOrigin } from '../../core/contract/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import { maskKeys, maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { clientOrigin } from './client-address.ts';
 import type { AdminError } from './errors.ts';
@@ -35,15 +36,15 @@ export class VisitTrail {
 
   draft(actor: Culprit): AuditDraft {
     const route = this.#route;
-    const told = readToldHeaders((name) => this.#c.req.header(name));
+    const told = maskSecrets(readToldHeaders((name) => this.#c.req.header(name)));
     return {
       organisationId: actor.organisationId,
       workspaceId: this.workspaceId,
       method: route.method,
-      uri: readPath(this.#c.req.url),
+      uri: maskKeys(readPath(this.#c.req.url)),
       requestId: this.id,
       requestBody: this.body,
-      queryParams: readQueryLeniently(this.#c.req.url),
+      queryParams: maskSecrets(readQueryLeniently(this.#c.req.url)),
       // The id of a token names no key that anybody could look up.
       requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
       userId: actor.userId ?? actor.keyId,

@@ -115,6 +115,15 @@ describe.each(databases)('what holds a key, on %s', (database) => {
     await make({ user_id: null });
   });
 
+  it('states are listed with commas or one by one', async () => {
+    const total = async (query: string) => (await plane.ask('GET', `/api-keys?${query}`)).body.total;
+    expect(await total('status=active&status=expired')).toBe(await total('status=active,expired'));
+    expect(await total('status=expired&status=exhausted')).toBe(0);
+    expect((await plane.ask('GET', '/workspaces?status=active&status=archived')).status).toBe(200);
+    expect((await plane.ask('GET', '/admin/users/invites?status=pending&status=expired')).status).toBe(400);
+    expect((await plane.ask('GET', '/api-keys?page_size=1&page_size=2')).body.data.message).toContain('page_size: given twice');
+  });
+
   it('ids that are none are refused, in whatever letters good ones are found', async () => {
     const { id } = await make();
     for (const ids of ['-'.repeat(36), `${id},`, `${id},${'0'.repeat(36)}`, Array(101).fill(id).join(',')]) {

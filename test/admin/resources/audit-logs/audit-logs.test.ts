@@ -129,4 +129,25 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     const theirs = (await plane.ask('GET', `/audit-logs?${always}`, { key: other.adminKey })).body.records;
     expect(theirs.map((one: { organisation_id: string }) => one.organisation_id)).toEqual([other.organisationId]);
   });
+
+  it('holds no key, wherever somebody has put one', async () => {
+    const key = plane.workspaceKey;
+    const secret = key.slice(-45);
+    await plane.ask('DELETE', `/api-keys/${key}?token=planted-one&name=${key}`, { headers: { 'user-agent': `tool (${key})` } });
+    await plane.ask('POST', '/workspaces', { body: { name: 'ok', description: `see ${key}`, tags: [{ note: key }] } });
+    const { records } = await read('&page_size=2');
+    expect(records.map((record: { response_status_code: number }) => record.response_status_code)).toEqual([400, 400]);
+    expect(records[1]).toMatchObject({
+      uri: expect.stringMatching(/^\/v1\/api-keys\/svc_ws_[0-9A-Za-z]{12}_\*{3}$/),
+      query_params: { token: '***', name: expect.stringMatching(/_\*{3}$/) },
+      request_headers: { 'user-agent': expect.stringMatching(/^tool \(svc_ws_[0-9A-Za-z]{12}_\*{3}\)$/) },
+    });
+    expect(records[0].request_body).toMatchObject({ name: 'ok', description: expect.stringMatching(/^see svc_ws_/) });
+    for (const planted of [secret, 'planted-one']) expect(JSON.stringify(records)).not.toContain(planted);
+  });
+
+  it('shows settings that only sound like secrets', async () => {
+    await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt: { max_token_ttl: 10 } } });
+    expect((await read('&page_size=1')).records[0].request_body).toEqual({ jwt: { max_token_ttl: 10 } });
+  });
 });
