@@ -25,7 +25,7 @@ import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
 import { loadPlugins } from './load-plugins.ts';
-import { modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
+import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
 import { createForward } from './pipeline/forward-to-control-plane.ts';
@@ -174,6 +174,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     providers,
     documents: snapshot.documents,
     openSecrets: secretOpener(settings.clusterKey),
+    openHeaders: headerOpener(settings.clusterKey),
     secretManagers,
     openModelHeaders: modelHeaderOpener(settings.clusterKey),
     parseBaseUrl: outbound.parseBaseUrl,

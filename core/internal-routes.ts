@@ -8,7 +8,7 @@ import { tokenCheckPath } from './contract/tokens.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { createTokenChecks } from './jwt/serve-token-checks.ts';
 import type { startTokens } from './jwt/start-tokens.ts';
-import { secretOpener } from './open-sealed.ts';
+import { headerOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 import { answerControlPlane } from './pipeline/answer-control-plane.ts';
 import { createBuilder } from './pipeline/build-target.ts';
@@ -43,6 +43,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     transport,
     sign: createTokenFetch({ ...tokenFetch, machineIdentity }),
     openSecrets: secretOpener(clusterKey),
+    openHeaders: headerOpener(clusterKey),
     secretManagers,
   };
   const reading = { ...providerAccess, usageOf: usageOfLine, now: clock.now, newId: () => randomUUID() };

@@ -17,8 +17,7 @@ export function referenceOpener(clusterKey: Uint8Array): (mapped: MappedSecretDo
 }
 
 function openCredentials(key: Uint8Array, sealed: Sealed | null, place: string): Credentials {
-  if (sealed === null) return {};
-  const opened: unknown = JSON.parse(unseal(key, sealed, place).toString('utf8'));
+  const opened = openJson<unknown>(key, sealed, place);
   const credentials: Record<string, Secret> = {};
   for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
     if (typeof value === 'string') credentials[name] = new Secret(value);
@@ -26,13 +25,21 @@ function openCredentials(key: Uint8Array, sealed: Sealed | null, place: string):
   return credentials;
 }
 
+/** Opens the sealed headers of provider documents: name to value. */
+export function headerOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Record<string, string> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, headers = null }) => openJson(key, headers, `provider/${id}/headers`);
+}
+
 /** Opens the sealed headers of the models of provider documents. */
 export function modelHeaderOpener(
   clusterKey: Uint8Array,
 ): (document: ProviderDocument) => Record<string, Record<string, string>> {
   const key = deriveKey(clusterKey, keyPurposes.transport);
-  return (document) => {
-    const sealed = document.models?.headers ?? null;
-    return sealed === null ? {} : JSON.parse(unseal(key, sealed, `provider/${document.id}/models`).toString('utf8'));
-  };
+  return ({ id, models }) => openJson(key, models?.headers ?? null, `provider/${id}/models`);
+}
+
+/** An object; an empty one where there is nothing to open. Throws for what was moved, changed or sealed with another key. */
+function openJson<Value>(key: Uint8Array, sealed: Sealed | null, place: string): Value {
+  return sealed === null ? ({} as Value) : JSON.parse(unseal(key, sealed, place).toString('utf8'));
 }

@@ -109,8 +109,13 @@ export const providerDocument = v.object({
   expiresAt: v.nullable(v.string()),
   /** Non-secret settings under their config names: `custom_host`, `openai_organization`, … */
   settings: v.record(v.string(), v.unknown()),
-  /** Extra headers of the integration, flat name → value. */
+  /** Extra headers of the integration in documents of older control planes, flat name → value; others leave it empty. */
   customHeaders: v.record(v.string(), v.string()),
+  /**
+   * JSON of the extra headers of the integration (`{"<name>": "<value>"}`), sealed with the transport key, aad
+   * `provider/<id>/headers`; null or absent when there are none.
+   */
+  headers: v.optional(v.nullable(v.string())),
   /**
    * JSON of the secret settings (`{"api_key": "…", …}`) sealed with the transport key, aad `provider/<id>`; null when the
    * provider needs none. No reply of the internal API carries a plain credential.

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isCredentialHeader, withoutCredentials } from '../contract/credential-headers.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
 import { faultOf } from '../contract/input-faults.ts';
@@ -17,6 +18,8 @@ export interface ResolvedTarget {
   readonly basePath: string;
   /** Credential, version and custom headers of every call. */
   readonly headers: HeaderList;
+  /** The same for another origin of the provider (its storage), where they are others: no custom header that is a credential. */
+  readonly headersElsewhere?: HeaderList;
   /**
    * The place of a model, where models are restricted or have places of their own; null or absent where all go the same way. Throws
    * `model_not_allowed`.
@@ -74,8 +77,11 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const base = options.parseBaseUrl(
         typeof customHost === 'string' && customHost !== '' ? customHost : adapter.baseUrl(settings),
       );
-      const headers = withHeaders(adapter.headers(settings, credentials), customHeaders);
-      return { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers, ofModel: null };
+      const own = adapter.headers(settings, credentials);
+      const headers = withHeaders(own, customHeaders);
+      const made = { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers, ofModel: null };
+      if (!customHeaders || !Object.keys(customHeaders).some(isCredentialHeader)) return made;
+      return { ...made, headersElsewhere: withHeaders(own, withoutCredentials(customHeaders)) };
     },
   };
 }

@@ -9,6 +9,8 @@ import type { ResolvedTarget } from './build-target.ts';
 export interface DocumentOpener {
   /** Opens the secrets that came sealed with it. */
   openSecrets(document: ProviderDocument): Credentials;
+  /** Opens the headers that came sealed with it: name to value. */
+  openHeaders(document: ProviderDocument): Readonly<Record<string, string>>;
   /** Has what others keep; a document that needs it where there is none is a fault of ours. */
   readonly secretManagers?: SecretManagers;
 }
@@ -17,6 +19,8 @@ export interface OpenDocument {
   /** With the settings that secret managers keep among its own. */
   readonly document: ProviderDocument;
   readonly credentials: Credentials;
+  /** Of every call, name to value. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A stored provider with all its values. Throws (or rejects with) GatewayError `secret_unavailable`. */
@@ -40,10 +44,12 @@ export function valuesOf(document: ProviderDocument, { secretManagers }: Documen
 /** The document and what its secret managers said (null: there are none), put together. */
 export function withValues(document: ProviderDocument, mapped: MappedValues | null, opener: DocumentOpener): OpenDocument {
   const credentials = opener.openSecrets(document);
-  if (mapped === null) return { document, credentials };
+  const headers = { ...document.customHeaders, ...opener.openHeaders(document) };
+  if (mapped === null) return { document, credentials, headers };
   return {
     document: { ...document, settings: { ...document.settings, ...mapped.settings } },
     credentials: { ...credentials, ...mapped.credentials },
+    headers,
   };
 }
 

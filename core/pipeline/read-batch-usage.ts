@@ -29,10 +29,10 @@ const over: ReadonlySet<unknown> = new Set(['completed', 'failed', 'expired', 'c
  */
 export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUsageOptions): Promise<BatchUsageReply> {
   const { adapterOf, build } = options.builder;
-  const { document, credentials: opened } = await openDocument(asked.document, options);
+  const { document, credentials: opened, headers } = await openDocument(asked.document, options);
   const given = { ...document.settings, ...asked.settings };
   const listed = adapterOf(document.provider);
-  const resolved = buildOpened(document, () => build(listed, document.slug, given, opened, document.customHeaders));
+  const resolved = buildOpened(document, () => build(listed, document.slug, given, opened, headers));
   const { adapter, settings, credentials, origin } = resolved;
   const { services, abort } = openSteps({
     resolved,

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/context.ts';
+import { withoutCredentials } from '../contract/credential-headers.ts';
 import type { ProviderDocument } from '../contract/documents.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
@@ -9,7 +10,7 @@ import { Secret } from '../contract/secret.ts';
 import type { MappedValues } from '../contract/secret-managers.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
 import { gateModels } from './gate-models.ts';
-import { buildOpened, type DocumentOpener, hasMapped, valuesOf, withValues } from './open-document.ts';
+import { buildOpened, type DocumentOpener, hasMapped, type OpenDocument, valuesOf, withValues } from './open-document.ts';
 
 export type { ResolvedTarget } from './build-target.ts';
 
@@ -21,9 +22,7 @@ export interface ResolverOptions extends BuilderOptions, DocumentOpener {
 }
 
 /** A stored provider, resolved once for its document and, where it has any, for what its secret managers say. */
-interface Stored {
-  /** With the settings of secret managers among its own. */
-  readonly document: ProviderDocument;
+interface Stored extends OpenDocument {
   readonly resolved: ResolvedTarget;
 }
 
@@ -76,16 +75,17 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   function storedOf(document: ProviderDocument, slug: string, values: MappedValues | null): Stored {
     const known = stored.get(values ?? document);
     if (known) return known;
-    const { document: whole, credentials } = withValues(document, values, options);
-    const made = buildOpened(document, () => buildStored(whole, slug, whole.settings, credentials));
+    const opened = withValues(document, values, options);
+    const made = buildOpened(document, () => buildStored(opened, slug, opened.document.settings));
     const { secretManagers } = options;
     const renew = values && secretManagers ? () => secretManagers.renew(document, values) : null;
-    const found = { document: whole, resolved: renew ? { ...made, renew } : made };
+    const found = { ...opened, resolved: renew ? { ...made, renew } : made };
     stored.set(values ?? document, found);
     return found;
   }
 
-  function placeIn(ctx: RequestContext, target: Target, slug: string, { document, resolved }: Stored): ResolvedTarget {
+  function placeIn(ctx: RequestContext, target: Target, slug: string, stored: Stored): ResolvedTarget {
+    const { document, resolved } = stored;
     const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
     // A stored credential goes to the host it was stored for and nowhere else.
     if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
@@ -105,23 +105,27 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       });
     }
     if (document.models) refuseOtherModel(document, settings);
-    const changed = buildStored(document, slug, { ...document.settings, ...settings }, resolved.credentials);
+    const changed = buildStored(stored, slug, { ...document.settings, ...settings });
     refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
     return resolved.renew ? { ...changed, renew: resolved.renew } : changed;
   }
 
-  function buildStored(document: ProviderDocument, slug: string, settings: JsonObject, credentials: Credentials): ResolvedTarget {
+  function buildStored(
+    { document, credentials, headers: own }: OpenDocument,
+    slug: string,
+    settings: JsonObject,
+  ): ResolvedTarget {
     const adapter = adapterOf(document.provider);
-    const made = build(adapter, slug, settings, credentials, document.customHeaders);
+    const made = build(adapter, slug, settings, credentials, own);
     if (!document.models) return made;
     const ofModel = gateModels(made, document.models, {
       headers: () => options.openModelHeaders?.(document) ?? {},
       at(host, headers) {
-        const own = host === null ? settings : { ...settings, custom_host: host };
-        const custom = { ...document.customHeaders, ...headers };
+        const there = host === null ? settings : { ...settings, custom_host: host };
         // The credential was stored for the integration's host. A model on another one brings its own, in its headers.
         const isElsewhere = host !== null && options.parseBaseUrl(host).origin !== made.origin;
-        return build(adapter, slug, own, isElsewhere ? withheld(credentials) : credentials, custom);
+        const custom = { ...(isElsewhere ? withoutCredentials(own) : own), ...headers };
+        return build(adapter, slug, there, isElsewhere ? withheld(credentials) : credentials, custom);
       },
     });
     return { ...made, ofModel };

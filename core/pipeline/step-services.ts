@@ -72,9 +72,10 @@ export function openSteps(given: StepOptions): Steps {
   async function send(request: StepRequest): Promise<StepResponse> {
     if (given.isLeft()) throw new GatewayError('client_closed');
     const headers: HeaderList = [...(request.headers ?? [])];
-    for (let i = 0; i < resolved.headers.length && !request.withoutCredential; i += 2) {
-      if (!headers.includes(resolved.headers[i] as string))
-        headers.push(resolved.headers[i] as string, resolved.headers[i + 1] as string);
+    const isElsewhere = request.origin !== undefined && request.origin !== resolved.origin;
+    const own = (isElsewhere ? resolved.headersElsewhere : null) ?? resolved.headers;
+    for (let i = 0; i < own.length && !request.withoutCredential; i += 2) {
+      if (!headers.includes(own[i] as string)) headers.push(own[i] as string, own[i + 1] as string);
     }
     const fixed = request.body instanceof Uint8Array ? request.body : null;
     const signed: OutgoingCall = {

@@ -1,9 +1,10 @@
 import { type ConnectionCheck, type ConnectionDiagnosis, connectionTest, connectionTestMs } from '../contract/connection-test.ts';
+import { isCredentialHeader } from '../contract/credential-headers.ts';
 import type { ProviderDocument } from '../contract/documents.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/http.ts';
 import { isObject } from '../contract/json.ts';
-import type { Credentials, OutgoingCall, SignServices } from '../contract/provider.ts';
+import type { OutgoingCall, SignServices } from '../contract/provider.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
 import { answerControlPlane } from './answer-control-plane.ts';
 import type { ResolvedTarget, TargetBuilder } from './build-target.ts';
@@ -66,9 +67,9 @@ async function check(given: ProviderDocument, options: ConnectionTestOptions): P
   const { provider, settings } = given;
   try {
     const adapter = options.builder.adapterOf(provider);
-    const { document, credentials } = await openDocument(given, options);
+    const { document, credentials, headers } = await openDocument(given, options);
     const resolved = buildOpened(document, () =>
-      options.builder.build(adapter, document.slug, document.settings, credentials, document.customHeaders),
+      options.builder.build(adapter, document.slug, document.settings, credentials, headers),
     );
     const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
     const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
@@ -137,16 +138,18 @@ async function ask(
   );
   if (reply.status < 300) return { status: reply.status, said: '' };
   const fault = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
-  return { status: reply.status, said: conceal(fault.message, resolved.credentials) };
+  return { status: reply.status, said: conceal(fault.message, resolved) };
 }
 
 /** The provider's words on one line, without what it repeats of the credential. */
-function conceal(text: string, credentials: Credentials): string {
-  let safe = text.replace(/\s+/g, ' ').slice(0, 300);
-  for (const secret of Object.values(credentials)) {
-    const value = secret.reveal();
-    if (value.length >= 4) safe = safe.replaceAll(value, '***');
+function conceal(text: string, { credentials, headers }: ResolvedTarget): string {
+  const secrets = Object.values(credentials).map((secret) => secret.reveal());
+  for (let i = 0; i < headers.length; i += 2) {
+    if (isCredentialHeader(headers[i] as string)) secrets.push(headers[i + 1] as string);
   }
+  let safe = text;
+  for (const value of secrets) if (value.length >= 4) safe = safe.replaceAll(value, '***');
+  safe = safe.replace(/\s+/g, ' ').slice(0, 300);
   // Providers like to repeat the ends of a key that they refuse.
   return safe.replace(/\b(?:sk|key|pk|AKIA|AIza)[-_A-Za-z0-9*.]{6,}/g, '***');
 }

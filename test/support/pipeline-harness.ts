@@ -211,6 +211,7 @@ export function createHarness(
           providers,
           documents: services.documents,
           openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
+          openHeaders: () => ({}),
           parseBaseUrl: (url) => {
             const parsed = new URL(url);
             return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };

@@ -10,6 +10,7 @@ import { FilesBatchesJobs } from './0008-files-batches-jobs.ts';
 import { Limits } from './0010-limits.ts';
 import { ExactSettlement } from './0016-exact-settlement.ts';
 import { SecretReferences } from './0017-secret-references.ts';
+import { IntegrationHeaders } from './0018-integration-headers.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -24,4 +25,5 @@ export const migrations: MigrationObject[] = [
   { name: '0010-limits', class: Limits },
   { name: '0016-exact-settlement', class: ExactSettlement },
   { name: '0017-secret-references', class: SecretReferences },
+  { name: '0018-integration-headers', class: IntegrationHeaders },
 ];

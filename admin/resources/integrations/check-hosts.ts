@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/settings.ts';
 import { checkOutboundUrl, parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
 import { invalid } from '../../http/errors.ts';
 
+type Configurations = Readonly<Record<string, unknown>>;
 type Policy = Pick<Settings, 'trustedCustomHosts'>;
 
 /** Settings that are URLs gateways call. Token endpoints may have a query. */
@@ -11,7 +12,7 @@ export const hostSettings = ['custom_host', 'azure_foundry_url', 'huggingface_ba
  * Refuses settings whose URLs no gateway would ever call: private addresses, metadata services, closed ports. Names are not looked
  * up here; gateways judge every address again when they connect. Throws AB01 with the path of the setting.
  */
-export function checkHosts(settings: Policy, configurations: Readonly<Record<string, unknown>> | null | undefined): void {
+export function checkHosts(settings: Policy, configurations: Configurations | null | undefined): void {
   for (const name of hostSettings) {
     const value = configurations?.[name];
     if (typeof value === 'string') checkHost(settings, value, `configurations.${name}`, name === 'oauth_token_endpoint');
@@ -27,4 +28,19 @@ export function originOf(url: unknown): string | null {
 export function checkHost(settings: Policy, url: string, path: string, allowQuery = false): void {
   const check = checkOutboundUrl(url, { trusted: parseTrustedHosts(settings.trustedCustomHosts), allowQuery });
   if (!check.ok) throw invalid(`${path}: ${check.reason}`);
+}
+
+/**
+ * A stored credential goes to the host it was stored for: who names another one sends the credential along. Otherwise whoever may
+ * change an integration could have its secrets brought to a host of their own. `kept` are those that were not sent, by config name.
+ * Throws AB01.
+ */
+export function refuseMove(before: Configurations, after: Configurations, kept: readonly string[]): void {
+  if (kept.length === 0) return;
+  for (const name of hostSettings) {
+    const now = originOf(after[name]);
+    if (now === null || now === originOf(before[name])) continue;
+    const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
+    throw invalid(`configurations.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
+  }
 }

@@ -4,19 +4,22 @@ import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 
 /**
- * Settings of an integration by provider type (control-plane reference §1.1). `secrets` are sealed and never read back;
- * `settings` are plain. What is in neither is refused with its path.
+ * Settings of an integration by provider type (control-plane reference §1.1). `secrets` and `headers` are sealed; `settings` are
+ * plain. What is in neither is refused with its path.
  */
 export interface SplitConfigurations {
   readonly settings: Record<string, unknown>;
   readonly secrets: Record<string, string>;
+  /** Headers, as they were sent; undefined where nothing was said of them. */
+  readonly headers: Readonly<Record<string, string>> | null | undefined;
 }
 
 /** Checks the settings and tells secret from plain. `null` values clear a setting and are kept as null. */
 export function splitConfigurations(aiProviderId: string, sent: Record<string, unknown>): SplitConfigurations {
   const known = { ...everyProvider, ...(byProvider[aiProviderId] ?? {}) };
   const entries = Object.fromEntries(Object.entries(known).map(([key, kind]) => [key, v.nullish(kind.schema)]));
-  const checked = validate(v.strictObject(entries), sent, 'configurations', 'configurations') as Record<string, unknown>;
+  const all = validate(v.strictObject(entries), sent, 'configurations', 'configurations') as Record<string, unknown>;
+  const { custom_headers: headers, ...checked } = all;
   const settings: Record<string, unknown> = {};
   const secrets: Record<string, string> = {};
   for (const [key, value] of Object.entries(checked)) {
@@ -26,7 +29,7 @@ export function splitConfigurations(aiProviderId: string, sent: Record<string, u
     else if (typeof value !== 'string') secrets[key] = JSON.stringify(value);
     else if (!isMasked(value)) secrets[key] = value;
   }
-  return { settings, secrets };
+  return { settings, secrets, headers: headers as SplitConfigurations['headers'] };
 }
 
 /**

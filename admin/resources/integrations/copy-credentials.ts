@@ -6,6 +6,7 @@ import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrations } from './entity.ts';
+import { openHeaders, putHeaders, settingsOf } from './headers.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { type Mapping, mappingsOf, storeMappings } from './secret-mappings.ts';
 import { openSecrets, putSecrets } from './secrets.ts';
@@ -56,7 +57,7 @@ export async function copyIntegration(
     aiProviderId: source.aiProviderId,
     key,
     description: null,
-    configurations: { ...source.configurations, ...secrets },
+    configurations: { ...settingsOf(source), ...secrets, custom_headers: await openHeaders(change.tx, vault, source) },
     mapped: await mappingsFor(change.tx, source, place.workspaceId),
   });
   if (Object.keys(changes).length > 0) await updateIntegration(change, vault, actor, copy, { configurations: changes });
@@ -66,7 +67,8 @@ export async function copyIntegration(
 /** Gives an integration the credential and the settings of another one of its type in the place of its own. */
 export async function takeCredentials(em: EntityManager, vault: Vault, source: Integration, target: Integration): Promise<void> {
   const emptied = Object.fromEntries(Object.keys(target.secretHints).map((name) => [name, '']));
-  target.configurations = { ...source.configurations };
+  target.configurations = settingsOf(source);
+  await putHeaders(em, vault, target, await openHeaders(em, vault, source));
   await storeMappings(em, target, await mappingsFor(em, source, target.workspaceId ?? ''));
   await putSecrets(em, vault, target, { ...emptied, ...(await openSecrets(em, vault, source)) });
 }

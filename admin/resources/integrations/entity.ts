@@ -17,12 +17,16 @@ export const integrations = defineEntity({
     name: p.text(),
     aiProviderId: p.text(),
     description: p.text().nullable(),
-    /** Settings that are no secret, under their wire names. */
+    /** Settings that are no secret, under their wire names; `custom_headers` among them in rows of older versions only. */
     configurations: p.json().$type<Record<string, unknown>>(),
     /** JSON of the secret settings (`{"api_key": …}`), sealed by the organisation's data key; null when there are none. */
     secrets: p.text().nullable(),
     /** Last characters of each secret by its name, for masked reads. */
     secretHints: p.json().$type<Record<string, string>>(),
+    /** JSON of the headers of every call, name to value, sealed by the organisation's data key; null when there are none. */
+    customHeaders: p.text().nullable(),
+    /** For reads: each header with its value, masked where it looks like a credential. */
+    headerNames: p.json().$type<Record<string, string>>(),
     globalWorkspaceAccess: p.boolean(),
     /** Of every workspace that has it by the global access and no word of its own; each counts for itself. */
     globalUsageLimits: p.json().$type<UsageLimits>().nullable(),

@@ -3,8 +3,8 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { knownModels } from '../../internal/known-models.ts';
-import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
-import type { Place, Vault } from '../../secrets/vault.ts';
+import { keptHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';
+import type { Vault } from '../../secrets/vault.ts';
 import { checkHost } from './check-hosts.ts';
 import { deploymentsOf } from './deployments.ts';
 import type { Integration } from './entity.ts';
@@ -73,15 +73,8 @@ export async function listModels(em: EntityManager, integration: Integration): P
   });
 }
 
-/** The headers of a model as plain text; null when it has none. */
-export async function openHeaders(
-  em: EntityManager,
-  vault: Vault,
-  row: IntegrationModel,
-): Promise<Record<string, string> | null> {
-  if (row.customHeaders === null || row.customHeaders === undefined) return null;
-  return JSON.parse(await vault.open(em, placeOf(row), row.customHeaders)) as Record<string, string>;
-}
+/** The headers of models. */
+export const sealedModelHeaders = sealedHeaders<IntegrationModel>('integration_models');
 
 function create(tx: EntityManager, integration: Integration, slug: string): IntegrationModel {
   const now = new Date();
@@ -120,27 +113,9 @@ async function update(
   if (typeof host === 'string') checkHost(settings, host, `${path}.configurations.custom_host`);
   if (host !== undefined) row.customHost = host;
   const headers = sent.custom_headers === undefined ? inner : sent.custom_headers;
-  if (headers !== undefined) await putHeaders(tx, vault, row, headers ?? {});
-  row.lastUpdatedAt = new Date();
-}
-
-/** Replaces the headers. A masked value that was read and sent back means "as it is". */
-async function putHeaders(tx: EntityManager, vault: Vault, row: IntegrationModel, sent: Record<string, string>): Promise<void> {
-  const before = (await openHeaders(tx, vault, row)) ?? {};
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(sent)) {
-    const own = name.toLowerCase();
-    kept[own] = isMasked(value) ? (before[own] ?? value) : value;
+  if (headers !== undefined) {
+    const before = await sealedModelHeaders.open(tx, vault, row);
+    await sealedModelHeaders.put(tx, vault, row, keptHeaders(before, headers ?? {}));
   }
-  const isEmpty = Object.keys(kept).length === 0;
-  row.customHeaders = isEmpty ? null : await vault.seal(tx, placeOf(row), JSON.stringify(kept));
-  row.headerNames = Object.fromEntries(
-    Object.entries(kept).map(([name, value]) => [name, looksSecret.test(name) ? masked(lastCharacters(value)) : value]),
-  );
-}
-
-const looksSecret = /auth|key|token|secret|cookie|passw|sign|credential|session/i;
-
-function placeOf(row: IntegrationModel): Place {
-  return { organisationId: row.organisationId, table: 'integration_models', column: 'custom_headers', rowId: row.id };
+  row.lastUpdatedAt = new Date();
 }

@@ -4,25 +4,24 @@ import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { withTags } from '../../http/with-tags.ts';
-import { usageLimitsReply } from '../../limits/schema.ts';
-import { masked, maskedFields } from '../../secrets/sealed-fields.ts';
 import { createProvider } from '../providers/service.ts';
-import { workspaces } from '../workspaces/entity.ts';
 import { checkHosts } from './check-hosts.ts';
-import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { integrations, integrationWorkspaces } from './entity.ts';
 import { mappingsOfNew } from './mapping-rights.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
-import { mappingsOf, mappingsReplyOf, mappingsToChange } from './secret-mappings.ts';
+import { mappingsToChange } from './secret-mappings.ts';
 import {
   archiveIntegration,
   createIntegration,
   findOwnIntegration,
+  findReadableIntegration,
   requireFreeSlug,
   requireOwner,
   updateIntegration,
 } from './service.ts';
+import { toOwnReply, toRow, toSharedReply } from './to-reply.ts';
 
 const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
 
@@ -45,9 +44,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const ofWorkspaces = workspaceId === null ? { workspaceId: { $ne: null } } : { workspaceId };
       const kinds =
         query.type === 'all' ? [ofOrganisation, ofWorkspaces] : [query.type === 'workspace' ? ofWorkspaces : ofOrganisation];
-      // A workspace sees of the organisation's integrations those that are shared to it.
-      const shared = workspaceId === null ? null : await sharedTo(em, workspaceId);
-      const visible = shared === null ? {} : { $or: [{ workspaceId }, { id: { $in: shared } }, { globalWorkspaceAccess: true }] };
+      const visible = workspaceId === null ? {} : { $or: [{ workspaceId }, ...(await sharedTo(em, workspaceId))] };
       const [rows, total] = await em.findAndCount(
         integrations,
         { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
@@ -108,21 +105,9 @@ export const integrationRoutes: readonly AdminRoute[] = [
     query: tenantQuery,
     body: null,
     async handle(call) {
-      const row = await findOwnIntegration(call.em, call, call.params.slug ?? '');
+      const row = await findReadableIntegration(call.em, call, call.params.slug ?? '');
       call.tag(row.revision);
-      const workspaceCount = await countWorkspaces(call.em, row);
-      const { api_key: keyHint, ...hints } = row.secretHints;
-      return {
-        ...toRow(row),
-        masked_key: keyHint === undefined ? null : masked(keyHint),
-        configurations: { ...row.configurations, ...maskedFields(hints) },
-        global_workspace_access_settings: globalAccessOf(row),
-        allow_all_models: row.allowAllModels,
-        workspace_count: workspaceCount,
-        secret_mappings: mappingsReplyOf(await mappingsOf(call.em, row), 'configurations'),
-        pricing_adjustments: row.pricingAdjustments ?? null,
-        tags: row.tags ?? null,
-      };
+      return call.workspaceId !== null && !row.workspaceId ? toSharedReply(row) : toOwnReply(call.em, row);
     },
   }),
   defineRoute({
@@ -186,40 +171,9 @@ function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly i
   return named;
 }
 
-/** How many active workspaces may use it: by their own word, else by that for all. */
-async function countWorkspaces(em: EntityManager, row: Integration): Promise<number> {
-  if (row.workspaceId) return 1;
-  const decided = await em.find(integrationWorkspaces, { integrationId: row.id, enabled: !row.globalWorkspaceAccess });
-  const ids = decided.map((one) => one.workspaceId);
-  const own = row.globalWorkspaceAccess ? { $nin: ids } : { $in: ids };
-  return em.count(workspaces, { organisationId: row.organisationId, status: 'active', id: own });
-}
-
-async function sharedTo(em: EntityManager, workspaceId: string): Promise<string[]> {
-  return (await em.find(integrationWorkspaces, { workspaceId, enabled: true })).map((row) => row.integrationId);
-}
-
-/** Who beside the workspaces that are named may use it, and how much. */
-export function globalAccessOf(row: Integration) {
-  return {
-    enabled: row.globalWorkspaceAccess,
-    usage_limits: row.globalUsageLimits ? [usageLimitsReply(row.globalUsageLimits)] : null,
-    rate_limits: row.globalRateLimits.length > 0 ? row.globalRateLimits : null,
-  };
-}
-
-function toRow(row: Integration) {
-  return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId ?? null,
-    ai_provider_id: row.aiProviderId,
-    name: row.name,
-    status: row.status,
-    created_at: row.createdAt.toISOString(),
-    last_updated_at: row.lastUpdatedAt.toISOString(),
-    slug: row.slug,
-    description: row.description ?? null,
-    object: 'integration',
-  };
+/** Which integrations of the organisation a workspace sees: those that are shared to it. */
+async function sharedTo(em: EntityManager, workspaceId: string) {
+  const decided = await em.find(integrationWorkspaces, { workspaceId });
+  const idsOf = (enabled: boolean) => decided.filter((row) => row.enabled === enabled).map((row) => row.integrationId);
+  return [{ id: { $in: idsOf(true) } }, { globalWorkspaceAccess: true, id: { $nin: idsOf(false) } }];
 }

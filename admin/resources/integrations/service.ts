@@ -2,18 +2,21 @@ import { LockMode } from '@mikro-orm/core';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
-import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
+import { conflict, forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Actor } from '../../http/route.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
+import { lowerCased } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
 import { changeMappings } from './change-mappings.ts';
-import { hostSettings, originOf } from './check-hosts.ts';
+import { refuseMove } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
+import { changeHeaders, putHeaders, settingsOf } from './headers.ts';
 import { requireMappingRight } from './mapping-rights.ts';
+import { integrationModels } from './model-entity.ts';
 import { canonicalProviderId } from './provider-ids.ts';
 import { requireSettings } from './require-settings.ts';
 import { type Mapping, refuseBoth, storeMappings } from './secret-mappings.ts';
@@ -39,7 +42,7 @@ export interface NewIntegration {
 export async function createIntegration(change: Change, vault: Vault, sent: NewIntegration): Promise<Integration> {
   const { tx } = change;
   const aiProviderId = canonicalProviderId(sent.aiProviderId);
-  const { settings, secrets } = splitConfigurations(aiProviderId, sent.configurations);
+  const { settings, secrets, headers } = splitConfigurations(aiProviderId, sent.configurations);
   const now = new Date();
   const row = tx.create(integrations, {
     id: newId(),
@@ -52,6 +55,8 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     configurations: withoutNulls(settings),
     secrets: null,
     secretHints: {},
+    customHeaders: null,
+    headerNames: {},
     globalWorkspaceAccess: false,
     globalUsageLimits: null,
     globalRateLimits: [],
@@ -64,6 +69,7 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     lastUpdatedAt: now,
   });
   await putSecrets(tx, vault, row, sent.key === null ? secrets : { ...secrets, api_key: sent.key });
+  await putHeaders(tx, vault, row, lowerCased(headers ?? {}));
   const mapped = sent.mapped ?? [];
   refuseBoth(mapped, new Set([...Object.keys(row.configurations), ...Object.keys(row.secretHints)]));
   requireSettings(aiProviderId, row.configurations, secretFieldsOf(row, mapped));
@@ -99,7 +105,7 @@ export async function updateIntegration(
   if (sent.description !== undefined) row.description = sent.description;
   if (sent.pricing_adjustments !== undefined) row.pricingAdjustments = sent.pricing_adjustments;
   if (sent.tags !== undefined) row.tags = sent.tags;
-  const { settings, secrets } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
+  const { settings, secrets, headers: sentHeaders } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
   const before = row.configurations;
   // A key that was read, masked, and sent back means "as it is".
   const keepsKey = sent.key === undefined || isMasked(sent.key);
@@ -107,9 +113,12 @@ export async function updateIntegration(
   const mapped = await changeMappings(change.tx, row, sent.mapped, { ...settings, ...changes });
   for (const { field, isSecret } of mapped.all) (isSecret ? changes : settings)[field] = isSecret ? '' : null;
   row.configurations = withoutNulls({ ...row.configurations, ...settings });
-  refuseMove(before, row, Object.keys(changes));
+  const headers = await changeHeaders(change.tx, vault, row, sentHeaders);
+  const kept = Object.keys(row.secretHints).filter((name) => !Object.hasOwn(changes, name));
+  refuseMove(before, row.configurations, [...kept, ...headers.keptCredentials.map((name) => `custom_headers.${name}`)]);
   requireMappingRight(actor, mapped, before, row.configurations);
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
+  await putHeaders(change.tx, vault, row, headers.all);
   requireSettings(row.aiProviderId, row.configurations, secretFieldsOf(row, mapped.all));
   row.lastUpdatedAt = new Date();
   change.about(row.id);
@@ -121,11 +130,16 @@ function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<strin
   return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
 
-/** Archives; the providers made from it stop working at once. */
+/** Archives and forgets credentials, those of its models too; the providers made from it stop working at once. */
 export async function archiveIntegration(change: Change, row: Integration): Promise<void> {
   row.status = 'archived';
   row.secrets = null;
   row.secretHints = {};
+  row.customHeaders = null;
+  row.headerNames = {};
+  row.configurations = settingsOf(row);
+  const ofModels = { organisationId: row.organisationId, integrationId: row.id };
+  await change.tx.nativeUpdate(integrationModels, ofModels, { customHeaders: null, headerNames: {} });
   await storeMappings(change.tx, row, []);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
@@ -173,6 +187,19 @@ export async function findUsableIntegration(
   return (await mayUse(em, found, workspaceId)) ? found : null;
 }
 
+/** The integration as whoever may read it finds it: a workspace its own, and what is shared to it. Throws AB08. */
+export async function findReadableIntegration(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  idOrSlug: string,
+): Promise<Integration> {
+  const { organisationId, workspaceId } = call;
+  if (workspaceId === null) return findOwnIntegration(em, call, idOrSlug);
+  const found = await findUsableIntegration(em, { organisationId, workspaceId }, idOrSlug);
+  if (!found) throw notFound('Integration');
+  return found;
+}
+
 /** Whether the integration is the workspace's own, or shared to it. */
 export async function mayUse(em: EntityManager, row: Integration, workspaceId: string): Promise<boolean> {
   if (row.workspaceId) return row.workspaceId === workspaceId;
@@ -195,21 +222,6 @@ export async function requireFreeSlug(em: EntityManager, organisationId: string,
   if (slug === undefined) return;
   const taken = await em.count(integrations, { organisationId, slug, status: 'active' });
   if (taken > 0) throw conflict(`slug: an integration with the slug ${slug} already exists`);
-}
-
-/**
- * A stored credential goes to the host it was stored for: who names another one sends the credential along. Otherwise whoever may
- * change an integration could have its secrets brought to a host of their own.
- */
-function refuseMove(before: Readonly<Record<string, unknown>>, row: Integration, renewed: readonly string[]): void {
-  const kept = Object.keys(row.secretHints).filter((name) => !renewed.includes(name));
-  if (kept.length === 0) return;
-  for (const name of hostSettings) {
-    const now = originOf(row.configurations[name]);
-    if (now === null || now === originOf(before[name])) continue;
-    const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
-    throw invalid(`configurations.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
-  }
 }
 
 function withoutNulls(settings: Record<string, unknown>): Record<string, unknown> {

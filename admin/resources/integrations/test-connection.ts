@@ -11,6 +11,8 @@ import type { MappedSecretDocument } from '../../../core/contract/secret-referen
 import { newId } from '../../db/new-id.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
+import type { Headers } from '../../secrets/sealed-headers.ts';
+import { sealedForGateways } from './headers.ts';
 
 /** An account to be tried: stored, or only sent. */
 export interface Tried {
@@ -19,6 +21,7 @@ export interface Tried {
   /** Settings that are no secret, under their wire names. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   /** What secret managers are asked for beside them. */
   readonly mappedSecrets: MappedSecretDocument[];
 }
@@ -53,7 +56,6 @@ export async function testConnection(
 
 function toDocument(clusterKey: Uint8Array, tried: Tried): ProviderDocument {
   const id = newId();
-  const { custom_headers: customHeaders, ...settings } = tried.settings;
   const isOpen = Object.keys(tried.secrets).length === 0;
   const transport = deriveKey(clusterKey, keyPurposes.transport);
   return {
@@ -65,8 +67,9 @@ function toDocument(clusterKey: Uint8Array, tried: Tried): ProviderDocument {
     provider: tried.aiProviderId,
     status: 'active',
     expiresAt: null,
-    settings,
-    customHeaders: (customHeaders ?? {}) as Record<string, string>,
+    settings: tried.settings,
+    customHeaders: {},
+    headers: sealedForGateways(clusterKey, id, tried.headers),
     mappedSecrets: tried.mappedSecrets,
     secrets: isOpen ? null : seal(transport, JSON.stringify(tried.secrets), `provider/${id}`),
   };

@@ -5,6 +5,7 @@ import { tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { checkHosts } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
+import { openHeaders, settingsOf } from './headers.ts';
 import { mappedDocuments } from './mapped-documents.ts';
 import { mappingsOfNew } from './mapping-rights.ts';
 import { mappingsBody } from './mapping-schema.ts';
@@ -44,7 +45,7 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       requireOwner(actor, workspaceId, 'update');
       const aiProviderId = canonicalProviderId(body.ai_provider_id);
       checkHosts(services.settings, body.configurations);
-      const { settings, secrets } = splitConfigurations(aiProviderId, body.configurations ?? {});
+      const { settings, secrets, headers } = splitConfigurations(aiProviderId, body.configurations ?? {});
       if (body.key) secrets.api_key = body.key;
       const place = { organisationId, workspaceId, aiProviderId, configurations: settings };
       const mapped = await mappingsOfNew(em, actor, place, body.secret_mappings, 'configurations', false);
@@ -53,7 +54,10 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       requireSettings(aiProviderId, settings, new Set(fields));
       const mappedSecrets = await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped);
       await call.write(async () => {});
-      return testConnection(services, { organisationId, aiProviderId, settings, secrets, mappedSecrets });
+      return testConnection(services, {
+        ...{ organisationId, aiProviderId, settings, secrets, mappedSecrets },
+        headers: headers ?? {},
+      });
     },
   }),
   defineRoute({
@@ -72,13 +76,15 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       const row = await findOwnIntegration(em, call, call.params.slug ?? '');
       requireOwner(call.actor, row.workspaceId ?? null, 'update');
       const secrets = await openSecrets(em, services.vault, row);
-      const { aiProviderId, configurations: settings } = row;
+      const headers = await openHeaders(em, services.vault, row);
+      const { aiProviderId } = row;
       const mapped = await mappingsOf(em, row);
       const mappedSecrets = await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped);
       await call.write(async (change) => change.about(row.id));
       const closed = mapped.findIndex(({ reference }) => row.workspaceId && !isOpenTo(reference, row.workspaceId));
       if (closed >= 0) return { ok: false, checks: [closedCheck(closed)] };
-      return testConnection(services, { organisationId, aiProviderId, settings, secrets, mappedSecrets });
+      const settings = settingsOf(row);
+      return testConnection(services, { organisationId, aiProviderId, settings, secrets, headers, mappedSecrets });
     },
   }),
 ];

@@ -5,10 +5,10 @@ import { readUsageOf } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { integrationWorkspaces } from './entity.ts';
 import { workspacesReply } from './reply-schema.ts';
-import { globalAccessOf } from './routes.ts';
 import { workspacesBody } from './schema.ts';
 import { findOwnIntegration } from './service.ts';
 import { shareIntegration } from './share.ts';
+import { globalAccessOf } from './to-reply.ts';
 
 /** Who may use an organisation's integration (control-plane reference §3.3, `/workspaces`). */
 export const integrationWorkspaceRoutes: readonly AdminRoute[] = [

@@ -13,7 +13,8 @@ const provider = v.strictObject({
   workspace_id: uuid,
   organisation_id: uuid,
   note: nullableText,
-  status: v.picklist(['active', 'exhausted', 'expired']),
+  /** `archived`: its integration is, and it can no longer be called. */
+  status: v.picklist(['active', 'exhausted', 'expired', 'archived']),
   usage_limits: v.nullable(usageLimitsReplySchema),
   rate_limits: v.nullable(v.array(rateLimitReplySchema)),
   reset_usage: v.null(),

@@ -1,10 +1,12 @@
 import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
 import { deriveKey, seal } from '../../../core/contract/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Headers } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { type Integration, integrations, integrationWorkspaces } from '../integrations/entity.ts';
+import { openHeaders, sealedForGateways, settingsOf } from '../integrations/headers.ts';
 import { mappedDocuments, usableMappings } from '../integrations/mapped-documents.ts';
-import { listModels, openHeaders } from '../integrations/models.ts';
+import { listModels, sealedModelHeaders } from '../integrations/models.ts';
 import { openSecrets } from '../integrations/secrets.ts';
 import { mayUse } from '../integrations/service.ts';
 import { providers } from './entity.ts';
@@ -31,7 +33,7 @@ export async function toProviderDocument(
   const mapped = await usableMappings(em, integration, workspaceId);
   if (mapped === null) return null;
   const secrets = await openSecrets(em, vault, integration);
-  const { custom_headers: customHeaders, ...settings } = integration.configurations;
+  const headers = await openHeaders(em, vault, integration);
   const transport = deriveKey(clusterKey, keyPurposes.transport);
   return {
     id: row.id,
@@ -42,8 +44,9 @@ export async function toProviderDocument(
     provider: integration.aiProviderId,
     status: statusOf(row, Date.now()),
     expiresAt: row.expiresAt?.toISOString() ?? null,
-    settings,
-    customHeaders: (customHeaders ?? {}) as Record<string, string>,
+    settings: settingsOf(integration),
+    customHeaders: {},
+    headers: sealedForGateways(clusterKey, row.id, headers),
     secrets: Object.keys(secrets).length === 0 ? null : seal(transport, JSON.stringify(secrets), `provider/${row.id}`),
     mappedSecrets: await mappedDocuments(em, vault, clusterKey, mapped),
     usageLimits: row.usageLimits ?? null,
@@ -88,12 +91,12 @@ async function modelsOf(
 ): Promise<ProviderDocument['models']> {
   const allowAll = integration.allowAllModels;
   const list: NonNullable<ProviderDocument['models']>['list'] = [];
-  const headers: Record<string, Record<string, string>> = {};
+  const headers: Record<string, Headers> = {};
   for (const { slug, enabled, row } of await listModels(em, integration)) {
-    const own = row ? await openHeaders(em, vault, row) : null;
     const customHost = row?.customHost ?? null;
-    if (own) headers[slug] = own;
-    if (enabled !== allowAll || customHost !== null || own) list.push({ slug, enabled, customHost });
+    const hasOwn = (row?.customHeaders ?? null) !== null;
+    if (row && hasOwn) headers[slug] = await sealedModelHeaders.open(em, vault, row);
+    if (enabled !== allowAll || customHost !== null || hasOwn) list.push({ slug, enabled, customHost });
   }
   if (allowAll && list.length === 0) return null;
   return { allowAll, list, headers: Object.keys(headers).length === 0 ? null : sealed(JSON.stringify(headers)) };

@@ -1,6 +1,7 @@
 import { type BudgetUsage, usageLimitsReply } from '../../limits/schema.ts';
 import { masked } from '../../secrets/sealed-fields.ts';
 import type { Integration } from '../integrations/entity.ts';
+import { shownSettingsOf } from '../integrations/headers.ts';
 import { type Mapping, mappingsReplyOf } from '../integrations/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 
@@ -34,14 +35,14 @@ export function toReply(
     workspace_id: row.workspaceId,
     organisation_id: row.organisationId,
     note: row.note ?? null,
-    status: statusOf(row, Date.now()),
+    status: integration?.status === 'archived' ? 'archived' : statusOf(row, Date.now()),
     usage_limits: usageLimitsReply(row.usageLimits ?? null, usage?.get(row.usageLimits?.id ?? '')),
     rate_limits: row.rateLimits.length > 0 ? row.rateLimits : null,
     reset_usage: null,
     last_reset_at: row.lastResetAt?.toISOString() ?? null,
     expires_at: row.expiresAt?.toISOString() ?? null,
     masked_api_key: hint === undefined ? null : masked(hint),
-    model_config: own?.configurations ?? {},
+    model_config: own ? shownSettingsOf(own) : {},
     tags: row.tags ?? null,
     secret_mappings: own ? mappingsReplyOf(mapped, 'model_config') : [],
     created_at: row.createdAt.toISOString(),

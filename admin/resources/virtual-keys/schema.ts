@@ -16,7 +16,8 @@ const virtualKey = v.strictObject({
   slug: v.string(),
   name: v.string(),
   note: nullableText,
-  status: v.picklist(['active', 'exhausted', 'expired']),
+  /** `archived`: the integration behind it is, and it can no longer be called. */
+  status: v.picklist(['active', 'exhausted', 'expired', 'archived']),
   usage_limits: v.nullable(usageLimitsReplySchema),
   rate_limits: v.nullable(v.array(rateLimitReplySchema)),
   reset_usage: v.null(),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isCredentialHeader } from '../../contract/credential-headers.ts';
 import type { HeaderList } from '../../contract/http.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
@@ -86,12 +87,11 @@ export function passThroughReply(
   const seen: Record<string, string> = {};
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (!credentialHeaders.has(name)) seen[name] = headers[i + 1] as string;
+    if (!isCredentialHeader(name)) seen[name] = headers[i + 1] as string;
   }
   return orderly(200, jsonHeaders, JSON.stringify({ object: 'mock.request', method, path, headers: seen, body }));
 }
 
-const credentialHeaders = new Set(['authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'cookie']);
 const jsonHeaders: HeaderList = ['content-type', 'application/json'];
 const streamHeaders: HeaderList = ['content-type', 'text/event-stream; charset=utf-8', 'cache-control', 'no-cache'];
 

@@ -24,6 +24,7 @@ it('a batch whose provider never answers is given up when nobody waits for its u
       },
       sign: {} as never,
       openSecrets: () => ({}),
+      openHeaders: () => ({}),
       usageOf: () => null,
       now: Date.now,
       newId: () => 'id',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '../../../../admin/resources/integrations/entity.ts';
+import { shownSettingsOf } from '../../../../admin/resources/integrations/headers.ts';
 import { openSecrets } from '../../../../admin/resources/integrations/secrets.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
@@ -148,7 +149,7 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
   const kept = async (slug: string) => {
     const row = await rowOf(slug);
     const { database: orm, vault } = plane.control.services;
-    return { settings: row.configurations, secrets: await openSecrets(orm.em(), vault, row) };
+    return { settings: shownSettingsOf(row), secrets: await openSecrets(orm.em(), vault, row) };
   };
 
   it.each(cases.map((one, index) => [...one, index] as const))(

@@ -1,0 +1,13 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/** Headers of integrations, sealed, as those of their models are. */
+export class IntegrationHeaders extends Migration {
+  override up(): void {
+    for (const statement of statements) this.addSql(statement);
+  }
+}
+
+const statements = [
+  'alter table integrations add column custom_headers text',
+  `alter table integrations add column header_names jsonb not null default '{}'`,
+];

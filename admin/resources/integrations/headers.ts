@@ -1,0 +1,71 @@
+import { isCredentialHeader } from '../../../core/contract/credential-headers.ts';
+import { keyPurposes } from '../../../core/contract/documents.ts';
+import { deriveKey, type Sealed, seal } from '../../../core/contract/secret.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { isMasked } from '../../secrets/sealed-fields.ts';
+import { type Headers, keptHeaders, lowerCased, maskedHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import type { Integration } from './entity.ts';
+
+/**
+ * Headers that every call of an integration carries, sealed. Versions before wrote them plain among the settings: found there, they are
+ * newer than what is sealed, for every change of this version takes them away from there.
+ */
+const sealed = sealedHeaders<Integration>('integrations');
+
+/** All of them as plain text, by name in lower case. */
+export async function openHeaders(em: EntityManager, vault: Vault, row: Integration): Promise<Headers> {
+  return plainHeadersOf(row) ?? sealed.open(em, vault, row);
+}
+
+/** Seals these, in the place of all before; what stood plain among the settings is gone. */
+export async function putHeaders(em: EntityManager, vault: Vault, row: Integration, headers: Headers): Promise<void> {
+  await sealed.put(em, vault, row, headers);
+  row.configurations = settingsOf(row);
+}
+
+export interface ChangedHeaders {
+  readonly all: Headers;
+  /** Names of credentials among them that were not sent anew. */
+  readonly keptCredentials: readonly string[];
+}
+
+/** The headers after a change, not stored yet. Those that were sent replace all before; null is none, undefined no change. */
+export async function changeHeaders(
+  em: EntityManager,
+  vault: Vault,
+  row: Integration,
+  sent: Headers | null | undefined,
+): Promise<ChangedHeaders> {
+  const before = await openHeaders(em, vault, row);
+  const all = sent === undefined ? before : keptHeaders(before, sent ?? {});
+  const given = lowerCased(sent ?? {});
+  const keptCredentials = Object.keys(all).filter(
+    (name) => isCredentialHeader(name) && (given[name] === undefined || isMasked(given[name])),
+  );
+  return { all, keptCredentials };
+}
+
+/** Settings that are no secret, under their wire names. */
+export function settingsOf(row: Integration): Record<string, unknown> {
+  const { custom_headers: _, ...settings } = row.configurations;
+  return settings;
+}
+
+/** The same as reads show them: with the names of headers, and their values where they are no credentials. */
+export function shownSettingsOf(row: Integration): Record<string, unknown> {
+  const plain = plainHeadersOf(row);
+  const headers = plain ? maskedHeaders(plain) : row.headerNames;
+  return { ...settingsOf(row), ...(Object.keys(headers).length > 0 ? { custom_headers: headers } : {}) };
+}
+
+/** Headers as documents carry them, bound to the provider of this id. */
+export function sealedForGateways(clusterKey: Uint8Array, providerId: string, headers: Headers): Sealed | null {
+  if (Object.keys(headers).length === 0) return null;
+  return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(headers), `provider/${providerId}/headers`);
+}
+
+function plainHeadersOf({ configurations }: Integration): Headers | null {
+  const { custom_headers: plain } = configurations;
+  return plain === undefined || plain === null ? null : lowerCased(plain as Headers);
+}

@@ -1,0 +1,66 @@
+import { isCredentialHeader } from '../../core/contract/credential-headers.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { isMasked, lastCharacters, masked } from './sealed-fields.ts';
+import type { Place, Vault } from './vault.ts';
+
+/** Header name to value; names in lower case. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** A row with headers for somebody else's host, sealed together. */
+export interface HeaderRow {
+  readonly id: string;
+  readonly organisationId: string;
+  /** JSON of the headers, name to value, sealed by the organisation's data key; null when there are none. */
+  customHeaders?: string | null;
+  /** For reads: each header with its value, masked where it looks like a credential. */
+  headerNames: Record<string, string>;
+}
+
+/** Reads and writes the headers of the rows of one table. */
+export interface SealedHeaders<Row extends HeaderRow> {
+  /** All of them as plain text. */
+  open(em: EntityManager, vault: Vault, row: Row): Promise<Headers>;
+  /** Seals these in the place of all before. */
+  put(em: EntityManager, vault: Vault, row: Row, headers: Headers): Promise<void>;
+}
+
+/** Headers of `table` are bound to their row: moved to another, they do not open. */
+export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeaders<Row> {
+  const placeOf = (row: Row): Place => ({
+    organisationId: row.organisationId,
+    table,
+    column: 'custom_headers',
+    rowId: row.id,
+  });
+  return {
+    async open(em, vault, row) {
+      if (row.customHeaders === null || row.customHeaders === undefined) return {};
+      return JSON.parse(await vault.open(em, placeOf(row), row.customHeaders)) as Headers;
+    },
+    async put(em, vault, row, headers) {
+      const isEmpty = Object.keys(headers).length === 0;
+      row.customHeaders = isEmpty ? null : await vault.seal(em, placeOf(row), JSON.stringify(headers));
+      row.headerNames = maskedHeaders(headers);
+    },
+  };
+}
+
+/** What was sent, with the value before where a masked one was read and sent back: that means "as it is". */
+export function keptHeaders(before: Headers, sent: Headers): Headers {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(lowerCased(sent))) kept[name] = isMasked(value) ? (before[name] ?? value) : value;
+  return kept;
+}
+
+/** Headers as reads show them. */
+export function maskedHeaders(headers: Headers): Record<string, string> {
+  const shown = Object.entries(headers).map(([name, value]) => [
+    name,
+    isCredentialHeader(name) ? masked(lastCharacters(value)) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
+export function lowerCased(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
