@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Log } from '../../core/contract/plugin.ts';
 
@@ -17,11 +18,13 @@ interface Pool {
 
 interface Client {
   query(query: { name?: string; text: string; values: readonly string[] }): Promise<{ rows: unknown[] }>;
-  release(): void;
+  release(destroy?: boolean): void;
 }
 
 /** A pooler in between gave the statement to a connection that does not know it, or that knows it already. */
 const poolerFaults: readonly unknown[] = ['26000', '42P05'];
+/** A migration has changed what the statement gives, and the connection holds on to its plan from before. */
+const staleFault = '0A000';
 
 /**
  * Asks PostgreSQL by prepared statements, each connection keeping its plan. Behind a pooler that swaps connections between
@@ -34,19 +37,22 @@ export function createAskPrepared(
 ): { readonly ask: AskPrepared; useOf(pool: unknown): void } {
   let pool: Pool | null = null;
   let prepares = true;
-  const texts = new Map<string, string>();
+  const known = new Map<string, PreparedStatement>();
 
   return {
     ask: async <Row>(statement: PreparedStatement, values: readonly string[]) => {
-      const text = texts.get(statement.name) ?? numbered(statement.text);
-      texts.set(statement.name, text);
+      const { name, text } = known.get(statement.text) ?? toDriver(statement);
+      known.set(statement.text, { name, text });
       if (!prepares) return (await run({ text, values })) as Row[];
       try {
-        return (await run({ name: statement.name, text, values })) as Row[];
+        return (await run({ name, text, values })) as Row[];
       } catch (error) {
-        if (!poolerFaults.includes((error as { code?: unknown }).code)) throw error;
-        if (prepares) log.warn({}, 'a pooler in front of PostgreSQL loses prepared statements: none are used from now on');
-        prepares = false;
+        const code = codeOf(error);
+        if (code !== staleFault && !poolerFaults.includes(code)) throw error;
+        if (code !== staleFault) {
+          if (prepares) log.warn({}, 'a pooler in front of PostgreSQL loses prepared statements: none are used from now on');
+          prepares = false;
+        }
         return (await run({ text, values })) as Row[];
       }
     },
@@ -60,16 +66,28 @@ export function createAskPrepared(
   async function run(query: Parameters<Client['query']>[0]): Promise<unknown[]> {
     if (!pool) await open();
     const client = await (pool as unknown as Pool).connect();
+    let isStale = false;
     try {
       return (await client.query(query)).rows;
+    } catch (error) {
+      isStale = codeOf(error) === staleFault;
+      throw error;
     } finally {
-      client.release();
+      client.release(isStale);
     }
   }
 }
 
-/** `?` as the driver counts them. */
-function numbered(text: string): string {
+/**
+ * `?` as the driver counts them. The name says which text it is of: behind a pooler another version of this service may have prepared
+ * its own on the same connection, and would be answered by this one's.
+ */
+function toDriver({ name, text }: PreparedStatement): PreparedStatement {
   let count = 0;
-  return text.replace(/\?/g, () => `$${++count}`);
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  return { name: `${name}-${hash}`, text: text.replace(/\?/g, () => `$${++count}`) };
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
 }

@@ -10,6 +10,8 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
     row.rateLimits,
     row.lastResetAt ?? null,
     row.expiresAt ?? null,
+    row.rotationPeriod ?? null,
+    row.rotationPeriodDays ?? null,
     row.nextRotationAt ?? null,
     row.secretExpiresAt ?? null,
     row.keyTransitionPeriodMs ?? null,

@@ -59,6 +59,16 @@ describe.each(databases)('what holds a key, on %s', (database) => {
       expect(await read(id)).not.toEqual(before);
     });
 
+    it('a slower rotation from the next one on', async () => {
+      const { id, key } = await make(held);
+      const { rotation_policy: policy } = await read(id);
+      const slower = { rotation_policy: { rotation_period_days: 365, next_rotation_at: policy.next_rotation_at } };
+      const reply = await put(id, slower, key);
+      expect([reply.status, reply.body.data?.errorCode]).toEqual([403, 'AB03']);
+      expect((await read(id)).rotation_policy).toEqual(policy);
+      expect((await put(id, slower)).status).toBe(200);
+    });
+
     it('but it may rename itself and send back what it read', async () => {
       const { id, key } = await make(held);
       const { rate_limits, expires_at, defaults, usage_limits } = await read(id);
