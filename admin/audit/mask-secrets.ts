@@ -11,7 +11,8 @@ export function maskSecrets(value: unknown): unknown {
   if (!isObject(value)) return value;
   const out: Record<string, unknown> = {};
   for (const [name, inner] of Object.entries(value)) {
-    out[name] = inner !== null && (isSecretName(name) || isOfPrivateKey(value, name)) ? '***' : maskSecrets(inner);
+    const isHidden = isSecretName(name) || isOfPrivateKey(value, name) || isHolder(name, inner);
+    out[name] = inner !== null && isHidden ? '***' : maskSecrets(inner);
   }
   return out;
 }
@@ -19,6 +20,11 @@ export function maskSecrets(value: unknown): unknown {
 /** A text without the secrets of keys, sessions and links of this service, should somebody put one where it does not belong. */
 export function maskKeys(text: string): string {
   return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|invite|link)_)[\w-]{32,}/g, '$1***');
+}
+
+/** Whether what holds secrets beside other fields was sent in another form, a text or a list, in which no names tell these apart. */
+function isHolder(name: string, value: unknown): boolean {
+  return /^(authconfig|configurations|modelconfig)$/.test(plainOf(name)) && !isObject(value);
 }
 
 /** Private and symmetric parameters of a JWK (RFC 7518 §6), should somebody send them; and a key set that is sent as text. */
@@ -35,6 +41,11 @@ const harmless =
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
 function isSecretName(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[_-]/g, '');
+  const plain = plainOf(name);
   return exact.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
+}
+
+/** In snake and camel case alike. */
+function plainOf(name: string): string {
+  return name.toLowerCase().replace(/[_-]/g, '');
 }

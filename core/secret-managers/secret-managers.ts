@@ -13,7 +13,7 @@ import { readAzureSecret } from './azure-key-vault.ts';
 import { createVaultReader } from './hashicorp-vault.ts';
 import { pickSetting, pickValue } from './pick-value.ts';
 import { type Asked, pauseMs, SecretCache } from './secret-cache.ts';
-import { faultOf, SecretFault } from './secret-fault.ts';
+import { faultOf, refused, SecretFault } from './secret-fault.ts';
 import type { ReadServices, SecretContent, SecretReader } from './secret-reader.ts';
 
 export interface SecretManagersOptions {
@@ -59,7 +59,7 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
     name: `${mapped.id} ${organisationId} ${mapped.revision} ${mapped.path}`,
     manager: mapped.managerType,
     slug: mapped.slug,
-    read: () => readers[mapped.managerType](mapped, openAuth(mapped), organisationId, services),
+    read: async () => ofFairSize(await readers[mapped.managerType](mapped, openAuth(mapped), organisationId, services)),
   });
 
   function valuesOf(document: ProviderDocument): Maybe<MappedValues> {
@@ -119,6 +119,14 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
         }),
       ),
   };
+}
+
+/** What AWS keeps in one secret, and more than Azure does: a manager of a tenant's own must not fill the memory of all. */
+const secretCharactersMax = 65_536;
+
+function ofFairSize(content: SecretContent): SecretContent {
+  if (content.text.reveal().length <= secretCharactersMax) return content;
+  throw refused(`the secret is longer than ${secretCharactersMax} characters`);
 }
 
 type Answer = SecretContent | SecretFault;

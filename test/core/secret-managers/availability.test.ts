@@ -240,6 +240,16 @@ describe('a value that a provider has refused', () => {
   });
 });
 
+it('keeps no more of a secret than managers keep themselves', async () => {
+  const fields = { api_key: 'sk-1', notes: 'x'.repeat(65_000) };
+  vault.v2.set('secret/openai', fields);
+  const document = documentWith(mapped({ key: 'api_key' }));
+  expect(await under.read(document)).toEqual({ api_key: 'sk-1' });
+  vault.v2.set('secret/openai', { ...fields, more: 'x'.repeat(1_000) });
+  expect(await under.managers.check(document)).toEqual(['the secret is longer than 65536 characters']);
+  await expect(under.read(document)).rejects.toMatchObject({ code: 'secret_unavailable' });
+});
+
 it('counts what managers were asked, and how old the values in use are', async () => {
   const document = documentWith(mapped());
   await under.read(document);

@@ -197,6 +197,15 @@ describe('AppRole', () => {
     ).toEqual(['the login at HashiCorp Vault answered 400']);
   });
 
+  it('keeps no token that could travel in no header', async () => {
+    vault.v2.set('secret/openai', { api_key: 'sk' });
+    const document = documentWith(approle());
+    const auth = { client_token: 'x'.repeat(20_000), lease_duration: 60 };
+    upstream.on('/v1/auth/approle/login', reply(200, { auth }));
+    expect(await managersOfTest().managers.check(document)).toEqual(['the login at HashiCorp Vault gave no token']);
+    expect(vault.reads).toEqual([]);
+  });
+
   it('uses no token of another organisation', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
     const under = managersOfTest();

@@ -170,6 +170,19 @@ describe.each(databases)('secret references that are refused, on %s', (database)
     });
   });
 
+  it('keeps what is sent in another form than its fields out of the audit trail as a whole', async () => {
+    const text = JSON.stringify(vault);
+    const list = Object.entries(vault).map(([name, value]) => ({ name, value }));
+    for (const auth_config of [text, list, [[text]]]) {
+      await expectRefusal(plane, create({ ...vaultReference, auth_config }), 400, 'AB01', true);
+      const { requestBody } = await plane.lastAudit();
+      expect(requestBody).toMatchObject({ name: vaultReference.name, auth_config: '***' });
+      const integration = { name: 'I', ai_provider_id: 'openai', configurations: auth_config };
+      await expectRefusal(plane, () => plane.ask('POST', '/integrations', { body: integration }), 400, 'AB01', true);
+      expect(await plane.lastAudit()).toMatchObject({ requestBody: { configurations: '***' } });
+    }
+  });
+
   it('refuses a query that says nothing', async () => {
     for (const query of ['search=', 'page_size=101', 'manager_type=x', 'tags=x', `search=${long(256)}`]) {
       await expectRefusal(plane, () => plane.ask('GET', `/secret-references?${query}`), 400, 'AB01', false);
