@@ -211,7 +211,8 @@ export function createHarness(
           providers,
           documents: services.documents,
           openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
-          openHeaders: () => ({}),
+          openHeaders: ({ headers }) => JSON.parse(headers ?? '{}'),
+          openModelHeaders: ({ models }) => JSON.parse(models?.headers ?? '{}'),
           parseBaseUrl: (url) => {
             const parsed = new URL(url);
             return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
@@ -259,7 +260,7 @@ export function createHarness(
   };
 }
 
-/** The harness keeps secrets as plain JSON: `{"api_key":"…"}`. */
+/** The harness keeps secrets, and headers, as plain JSON: `{"api_key":"…"}`. */
 function secretsOf(json: string): Credentials {
   const given = JSON.parse(json) as Record<string, string>;
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, new Secret(value)]));

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { HeaderList } from '../../../core/contract/http.ts';
 import type { ProviderAdapter } from '../../../core/contract/provider.ts';
 import { createBuilder } from '../../../core/pipeline/build-target.ts';
 import { readBatchUsage } from '../../../core/pipeline/read-batch-usage.ts';
@@ -8,6 +9,7 @@ import { providerDocument } from '../../support/pipeline-harness.ts';
 it('a batch whose provider never answers is given up when nobody waits for its usage any more', async () => {
   const left = new AbortController();
   let aborted = 0;
+  let sent: HeaderList = [];
   const usage = readBatchUsage(
     { document: providerDocument('one', 'openai'), settings: {}, batchId: 'batch_1' },
     {
@@ -16,7 +18,8 @@ it('a batch whose provider never answers is given up when nobody waits for its u
         parseBaseUrl: (url) => ({ origin: new URL(url).origin, path: '' }),
       }),
       transport: {
-        send: () => {
+        send: ({ headers }) => {
+          sent = headers;
           queueMicrotask(() => left.abort());
           return { resume: () => {}, abort: () => void aborted++ };
         },
@@ -24,7 +27,7 @@ it('a batch whose provider never answers is given up when nobody waits for its u
       },
       sign: {} as never,
       openSecrets: () => ({}),
-      openHeaders: () => ({}),
+      openHeaders: () => ({ 'x-token': 'of the integration' }),
       usageOf: () => null,
       now: Date.now,
       newId: () => 'id',
@@ -33,4 +36,5 @@ it('a batch whose provider never answers is given up when nobody waits for its u
   );
   await expect(usage).rejects.toThrow('given up');
   expect(aborted).toBe(1);
+  expect(sent).toEqual(expect.arrayContaining(['x-token', 'of the integration']));
 });

@@ -1,13 +1,19 @@
 import { expect, it } from 'vitest';
+import type { HeaderList } from '../../../core/contract/http.ts';
+import type { ProviderAdapter } from '../../../core/contract/provider.ts';
+import { Secret } from '../../../core/contract/secret.ts';
+import { createBuilder } from '../../../core/pipeline/build-target.ts';
 import { openSteps, type StepOptions } from '../../../core/pipeline/step-services.ts';
+import { providers } from '../../../core/providers/index.ts';
 
 /** Steps whose store answers with this status. */
-const stepsOver = (status: number) =>
+const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) =>
   openSteps({
-    resolved: {} as StepOptions['resolved'],
+    resolved,
     call: { timeouts: {} } as StepOptions['call'],
     transport: {
-      send(_call, handler) {
+      send(call, handler) {
+        sent.push(call.headers);
         queueMicrotask(() => {
           handler.onHead(status, []);
           handler.onData(Buffer.from('line'));
@@ -34,4 +40,26 @@ it.each([
     return text;
   };
   expect(await read().catch(({ code }) => code)).toBe(expected);
+});
+
+it('headers of an integration that are credentials go to its own host, and not to the storage beside it', async () => {
+  const { adapterOf, build } = createBuilder({
+    providers: providers as ReadonlyMap<string, ProviderAdapter>,
+    parseBaseUrl: (url) => ({ origin: new URL(url).origin, path: '' }),
+  });
+  const headers = { 'x-token': 'planted', 'x-team': 'a' };
+  const resolved = build(
+    adapterOf('openai'),
+    'one',
+    { custom_host: 'https://own.example' },
+    { api_key: new Secret('sk') },
+    headers,
+  );
+  const sent: HeaderList[] = [];
+  const { services } = stepsOver(200, resolved, sent);
+  await services.send({ method: 'GET', path: '/files' });
+  await services.send({ method: 'GET', path: '/files', origin: 'https://own.example' });
+  await services.send({ method: 'GET', path: '/files', origin: 'https://storage.example' });
+  const all = ['authorization', 'Bearer sk', 'x-token', 'planted', 'x-team', 'a'];
+  expect(sent).toEqual([all, all, ['authorization', 'Bearer sk', 'x-team', 'a']]);
 });

@@ -100,6 +100,9 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
       events: [`provider ${plane.workspaceId}/team delete`],
     });
     expect((await plane.ask('GET', '/integrations/team')).status).toBe(404);
+    for (const path of ['/providers/team', '/virtual-keys/team']) {
+      expect((await plane.ask('GET', path)).body.status).toBe('archived');
+    }
     expect((await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2Fteam`)).body.document).toBeNull();
     const row = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'team' });
     expect(row).toMatchObject({ status: 'archived', secrets: null });

@@ -91,4 +91,39 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     const request = () => plane.ask('PUT', '/integrations/own/workspaces', { body: { workspaces: [] } });
     await expectRefusal(plane, request, 400, 'AB01', true);
   });
+
+  it('lets its workspace read it, less what is the organisation’s', async () => {
+    const third = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Reader' } })).body.id;
+    const configurations = { custom_host: 'https://llm.example.com/v1', custom_headers: { 'x-token': 'planted-0123456789' } };
+    const account = { ai_provider_id: 'openai', key: 'sk-planted-0123456789', configurations };
+    const body = { name: 'Readable', slug: 'readable', tags: { team: 'a' }, pricing_adjustments: { multiplier: { default: 2 } } };
+    const { id } = (await plane.ask('POST', '/integrations', { body: { ...body, ...account } })).body;
+    const key = {
+      body: { name: 'k', scopes: ['workspace_integrations.read', 'workspace_integrations.list'], workspace_id: third },
+    };
+    const workspaceKey = (await plane.ask('POST', '/api-keys/workspace/service', key)).body.key;
+    const readers = (slug: string) => [
+      () => plane.ask('GET', `/integrations/${slug}?workspace_id=${third}`),
+      () => plane.ask('GET', `/integrations/${slug}`, { key: workspaceKey }),
+    ];
+    const listed = async () =>
+      (await plane.ask('GET', '/integrations', { key: workspaceKey })).body.data.map((one: { slug: string }) => one.slug);
+    for (const ask of [...readers('readable'), ...readers(id)]) await expectRefusal(plane, ask, 404, 'AB08', false);
+    for (const open of [{ workspaces: [{ id: third, enabled: true }] }, { global_workspace_access: { enabled: true } }]) {
+      expect((await plane.ask('PUT', '/integrations/readable/workspaces', { body: open })).status).toBe(200);
+      expect(await listed()).toContain('readable');
+      for (const ask of [...readers('readable'), ...readers(id)]) {
+        const { status, body: read } = await ask();
+        expect(status).toBe(200);
+        expect(read).toMatchObject({ id, slug: 'readable', workspace_id: null, tags: { team: 'a' }, allow_all_models: true });
+        expect(read).toMatchObject({ masked_key: null, configurations: {}, secret_mappings: [], pricing_adjustments: null });
+      }
+    }
+    const owner = (await plane.ask('GET', '/integrations/readable')).body;
+    expect(owner).toMatchObject({ masked_key: '****6789', pricing_adjustments: body.pricing_adjustments });
+    // Its own word goes before the one for all, in the list too.
+    await plane.ask('PUT', '/integrations/readable/workspaces', { body: { workspaces: [{ id: third, enabled: false }] } });
+    for (const ask of readers('readable')) await expectRefusal(plane, ask, 404, 'AB08', false);
+    expect(await listed()).not.toContain('readable');
+  });
 });

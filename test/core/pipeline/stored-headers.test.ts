@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import type { ProviderDocument } from '../../../core/contract/documents.ts';
+import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
+
+/** The headers of the calls that a request for each of these models causes, by name. */
+async function callsOf(document: ProviderDocument, models: readonly string[]) {
+  const gateway = createHarness();
+  gateway.documents.set(`provider ${workspaceId}/own`, document);
+  for (const model of models) {
+    gateway.script(answer(200, chatReply('hello')));
+    const reply = await gateway.send({ body: { model: `@own/${model}`, messages: [{ role: 'user', content: 'hi' }] } });
+    expect(reply.status, reply.text).toBe(200);
+  }
+  return gateway.calls.map(({ origin, headers }) => {
+    const named: Record<string, string> = { origin };
+    for (let i = 0; i < headers.length; i += 2) named[headers[i] as string] = headers[i + 1] as string;
+    return named;
+  });
+}
+
+const stored: ProviderDocument = {
+  ...providerDocument('own', 'openai'),
+  settings: { custom_host: 'https://own.example' },
+  headers: JSON.stringify({ 'x-token': 'of-the-integration', 'x-team': 'a' }),
+};
+
+it('headers that came sealed are those of every call, and are opened once for their document', async () => {
+  let opened = 0;
+  const sealed = stored.headers;
+  const document = Object.defineProperty({ ...stored }, 'headers', {
+    get() {
+      opened++;
+      return sealed;
+    },
+  });
+  const calls = await callsOf(document, ['a', 'b', 'c']);
+  expect(calls).toEqual(calls.map(() => expect.objectContaining({ 'x-token': 'of-the-integration', 'x-team': 'a' })));
+  expect(calls).toHaveLength(3);
+  expect(opened).toBe(1);
+});
+
+it('headers of a document that an older control plane has made are used as they stand there', async () => {
+  const { headers: _, ...older } = { ...stored, customHeaders: { 'X-Token': 'of-the-older' } };
+  expect(await callsOf(older, ['a'])).toMatchObject([{ 'x-token': 'of-the-older' }]);
+});
+
+it('a model on another host gets none of the headers that are credentials, and brings its own', async () => {
+  const host = (slug: string, customHost: string) => ({ slug, enabled: true, customHost });
+  const models = {
+    allowAll: true,
+    list: [
+      host('beside', 'https://own.example/beside'),
+      host('away', 'https://away.example'),
+      host('keyed', 'https://away.example'),
+    ],
+    headers: JSON.stringify({ keyed: { 'x-token': 'of-the-model' } }),
+  };
+  const [beside, away, keyed] = await callsOf({ ...stored, models }, ['beside', 'away', 'keyed']);
+  expect(beside).toMatchObject({ origin: 'https://own.example', 'x-token': 'of-the-integration' });
+  expect(away).toMatchObject({ origin: 'https://away.example', 'x-team': 'a' });
+  expect(JSON.stringify(away)).not.toContain('of-the-integration');
+  expect(keyed).toMatchObject({ origin: 'https://away.example', 'x-team': 'a', 'x-token': 'of-the-model' });
+});

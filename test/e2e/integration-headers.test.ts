@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { reply } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+const planted = 'planted-header-0123456789';
+const renewed = 'planted-renewed-9876543210';
+
+let gateway: GatewayWithUpstream;
+const seen: unknown[] = [];
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream();
+  const { admin, upstream } = gateway;
+  const configurations = {
+    custom_host: upstream.openaiHost,
+    custom_headers: { 'CF-Access-Client-Secret': planted, 'X-Team': 'a' },
+  };
+  await admin.createUpstream('guarded', upstream.openaiHost, { configurations });
+  const mock = { ai_provider_id: 'mock', configurations: { custom_headers: { 'x-access-token': planted, 'x-team': 'a' } } };
+  await admin.createUpstream('echoing', upstream.openaiHost, mock);
+});
+afterAll(() => gateway?.close());
+afterEach(() => gateway?.upstream.reset());
+
+const ask = async (path = '/chat/completions', provider = '@guarded') => {
+  const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'hello' }] };
+  const answer = await gateway.call(path, { headers: { 'x-svc-provider': provider }, body });
+  seen.push(await answer.clone().text(), [...answer.headers]);
+  return answer;
+};
+const sent = (name: string) => gateway.upstream.last.headerValues(name);
+
+it('go to the host of the integration with every call, pass-through too, and change while it runs', async () => {
+  const answer = await ask();
+  expect(answer.status).toBe(200);
+  expect([sent('cf-access-client-secret'), sent('x-team')]).toEqual([[planted], ['a']]);
+  seen.push(await gateway.logOf(answer));
+  await ask('/proxy/some/route');
+  expect(gateway.upstream.last.path).toContain('/some/route');
+  expect(sent('cf-access-client-secret')).toEqual([planted]);
+  const custom_headers = { 'cf-access-client-secret': renewed, 'x-team': 'a' };
+  const changed = await gateway.admin.put('/integrations/int-guarded', { configurations: { custom_headers } });
+  expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+  await until(async () => (await ask()).status === 200 && sent('cf-access-client-secret')[0] === renewed, {
+    what: 'the new header',
+  });
+});
+
+it('go along when the connection is tested, stored or not, and what a host repeats of them is not told', async () => {
+  const { admin, upstream } = gateway;
+  expect((await admin.post('/integrations/int-guarded/test', {})).body.ok).toBe(true);
+  expect(sent('cf-access-client-secret')).toEqual([renewed]);
+  const refusal = { error: { message: `No access with ${planted}`, type: 'invalid_request_error' } };
+  upstream.always(reply(403, JSON.stringify(refusal), { 'content-type': 'application/json' }));
+  const configurations = { custom_host: upstream.openaiHost, custom_headers: { 'X-Access-Token': planted } };
+  const tried = await admin.post('/integrations/test', { ai_provider_id: 'openai', key: 'sk-0123456789', configurations });
+  expect(sent('x-access-token')).toEqual([planted]);
+  expect(tried.body.ok).toBe(false);
+  expect(JSON.stringify(tried.body)).toContain('No access with ***');
+  seen.push(tried.body);
+});
+
+it('are not told by the built-in provider that says what it was sent', async () => {
+  const answer = await ask('/proxy/some/route', '@echoing');
+  expect((await answer.json()).headers).toMatchObject({ 'x-team': 'a' });
+});
+
+it('are in no reply, log, record or file', async () => {
+  const { admin, dataDir } = gateway;
+  const audit = '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
+  for (const path of ['/integrations/int-guarded', '/providers/guarded', '/logs', audit]) {
+    const { status, body } = await admin.get(path);
+    expect(status, path).toBe(200);
+    seen.push(body);
+  }
+  seen.push(gateway.output());
+  expect(JSON.stringify(seen)).toContain('****3210');
+  expect(JSON.stringify(seen)).not.toContain('planted');
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  expect(files.length).toBeGreaterThan(100);
+  for (const file of files) {
+    const bytes = await readFile(file).catch(() => Buffer.alloc(0));
+    expect(bytes.includes('planted'), file).toBe(false);
+  }
+});
