@@ -23,8 +23,13 @@ export async function renewCredential(
   const renewing = renew();
   const isOver = answer.kind === 'streamed' || ctx.bodyTaken;
   if (isOver || !(await renewing) || ctx.aborted) return null;
-  const found = await resolve();
-  return found instanceof GatewayError ? null : found;
+  try {
+    const found = await resolve();
+    return found instanceof GatewayError ? null : found;
+  } catch {
+    // The provider was changed or deleted meanwhile: what it has answered stands, and the visit of its target ends as any other.
+    return null;
+  }
 }
 
 /** Said by the provider, not by a plugin or by us. */
