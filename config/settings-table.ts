@@ -189,7 +189,7 @@ export const settingsTable = {
   machineIdentity: row(
     'MACHINE_IDENTITY',
     'false',
-    'whether stored providers may be called as the machine itself: managed identities, instance roles, workload tokens',
+    'whether stored providers may be called, and secret references read, as the machine itself, by every organisation: managed identities, instance roles, workload tokens',
     flag(),
   ),
   blockInlineConfig: row(
