@@ -153,6 +153,11 @@ describe('a key that was rotated', () => {
     store('rotating', 'sk-planted-2');
     expect((await chat(slug)).status).toBe(200);
     expect(vault.reads).toHaveLength(2);
+    const recorded = () => [...gateway.plane.records.values()].filter((record) => record.providerSlug === slug);
+    await until(() => recorded().length === 2);
+    const [first, healing] = recorded().sort((a, b) => a.attempts.length - b.attempts.length);
+    expect(healing?.attempts.map(({ status }) => status)).toEqual([401, 200]);
+    expect(healing).toMatchObject({ outcome: 'success', inputTokens: first?.inputTokens, outputTokens: first?.outputTokens });
 
     store('passing', 'sk-planted-3');
     const other = put([inVault('passing')]).slug;
@@ -240,6 +245,16 @@ describe('what else uses a provider', () => {
     const listed = await gateway.call('/models', { headers: { 'x-svc-provider': `@${slug}` } });
     expect(listed.status).toBe(200);
     expect(provider.last.header('authorization')).toBe('Bearer sk-planted-models');
+  });
+
+  it('does not show it to the host of a model that is elsewhere', async () => {
+    store('elsewhere', 'sk-planted-elsewhere');
+    const elsewhere = { slug: 'gpt-4o', enabled: true, customHost: manager.openaiHost };
+    const { slug } = put([inVault('elsewhere')], { models: { allowAll: true, list: [elsewhere], headers: null } });
+    expect((await chat(slug)).status).toBe(200);
+    expect(manager.last.path).toBe('/v1/chat/completions');
+    expect(JSON.stringify(manager.last)).not.toContain('planted');
+    expect(provider.requests).toEqual([]);
   });
 
   it('opens its sessions, also with the key that was rotated meanwhile', async () => {
