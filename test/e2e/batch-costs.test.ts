@@ -1,18 +1,18 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { databases, newTestDatabase } from '../admin/support/test-database.ts';
+import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 describe.each(databases)('what batches cost, on %s', (name) => {
   let gateway: GatewayWithUpstream;
-  let database: Awaited<ReturnType<typeof newTestDatabase>> | null = null;
+  let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
   const wanted = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
   const deadlineMs = 45_000;
 
   beforeAll(async () => {
-    database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+    database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     const url: Record<string, string> = database ? { DATABASE_URL: database.url } : {};
     gateway = await startGatewayWithUpstream({
       env: { BATCH_POLL_INTERVAL: '20', BATCH_INTERVAL: '20', JOB_LEASE: '3000', ...url },

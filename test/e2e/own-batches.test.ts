@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { databases, newTestDatabase } from '../admin/support/test-database.ts';
+import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 import { until } from '../support/until.ts';
@@ -8,10 +8,10 @@ import { until } from '../support/until.ts';
 describe.each(databases)('files and batches that the service keeps itself, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let client: OpenAI;
-  let database: Awaited<ReturnType<typeof newTestDatabase>> | null = null;
+  let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
 
   beforeAll(async () => {
-    database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+    database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     gateway = await startGatewayWithUpstream({
       env: {
         BATCH_INTERVAL: '200',

@@ -9,7 +9,7 @@ import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
-import { databases, newTestDatabase } from '../support/test-database.ts';
+import { databases, newReadyDatabase } from '../support/test-database.ts';
 
 const command = fileURLToPath(new URL('../../../admin/audit/verify-main.ts', import.meta.url));
 
@@ -31,7 +31,7 @@ function verify(settings: Settings, ...options: string[]): Promise<{ code: numbe
 describe.each(databases)('npm run audit:verify, on %s', (name) => {
   it('tells of every organisation, and which entry is the first bad one', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
-    const database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     if (!database) await copyEmptyDatabase(dataDir);
     const settings = testSettings(dataDir, database ? { DATABASE_URL: database.url } : {});
     try {

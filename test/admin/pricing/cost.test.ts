@@ -225,7 +225,11 @@ describe('saved prices', () => {
   const refused: [string, unknown, string][] = [
     ['an unknown amount', { value: 'tokens' }, 'request.value: one of input_tokens'],
     ['a value and an operation', { value: 1, operation: 'sum', operands: [{ value: 1 }] }, 'request: either value, or operation'],
-    ['an operation nobody knows', { operation: 'divide', operands: [{ value: 1 }] }, 'request.operation: sum or multiply is expected'],
+    [
+      'an operation nobody knows',
+      { operation: 'divide', operands: [{ value: 1 }] },
+      'request.operation: sum or multiply is expected',
+    ],
     ['a rate without a price', { value: 'rates.response_token' }, ': it names a rate that pay_as_you_go has no price for'],
     ['too many operands', wide(50), 'request: at most 200 operands in all'],
   ];

@@ -34,7 +34,8 @@ async function make(template: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
-async function fingerprint(): Promise<string> {
+/** Of everything that says what the tables are. */
+export async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of (await readdir(migrations)).sort()) hash.update(await readFile(new URL(name, migrations)));
   hash.update(await readFile(new URL('../../../node_modules/@electric-sql/pglite/package.json', import.meta.url)));

@@ -15,7 +15,7 @@ import type { Settings } from '../../../config/settings.ts';
 import type { ChangeNotice } from '../../../core/contract/documents.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from './pgdata-template.ts';
-import { type DatabaseName, newTestDatabase } from './test-database.ts';
+import { type DatabaseName, newReadyDatabase } from './test-database.ts';
 
 export interface Reply {
   readonly status: number;
@@ -66,7 +66,7 @@ export async function startPlane(
   deps: Pick<ControlPlaneDeps, 'clock'> = {},
 ): Promise<Plane> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
-  const database = name === 'PostgreSQL' ? await newTestDatabase() : null;
+  const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
   if (!database) await copyEmptyDatabase(dataDir);
   const settings = testSettings(dataDir, { ...(database ? { DATABASE_URL: database.url } : {}), ...env });
   const plane = await startPlaneWith(settings, deps);

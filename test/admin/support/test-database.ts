@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { MikroORM } from '@mikro-orm/postgresql';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { fingerprint } from './pgdata-template.ts';
 
 export type DatabaseName = 'PGlite' | 'PostgreSQL';
 
@@ -19,13 +21,28 @@ export interface TestDatabase {
 }
 
 export async function newTestDatabase(owner: string | null = null): Promise<TestDatabase> {
-  if (server === null) throw new Error(postgresMissing ?? '');
-  const name = `svc_test_${randomBytes(6).toString('hex')}`;
-  await run(`create database ${name}${owner === null ? '' : ` owner ${owner}`}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => run(`drop database if exists ${name} with (force)`) };
+  return newDatabase(owner === null ? '' : `owner ${owner}`);
 }
+
+/** The same with all tables and no rows, copied from one that is made once per state of the migrations and server. */
+export async function newReadyDatabase(): Promise<TestDatabase> {
+  const template = `svc_test_template_${await fingerprint()}`;
+  await onServer(async (execute) => {
+    // For as long as this connection lives: whoever finds the template there finds it whole.
+    await execute(`select pg_advisory_lock(${templateLock})`);
+    const found = await execute(`select 1 from pg_database where datname = '${template}'`);
+    if (found.length > 0) return;
+    await execute(`create database ${template}_new`);
+    const { openDatabase } = await import('../../../admin/db/open-database.ts');
+    const made = await openDatabase({ databaseUrl: urlOf(`${template}_new`), dbPoolSize: 1, dataDir: '' }, newMemoryLog());
+    await made.close();
+    await execute(`alter database ${template}_new rename to ${template}`);
+  });
+  return newDatabase(`template ${template}`);
+}
+
+/** An arbitrary number that all test files agree on. */
+const templateLock = 4_715_901;
 
 /** A login without a password and without superuser rights; drop it after the databases it owns. */
 export async function newLogin(
@@ -36,10 +53,33 @@ export async function newLogin(
   return { name, drop: () => run(`drop role ${name}`) };
 }
 
+async function newDatabase(how: string): Promise<TestDatabase> {
+  const name = `svc_test_${randomBytes(6).toString('hex')}`;
+  await run(`create database ${name} ${how}`);
+  return { url: urlOf(name), drop: () => run(`drop database if exists ${name} with (force)`) };
+}
+
+function urlOf(name: string): string {
+  if (server === null) throw new Error(postgresMissing ?? '');
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
 async function run(sql: string): Promise<void> {
-  const orm = await MikroORM.init({ clientUrl: server ?? '', entities: [], discovery: { warnWhenNoEntities: false } });
+  await onServer((execute) => execute(sql));
+}
+
+/** Statements over one connection to the server. */
+async function onServer(work: (execute: (sql: string) => Promise<unknown[]>) => Promise<unknown>): Promise<void> {
+  const orm = await MikroORM.init({
+    clientUrl: server ?? '',
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    pool: { min: 0, max: 1 },
+  });
   try {
-    await orm.em.getConnection().execute(sql);
+    await work((sql) => orm.em.getConnection().execute(sql));
   } finally {
     await orm.close(true);
   }
