@@ -13,6 +13,7 @@ import { parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { Journal, Services } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
+import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
@@ -160,7 +161,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   Object.assign(services, { plans });
 
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
-  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, now: clock.now };
+  const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
+  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
     openAuth: referenceOpener(settings.clusterKey),

@@ -131,6 +131,8 @@ export interface SignServices {
    * files): the deployment lends it, and the provider is a stored one. False or absent: `metadata` requests are refused.
    */
   readonly machineIdentity?: boolean;
+  /** Whether the deployment itself has listed the host of this origin, by name or address. Absent: none is listed. */
+  trusts?(origin: string): boolean;
 }
 
 export interface TokenRequest {

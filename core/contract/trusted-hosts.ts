@@ -42,6 +42,15 @@ export function isTrustedAddress(trusted: TrustedHosts, address: string, port: n
   return trusted.some((entry) => entry.range !== null && portFits(entry, port) && isInRange(address, entry.range));
 }
 
+/** True when the host of an origin is listed by its own name or address, whatever its name leads to. */
+export function isTrustedOrigin(trusted: TrustedHosts, origin: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null) return false;
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port || (url.protocol === 'http:' ? 80 : 443));
+  return isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, hostname, port);
+}
+
 /** True when an entry for this host spells this very port out, which opens it even if it is closed by default. */
 export function isTrustedPort(trusted: TrustedHosts, hostname: string, port: number): boolean {
   const spelled = trusted.filter((entry) => entry.port === port);

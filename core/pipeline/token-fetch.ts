@@ -10,6 +10,8 @@ export interface TokenFetchOptions {
   readonly now: () => number;
   /** Whether the machine's metadata service may be asked, and its identity be used; default no. */
   readonly machineIdentity?: boolean;
+  /** Origins that the deployment trusts; default none. */
+  readonly trusts?: (origin: string) => boolean;
   /** Milliseconds the whole exchange may take; default 10,000. */
   readonly timeoutMs?: number;
 }
@@ -25,6 +27,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
   return {
     now: options.now,
     machineIdentity: options.machineIdentity ?? false,
+    trusts: options.trusts ?? (() => false),
     async fetch(request) {
       if (request.metadata && !options.machineIdentity) {
         throw new GatewayError('forbidden', {

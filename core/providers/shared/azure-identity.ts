@@ -4,6 +4,7 @@ import { GatewayError } from '../../contract/errors.ts';
 import type { HeaderList } from '../../contract/http.ts';
 import { isPromise, type Maybe } from '../../contract/json.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
+import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
 import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
 
@@ -31,6 +32,12 @@ export const azureIdentitySettings = {
 
 /** Settings that say as whom a stored provider calls: they come from the store alone. */
 export const azurePinned = Object.keys(azureIdentitySettings).filter((key) => key !== 'azure_entra_scope');
+
+/**
+ * Model services that Microsoft itself runs, in its three clouds. Endpoints of Azure Machine Learning and API Management are not among
+ * them: who answers there is any customer's choice.
+ */
+const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.azure\.(com|us|cn)$/;
 
 /** What a call is authorised for unless `azure_entra_scope` says otherwise. */
 const defaultScope = 'https://cognitiveservices.azure.com/.default';
@@ -72,6 +79,8 @@ export function signWithIdentity(
   services: SignServices,
 ): Maybe<void> {
   if (!needsToken(settings)) return;
+  // An application of the tenant's own may show itself to whom it likes.
+  if (settings.azure_auth_mode !== 'entra') requireShownTo(call.origin, ownHosts, services, who);
   const token = identityToken(who, settings, credentials, services);
   if (isPromise(token)) return token.then((found) => addToken(call, found));
   addToken(call, token);

@@ -38,7 +38,7 @@ export function sign(
   }
   const file = readCredentialFile(secret);
   // Asked before the cache is: a token that was fetched for one who may have it is not for another who may not.
-  if (usesMachine(file)) requireLent(services);
+  if (usesMachine(file)) requireLent(services, call.origin);
   addProject(call, projectIn(file), false);
   const token = tokens.get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));
   return isPromise(token) ? token.then((found) => addToken(call, found)) : addToken(call, token);
@@ -61,7 +61,7 @@ function fetchToken(file: CredentialFile, services: SignServices): Promise<Token
 
 /** The machine's own identity, where `wif` is set and no file says whose it is. */
 async function asMachine(call: OutgoingCall, services: SignServices): Promise<void> {
-  requireLent(services);
+  requireLent(services, call.origin);
   const token = await tokens.get(tokenKey('machine'), services.now(), () => machineToken(services));
   addToken(call, token);
   if (withProject(call.path, null, false) === null)

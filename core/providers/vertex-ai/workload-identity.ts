@@ -3,12 +3,14 @@ import { GatewayError } from '../../contract/errors.ts';
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { SignServices, TokenRequest } from '../../contract/provider.ts';
 import { Secret } from '../../contract/secret.ts';
+import { requireShownTo } from '../shared/machine-token.ts';
 import { askForToken, postForToken } from '../shared/oauth-token.ts';
 import type { Token } from '../shared/token-cache.ts';
 import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
 
 const who = 'vertex-ai error';
+const googleHosts = /^([a-z0-9-]+\.)+googleapis\.com$/;
 const metadataHost = 'http://metadata.google.internal/computeMetadata/v1';
 
 /**
@@ -110,7 +112,7 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
 /** Subject tokens are worth something to whoever gets them: they go to Google's own services, wherever a file points. */
 function ofGoogle(url: string, field: string): string {
   const { protocol, hostname, username } = URL.parse(url) ?? {};
-  if (protocol === 'https:' && username === '' && /^([a-z0-9-]+\.)+googleapis\.com$/.test(hostname ?? '')) return url;
+  if (protocol === 'https:' && username === '' && googleHosts.test(hostname ?? '')) return url;
   throw invalidFile(`${field}: an https address of googleapis.com is expected`);
 }
 
@@ -129,9 +131,12 @@ function metadata(path: string): TokenRequest {
   return { url: metadataHost + path, method: 'GET', headers: ['metadata-flavor', 'Google'], body: null, metadata: true };
 }
 
-/** Throws `forbidden` where the machine's identity is not lent. */
-export function requireLent(services: SignServices): void {
-  if (services.machineIdentity) return;
+/** Throws `forbidden` where the machine's identity is not lent, or not to be shown to the origin that a call goes to. */
+export function requireLent(services: SignServices, callOrigin: string | null = null): void {
+  if (services.machineIdentity) {
+    if (callOrigin !== null) requireShownTo(callOrigin, googleHosts, services, 'vertex-ai');
+    return;
+  }
   throw new GatewayError('forbidden', {
     message:
       'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',

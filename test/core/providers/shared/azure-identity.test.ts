@@ -13,11 +13,16 @@ import { type FakeTokenEndpoint, fakeTokenEndpoint } from './token-services.ts';
 afterEach(() => vi.unstubAllEnvs());
 
 /** The headers a call has once it is signed. Client ids are new each time, since tokens are cached for the process. */
-async function signed(given: JsonObject, secrets: Record<string, string>, endpoint: FakeTokenEndpoint): Promise<string[]> {
+async function signed(
+  given: JsonObject,
+  secrets: Record<string, string>,
+  endpoint: FakeTokenEndpoint,
+  origin = 'https://r.openai.azure.com',
+): Promise<string[]> {
   const settings = v.parse(azureOpenAi.settings, { azure_resource_name: 'r', ...given });
   const credentials = Object.fromEntries(Object.entries(secrets).map(([name, value]) => [name, new Secret(value)]));
   const headers = [...azureOpenAi.headers(settings, credentials)];
-  const call: OutgoingCall = { method: 'POST', origin: 'https://r.openai.azure.com', path: '/openai/v1/x', headers, body: null };
+  const call: OutgoingCall = { method: 'POST', origin, path: '/openai/v1/x', headers, body: null };
   await azureOpenAi.sign?.(call, settings, credentials, endpoint);
   return call.headers;
 }
@@ -42,6 +47,12 @@ describe('azure_auth_mode default', () => {
 });
 
 describe('azure_auth_mode entra', () => {
+  it('shows the token of an application to the host that was stored with its secret', async () => {
+    const endpoint = fakeTokenEndpoint();
+    const headers = await signed(entra(), { azure_entra_client_secret: 's' }, endpoint, 'https://proxy.example.com');
+    expect(headers).toEqual(['authorization', 'Bearer token-1']);
+  });
+
   it('trades the client secret for a token of the tenant, and never sends a key beside it', async () => {
     const endpoint = fakeTokenEndpoint();
     const given = entra();
@@ -113,6 +124,32 @@ describe('the identity of the machine', () => {
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', '/nowhere');
     await expect(signed({ ...entra(), azure_auth_mode: mode }, {}, endpoint)).rejects.toMatchObject({ code: 'forbidden' });
     expect(endpoint.requests).toEqual([]);
+  });
+
+  it.each([
+    ['a host of a tenant', 'https://collector.example.com'],
+    ['a name that only ends alike', 'https://r.openai.azure.com.example.com'],
+    ['an endpoint on which customers of Azure run programs', 'https://mine.westeurope.inference.ml.azure.com'],
+    ['a gateway that any customer of Azure can have', 'https://mine.azure-api.net'],
+    ['plain HTTP', 'http://r.openai.azure.com'],
+  ])('is not shown to %s, whatever the mode', async (_, origin) => {
+    vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', '/nowhere');
+    const endpoint = fakeTokenEndpoint({ machineIdentity: true });
+    for (const mode of ['managed', 'workload', 'entraFederated']) {
+      const given = { ...entra(), azure_auth_mode: mode };
+      await expect(signed(given, {}, endpoint, origin), mode).rejects.toMatchObject({ code: 'forbidden' });
+    }
+    expect(endpoint.requests).toEqual([]);
+  });
+
+  it('is shown to hosts that the deployment trusts', async () => {
+    const trusted = 'https://models.corp.example';
+    const endpoint = Object.assign(fakeTokenEndpoint({ machineIdentity: true }), {
+      trusts: (origin: string) => origin === trusted,
+    });
+    const managed = { azure_auth_mode: 'managed', azure_managed_client_id: randomUUID() };
+    expect(await signed(managed, {}, endpoint, trusted)).toEqual(['authorization', 'Bearer token-1']);
+    await expect(signed(managed, {}, endpoint, 'https://other.corp.example')).rejects.toMatchObject({ code: 'forbidden' });
   });
 
   it('comes from the metadata service, for the identity that is named', async () => {

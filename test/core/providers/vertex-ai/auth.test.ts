@@ -62,6 +62,7 @@ async function signed(
   given: SignServices,
   settings: JsonObject = {},
   key?: string,
+  origin = 'https://aiplatform.googleapis.com',
 ): Promise<OutgoingCall> {
   const credentials = {
     ...(key === undefined ? {} : { api_key: new Secret(key) }),
@@ -70,7 +71,7 @@ async function signed(
   const path = '/v1/projects/-/locations/global/publishers/google/models/gemini-3.8-flash:generateContent';
   const call: OutgoingCall = {
     method: 'POST',
-    origin: 'https://aiplatform.googleapis.com',
+    origin,
     path,
     headers: [...vertexAi.headers(settings, credentials)],
     body: null,
@@ -247,6 +248,21 @@ describe('workload identity federation', () => {
     expect((await signed(file, lent)).headers).toContain('Bearer ya29.d');
     expect(lent.asked[0]?.metadata).toBe(true);
     await expect(signed(file, services([]))).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('shows tokens of the machine to Google and to hosts that the deployment trusts only', async () => {
+    const file = federated({ url: 'http://169.254.169.254/token', format: { type: 'json' } }, { quota_project_id: 'p' });
+    const settings = { vertex_auth_type: 'wif' };
+    for (const origin of ['https://collector.example.com', 'https://googleapis.com.example.com', 'http://x.googleapis.com']) {
+      const machine = services([], { machineIdentity: true });
+      await expect(signed(file, machine, {}, undefined, origin)).rejects.toMatchObject({ code: 'forbidden' });
+      await expect(signed(null, machine, settings, undefined, origin)).rejects.toMatchObject({ code: 'forbidden' });
+      expect(machine.asked).toEqual([]);
+    }
+    const corp = 'https://vertex.corp.example';
+    const answers = [json({ access_token: 'subject' }), grant('ya29.f')];
+    const machine = services(answers, { machineIdentity: true, trusts: (origin) => origin === corp });
+    expect((await signed(file, machine, {}, undefined, corp)).headers).toContain('Bearer ya29.f');
   });
 
   it('takes the service account and the project of the machine where no file says whose identity it is', async () => {
