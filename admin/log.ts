@@ -6,7 +6,9 @@ import type { Log } from '../core/contract/plugin.ts';
 export function createLog(settings: Pick<Settings, 'logLevel'>): Log {
   const log = pino({
     level: settings.logLevel,
-    base: { process: 'control-plane' },
+    // As the other processes of the service say who and when.
+    base: { name: 'control-plane', pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: names.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '***' },
   });
   return {
