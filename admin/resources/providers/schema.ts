@@ -36,12 +36,10 @@ export const sharedEntries = {
 };
 
 /** Either `integration_id`, or `provider` with its credentials in place: then an integration is made behind it. */
-const createEntries = {
+const writtenEntries = {
   ...inlineCredentials,
   ...tenantEntries,
   ...sharedEntries,
-  name,
-  slug: v.optional(slug),
   note: v.nullish(text),
   integration_id: v.optional(idOrSlug),
   provider: v.optional(providerId),
@@ -50,18 +48,12 @@ const createEntries = {
   expires_at: v.nullish(futureTime),
 };
 
+const createEntries = { ...writtenEntries, name, slug: v.optional(slug) };
+
 const updateEntries = {
-  ...inlineCredentials,
-  ...tenantEntries,
-  ...sharedEntries,
+  ...writtenEntries,
   slug: unchanged,
   name: v.optional(name),
-  note: v.nullish(text),
-  integration_id: v.optional(idOrSlug),
-  provider: v.optional(providerId),
-  ai_provider_id: v.optional(providerId),
-  key: v.nullish(credential),
-  expires_at: v.nullish(futureTime),
   reset_usage: v.nullish(v.boolean()),
 };
 

@@ -32,6 +32,8 @@ export async function newReadyDatabase(): Promise<TestDatabase> {
     await execute(`select pg_advisory_lock(${templateLock})`);
     const found = await execute(`select 1 from pg_database where datname = '${template}'`);
     if (found.length > 0) return;
+    // Left behind where somebody was killed while making it.
+    await execute(`drop database if exists ${template}_new with (force)`);
     await execute(`create database ${template}_new`);
     const { openDatabase } = await import('../../../admin/db/open-database.ts');
     const made = await openDatabase({ databaseUrl: urlOf(`${template}_new`), dbPoolSize: 1, dataDir: '' }, newMemoryLog());
