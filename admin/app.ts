@@ -39,7 +39,14 @@ export function createApp(services: AdminServices): Hono {
   for (const version of versions) app.get(`${version}/auth/link`, linkPage);
   servePrices(app, versions, services);
   serveOpenApi(app, versions, services);
-  app.notFound(() => errorReply(new AdminError('AB08', 'There is no such route'), {}));
+  app.notFound((c) => {
+    const error = new AdminError(
+      'AB08',
+      `There is no route ${c.req.method} ${c.req.path.slice(0, 200)}; GET /v1/docs lists all routes`,
+    );
+    services.logRejection(error, { route: 'none', requestId: null, keyId: null, workspaceId: null, durationMs: 0 });
+    return errorReply(error, {});
+  });
   app.onError((thrown) => {
     services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');
     return errorReply(toAdminError(thrown), {});

@@ -1,14 +1,17 @@
 import { pino } from 'pino';
 import type { Settings } from '../config/settings.ts';
 import type { Log } from '../core/contract/plugin.ts';
+import { isPretty, prettyLogLine } from '../core/contract/pretty-log.ts';
 
-/** Structured log on standard output, one JSON object per line. Fields that could hold a secret are struck out by name. */
-export function createLog(settings: Pick<Settings, 'logLevel'>): Log {
+/** Creates the log on standard output, in the format of LOG_FORMAT. Fields that could hold a secret are masked by name. */
+export function createLog(settings: Pick<Settings, 'logLevel' | 'logFormat'>): Log {
   const log = pino({
     level: settings.logLevel,
-    // As the other processes of the service say who and when.
+    // The same fields as in the log lines of the other processes.
     base: { name: 'control-plane', pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    ...(isPretty(settings.logFormat) ? { hooks: { streamWrite: prettyLogLine } } : {}),
     redact: { paths: names.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '***' },
   });
   return {

@@ -10,6 +10,7 @@ import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { openDatabase } from './db/open-database.ts';
+import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
 import { AttemptLimit } from './identity/attempt-limit.ts';
@@ -68,6 +69,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const services: AdminServices = {
       settings,
       log: deps.log,
+      logRejection: createRejectionLog(deps.log),
       database,
       vault,
       apiKeyPepper,

@@ -294,6 +294,12 @@ export const settingsTable = {
     'least severe log line that is written',
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
   ),
+  logFormat: row(
+    'LOG_FORMAT',
+    'auto',
+    'format of log lines: json, pretty (for people), or auto: pretty on a terminal, json elsewhere',
+    oneOf(['auto', 'json', 'pretty']),
+  ),
   tlsCert: row('TLS_CERT', null, 'PEM file of the gateway’s certificate; together with TLS_KEY', readableFile('PEM file')),
   tlsKey: row('TLS_KEY', null, 'PEM file of its private key', readableFile('PEM file')),
   corsOrigins: row(

@@ -73,6 +73,8 @@ export interface Settings {
   readonly conditionalRootTargetsMax: number;
   readonly nestedTargetsMax: number;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** `auto`: `pretty` if standard output is a terminal, `json` otherwise. */
+  readonly logFormat: 'auto' | 'json' | 'pretty';
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
   /** Origins allowed by CORS; `*` for any; empty = CORS off. */

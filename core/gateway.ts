@@ -43,6 +43,7 @@ import { mockTransport } from './providers/mock/transport.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { refusedRecord } from './refused-record.ts';
+import { createRequestLog } from './request-log.ts';
 import { createSecretManagers } from './secret-managers/secret-managers.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
@@ -99,10 +100,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const metrics = createMetrics(slot);
   const peer = createMetricsPeer(process, metrics);
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
+  const logRequest = createRequestLog({ log, level: settings.logLevel });
   const journal: Journal = {
     append(record) {
-      // A session that is still open is no finished request.
-      if (record.checkpoint === undefined) metrics.observe(record);
+      // A checkpoint belongs to a session that has not ended.
+      if (record.checkpoint === undefined) {
+        metrics.observe(record);
+        logRequest?.(record);
+      }
       spool.append(record);
     },
     whenSafe: (callback) => spool.whenSafe(callback),

@@ -10,6 +10,7 @@ async function main(): Promise<void> {
   const slot = Number(process.env.SLOT ?? '0');
   const log = createLog({
     level: settings.logLevel,
+    format: settings.logFormat,
     name: 'gateway',
     slot,
     headerPrefixes: [settings.headerPrefix, ...settings.headerPrefixAliases],

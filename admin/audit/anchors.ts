@@ -41,7 +41,7 @@ export async function anchorChains(
   const lines = heads.map(({ organisationId, seq, hash }) => JSON.stringify({ at, organisation_id: organisationId, seq, hash }));
   await appendFile(file, `${lines.join('\n')}\n`, { mode: 0o600, flush: true });
   for (const { organisationId, seq, hash } of heads)
-    log.info({ organisationId, seq, chainHash: hash }, 'head of the audit chain');
+    log.info({ organisationId, seq, chainHash: hash }, 'daily anchor of the audit chain');
 }
 
 const anchorLine = v.object({ organisation_id: v.string(), seq: v.number(), hash: v.string() });

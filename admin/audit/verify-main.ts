@@ -19,7 +19,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: { organisation: { type: 'string' }, anchors: { type: 'string' } } });
   const settings = loadSettings(prepareKeys(process.env));
   const anchors = await readAnchors(values.anchors ?? anchorFile(settings));
-  const database = await openDatabase(settings, createLog({ logLevel: 'warn' }));
+  const database = await openDatabase(settings, createLog({ logLevel: 'warn', logFormat: 'auto' }));
   try {
     const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
     const rows = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' } });

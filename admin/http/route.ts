@@ -11,6 +11,7 @@ import type { AttemptLimit } from '../identity/attempt-limit.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { ApiKeyType } from '../resources/api-keys/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { LogRejection } from './log-rejection.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -88,6 +89,7 @@ export interface SignedIn {
 export interface AdminServices {
   readonly settings: Settings;
   readonly log: Log;
+  readonly logRejection: LogRejection;
   readonly database: Database;
   readonly vault: Vault;
   readonly apiKeyPepper: Uint8Array;

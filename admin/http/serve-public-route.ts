@@ -25,6 +25,7 @@ const deadlineMs = 10_000;
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {
   return async (c) => {
     const requestId = randomUUID();
+    const startedAtMs = services.clock.elapsed();
     const headers: Record<string, string> = {
       [`${services.settings.headerPrefix}request-id`]: requestId,
       'cache-control': 'no-store',
@@ -44,6 +45,10 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       const error = toAdminError(thrown);
       if (error.status >= 500) {
         services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'an admin request failed');
+      } else {
+        const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
+        const pattern = `${route.method} ${route.path}`;
+        services.logRejection(error, { route: pattern, requestId, keyId: null, workspaceId: null, durationMs });
       }
       return errorReply(error, headers);
     } finally {

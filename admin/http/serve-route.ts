@@ -29,6 +29,7 @@ const failureCost = 20;
 export function serveRoute(route: AdminRoute, services: AdminServices): (c: Context) => Promise<Response> {
   return async (c) => {
     const visit = new Visit(route, services, c);
+    const startedAtMs = services.clock.elapsed();
     const expired = new AbortController();
     const deadline = new AdminError('AB10', 'The database took too long; try again shortly');
     let timer: NodeJS.Timeout | undefined;
@@ -49,6 +50,11 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       if (error.status >= 500) {
         const fields = { requestId: visit.trail.id, code: error.code, cause: causeOf(thrown) };
         services.log.error(fields, 'an admin request failed');
+      } else {
+        const { id: requestId, actor, workspaceId } = visit.trail;
+        const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
+        const keyId = actor?.keyId ?? null;
+        services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
       }
       await visit.trail.noteRefusal(error);
       return errorReply(error, visit.headers);

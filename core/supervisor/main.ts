@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   const hold = await holdDataDir(settings);
   if (hold.fault !== null) return refuse([hold.fault], exitCodes.configuration);
 
-  const log = createLog({ level: settings.logLevel, name: 'supervisor' });
+  const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
   const supervisor = startSupervisor({
     settings,
     // Compiled code is kept between starts: it halves the time until a restarted process serves again.

@@ -118,6 +118,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (state === 'stopping' || state === 'ended') return;
     state = 'stopping';
     exitCode = code;
+    log.info({ drainTimeoutMs: settings.drainTimeoutMs }, 'stopping: running requests may finish');
     giveUp();
     for (const gateway of gateways) gateway.signal('SIGTERM');
     setDeadline(gateways, settings.drainTimeoutMs + graceMs);
@@ -135,6 +136,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       return;
     }
     cancelDeadline?.();
+    log.info({ exitCode }, 'stopped');
     state = 'ended';
     end(exitCode);
   }

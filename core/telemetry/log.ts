@@ -1,10 +1,13 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../contract/plugin.ts';
+import { isPretty, prettyLogLine } from '../contract/pretty-log.ts';
 import { escapeControls, redactPaths, redactText } from './redact.ts';
 
 export interface LogOptions {
   readonly level: Settings['logLevel'];
+  /** `auto`, which is the default: `pretty` if standard output is a terminal, `json` otherwise. */
+  readonly format?: Settings['logFormat'];
   /** On every line: `gateway`, `supervisor`. */
   readonly name: string;
   /** On every line when given: number of the process among its like. */
@@ -15,23 +18,25 @@ export interface LogOptions {
   readonly destination?: DestinationStream;
 }
 
-/** The process's log: one JSON object per line, secrets taken out by name and by look, control characters escaped. */
+/** The log of a process: one line per entry, secrets removed by name and by look, control characters escaped. */
 export interface ProcessLog extends Log {
-  /** Writes what is buffered before it returns; for the last breath of a process. */
+  /** Writes the buffer before it returns. Called before the process exits. */
   flush(): void;
 }
 
-/** Lines are buffered and written off the request path; on a normal exit what is buffered is written first. */
+/** Creates the log. Lines are buffered and written off the request path; a normal exit writes the buffer first. */
 export function createLog(options: LogOptions): ProcessLog {
   const { level, name, slot, headerPrefixes = [] } = options;
+  const pretty = isPretty(options.format ?? 'auto');
   const destination = options.destination ?? pino.destination({ dest: 1, sync: false });
   const logger = pino(
     {
       level,
       base: slot === undefined ? { name, pid: process.pid } : { name, slot, pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
       redact: { paths: redactPaths(headerPrefixes), censor: '***' },
-      hooks: { streamWrite: (line) => escapeControls(redactText(line)) },
+      hooks: { streamWrite: (line) => escapeControls(pretty ? prettyLogLine(redactText(line)) : redactText(line)) },
     },
     destination,
   );

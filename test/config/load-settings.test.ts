@@ -72,6 +72,7 @@ describe('loadSettings', () => {
       conditionalRootTargetsMax: 1000,
       nestedTargetsMax: 50,
       logLevel: 'info',
+      logFormat: 'auto',
       tlsCert: null,
       tlsKey: null,
       corsOrigins: [],
@@ -153,6 +154,7 @@ describe('loadSettings', () => {
       MAX_CONDITIONAL_ROOT_CONFIG_TARGETS: '8',
       MAX_NESTED_CONFIG_TARGETS: '9',
       LOG_LEVEL: 'DEBUG',
+      LOG_FORMAT: 'Pretty',
       TLS_CERT: pem,
       TLS_KEY: pem,
       CORS_ORIGINS: 'https://app.example.com,http://localhost:3000',
@@ -228,6 +230,7 @@ describe('loadSettings', () => {
       conditionalRootTargetsMax: 8,
       nestedTargetsMax: 9,
       logLevel: 'debug',
+      logFormat: 'pretty',
       tlsCert: pem,
       tlsKey: pem,
       corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
@@ -288,6 +291,7 @@ describe('loadSettings', () => {
     ['REQUEST_TIMEOUT', '10s'],
     ['HEADERS_MAX', '100'],
     ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
     ['UWS_BINARY', 'mine'],
   ])('refuses %s=%s', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);

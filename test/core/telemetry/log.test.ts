@@ -82,3 +82,24 @@ it('loses no line when the process ends', async () => {
   expect(lines).toHaveLength(2000);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ number: 1999 });
 });
+
+it('writes lines for people with LOG_FORMAT=pretty: level names, fields, stacks on lines of their own, no secrets, no controls', () => {
+  let out = '';
+  const destination = {
+    write(line: string) {
+      out += line;
+    },
+  };
+  const log = createLog({ level: 'info', format: 'pretty', name: 'gateway', slot: 1, destination });
+  log.warn(
+    { port: 8787, note: 'two words', absent: null, reason: 'Error: no\n    at a.ts:1\n    at \u001b[2Jb.ts:2' },
+    'it failed',
+  );
+  log.info({ text: `Bearer planted-0123456789` }, 'line\ntwo');
+  expect(out).toMatch(
+    /^\d\d:\d\d:\d\d\.\d{3} WARN {2}gateway 1: it failed port=8787 note="two words"\n {4}reason:\n {6}Error: no\n {6}at a\.ts:1\n/,
+  );
+  expect(out).toContain('at \\u001b[2Jb.ts:2\n');
+  expect(out).toContain('INFO  gateway 1: line\\ntwo text="Bearer ***"\n');
+  expect(out).not.toContain('planted');
+});

@@ -1,0 +1,24 @@
+import type { JsonObject } from '../../core/contract/json.ts';
+import { createLogLimit } from '../../core/contract/log-limit.ts';
+import type { Log } from '../../core/contract/plugin.ts';
+import type { AdminError } from './errors.ts';
+
+/** What a log line says of a rejected request: ids and the route's pattern, no content. */
+export interface RejectedRequest extends JsonObject {
+  readonly route: string;
+  readonly requestId: string | null;
+  /** Null if no known key was sent. */
+  readonly keyId: string | null;
+  readonly workspaceId: string | null;
+  readonly durationMs: number;
+}
+
+export type LogRejection = (error: AdminError, request: RejectedRequest) => void;
+
+/** Returns what writes one line at `info` per request that the control plane rejects, within the limit of lines per second. */
+export function createRejectionLog(log: Log): LogRejection {
+  const admit = createLogLimit(log);
+  return (error, request) => {
+    if (admit(request.keyId !== null)) log.info({ status: error.status, code: error.code, ...request }, 'request rejected');
+  };
+}

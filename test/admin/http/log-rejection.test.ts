@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane('PGlite');
+});
+afterAll(() => plane.close());
+
+const rejections = () => plane.log.lines.filter((line) => line.message === 'request rejected');
+
+it('logs one line at info per rejected request, with status, code, route, key id and no content', async () => {
+  const before = rejections().length;
+  const bad = await plane.ask('POST', '/configs', { body: { planted: 'content' } });
+  await plane.ask('GET', '/configs', { key: 'svc_admin_wrong' });
+  await plane.ask('GET', '/nothing-here');
+  const lines = rejections().slice(before);
+  expect(lines.map(({ level, fields }) => [level, fields.status, fields.code, fields.route])).toEqual([
+    ['info', 400, 'AB01', 'POST /configs'],
+    ['info', 401, 'AB05', 'GET /configs'],
+    ['info', 404, 'AB08', 'none'],
+  ]);
+  expect(lines[0]?.fields.requestId).toBe(bad.headers.get('x-svc-request-id'));
+  expect(lines[0]?.fields.keyId).toEqual(expect.any(String));
+  expect(lines[1]?.fields.keyId).toBeNull();
+  expect(JSON.stringify(lines)).not.toContain('planted');
+});
+
+it('names the route that does not exist', async () => {
+  const reply = await plane.ask('GET', '/nothing-here');
+  expect(reply.body.data.message).toBe('There is no route GET /v1/nothing-here; GET /v1/docs lists all routes');
+});
