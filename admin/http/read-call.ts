@@ -1,5 +1,6 @@
 import type { HonoRequest } from 'hono';
 import { AdminError, invalid, notFound } from './errors.ts';
+import { declaredNames, inSnakeCase, withoutPathRepeats } from './path-repeats.ts';
 import { readParams, readQuery } from './read-query.ts';
 import type { AdminRoute } from './route.ts';
 import { validate } from './validate.ts';
@@ -20,11 +21,15 @@ interface Naming {
 
 /** Throws AB01 with the field for what the route does not declare, and a 404 for another organisation than the caller's. */
 export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown, organisationId: string): ReadCall {
-  const query = validate(route.query, readQuery(request.url), 'query') as Naming;
-  const body = route.body ? (validate(route.body, sent ?? {}, 'body') as Naming) : undefined;
+  const params = readParams(request.param() as Record<string, string>);
+  const path = { ...route.fixedParams, ...params };
+  const queryNames = declaredNames(route.query);
+  const sentQuery = withoutPathRepeats(inSnakeCase(readQuery(request.url), queryNames), path, queryNames);
+  const query = validate(route.query, sentQuery, 'query') as Naming;
+  const sentBody = withoutPathRepeats(sent ?? {}, path, declaredNames(route.body ?? {}));
+  const body = route.body ? (validate(route.body, sentBody, 'body') as Naming) : undefined;
   const organisation = pick('organisation_id', query, body);
   if (organisation !== null && organisation.toLowerCase() !== organisationId) throw notFound('Organisation');
-  const params = readParams(request.param() as Record<string, string>);
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
 }
 

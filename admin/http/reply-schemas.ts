@@ -22,3 +22,13 @@ export function listOf<Item extends v.GenericSchema>(item: Item) {
 export function success<Data extends v.GenericSchema>(data: Data) {
   return v.strictObject({ success: v.literal(true), data });
 }
+
+/** A reply whose fields are at the top and, once more, under `data`: clients of both envelopes read it. */
+export function bothEnvelopes<Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.strictObject({ success: v.literal(true), ...entries, data: v.strictObject(entries) });
+}
+
+/** The reply of `bothEnvelopes`. */
+export function inBothEnvelopes<Fields extends object>(fields: Fields): Fields & { success: true; data: Fields } {
+  return { success: true, ...fields, data: fields };
+}

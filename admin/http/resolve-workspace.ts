@@ -20,6 +20,7 @@ export async function resolveWorkspace(
   // Such a route needs no workspace; but one that is not theirs is not found there either.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
+  if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
   if (isSignedIn(route, actor)) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
@@ -30,10 +31,42 @@ export async function resolveWorkspace(
   if (named !== null) return (await findWorkspace(em, actor.organisationId, named, route.deletedToo)).id;
   // An item named by its row id says which workspace it is in.
   if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
+  if (route.workspacesWith && params.slug !== undefined) return workspaceWithSlug(em, actor, route.workspacesWith, params.slug);
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
   if (all.length === 1 && all[0]) return all[0].id;
   throw invalid('workspace_id: required, because this is an organisation key');
 }
+
+/** Throws AB01 when query or body name another workspace than the path does. */
+async function requireSame(em: EntityManager, actor: Actor, inPath: string, named: string): Promise<void> {
+  if (inPath === named) return;
+  const found = await findWorkspace(em, actor.organisationId, inPath, true);
+  if (found.id !== named.toLowerCase() && found.slug !== named) {
+    throw invalid('workspace_id: must name the workspace in the path; leave it out');
+  }
+}
+
+/**
+ * The only workspace that has an item with this slug. Null if none has: the handler then finds nothing in the whole organisation
+ * and returns its 404. Throws AB01 with the names of the workspaces if several have it.
+ */
+async function workspaceWithSlug(
+  em: EntityManager,
+  actor: Actor,
+  workspacesWith: NonNullable<AdminRoute['workspacesWith']>,
+  slug: string,
+): Promise<string | null> {
+  const ids = await workspacesWith(em, actor.organisationId, slug);
+  const where = { organisationId: actor.organisationId, status: 'active' as const, id: { $in: [...ids] } };
+  const found = await em.find(workspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit: ambiguousMax + 1 });
+  if (found.length < 2) return found[0]?.id ?? null;
+  const listed = found.slice(0, ambiguousMax).map((one) => `${one.slug} (${one.id})`);
+  const more = found.length > ambiguousMax ? ', …' : '';
+  throw invalid(`workspace_id: required, because several workspaces have this slug: ${listed.join(', ')}${more}`);
+}
+
+/** Most workspaces that one message lists. */
+const ambiguousMax = 20;
 
 /** Throws AB03 when a key or token of one workspace names another one, by id or slug. */
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
@@ -55,9 +88,8 @@ async function workspaceOfMember(
   // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
   const name = params.workspaceId ?? named;
   if (name !== null) {
-    const { id, slug } = await findWorkspace(em, actor.organisationId, name);
+    const { id } = await findWorkspace(em, actor.organisationId, name);
     if (!memberships.has(id)) throw notFound('Workspace');
-    if (named !== null && named !== id && named !== slug) throw invalid('workspace_id: the path names another one');
     return id;
   }
   if (route.allMemberships) return null;

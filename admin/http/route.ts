@@ -24,6 +24,11 @@ export interface AdminRoute {
   readonly method: Method;
   /** Below `/v1` and `/v2`, Hono syntax: `/configs/:slug`. */
   readonly path: string;
+  /**
+   * Path parameters of the reference that are literal segments here (`/api-keys/{type}/{sub-type}`). Clients repeat them in
+   * query or body like any other path parameter.
+   */
+  readonly fixedParams?: Readonly<Record<string, string>>;
   /** The key needs one of these. */
   readonly scopes: readonly string[];
   /**
@@ -42,6 +47,11 @@ export interface AdminRoute {
    * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.
    */
   readonly tenant: 'organisation' | 'workspace' | 'either';
+  /**
+   * On `workspace` routes whose path names an item by slug: the ids of the workspaces that have an active item with this slug.
+   * Organisation keys need not name the workspace if there is exactly one.
+   */
+  readonly workspacesWith?: (em: EntityManager, organisationId: string, slug: string) => Promise<readonly string[]>;
   readonly resource: string;
   /** One line for the API description. */
   readonly summary: string;

@@ -122,22 +122,22 @@ export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_
 
 export const tenantQuery = v.strictObject(tenantEntries);
 
-/** A whole number of 0 to `most`, in a query. */
-export const wholeNumber = (most: number) =>
+/** A whole number of `least` to `most`, in a query. */
+export const wholeNumber = (least: number, most: number) =>
   v.pipe(
     v.string(),
     v.regex(/^\d{1,9}$/, 'a whole number is expected'),
     // For the API description: clients send a number.
-    v.metadata({ jsonSchema: { type: 'integer', minimum: 0, maximum: most } }),
+    v.metadata({ jsonSchema: { type: 'integer', minimum: least, maximum: most } }),
     v.transform(Number),
+    v.minValue(least, `at least ${least}`),
     v.maxValue(most, `at most ${most}`),
   );
 
-/** `current_page` counts from 0. */
-export const pageEntries = {
-  current_page: v.optional(wholeNumber(1_000_000), '0'),
-  page_size: v.optional(wholeNumber(100), '100'),
-};
+/** `current_page` of every list: counts from 0. */
+export const currentPage = v.optional(wholeNumber(0, 1_000_000), '0');
+
+export const pageEntries = { current_page: currentPage, page_size: v.optional(wholeNumber(1, 100), '100') };
 
 export interface Page {
   readonly current_page: number;

@@ -15,10 +15,12 @@ import { apiKeyReply, toReply } from './to-reply.ts';
 
 const resource = 'api_keys';
 
-const createRoute = (type: ApiKeyType, what: string) =>
-  defineRoute({
+const createRoute = (type: ApiKeyType, what: string) => {
+  const [kind = '', subType = ''] = type.split('-');
+  return defineRoute({
     method: 'POST',
-    path: `/api-keys/${type.replace('-', '/')}`,
+    path: `/api-keys/${kind}/${subType}`,
+    fixedParams: { type: kind, 'sub-type': subType },
     scopes: [`${scopeGroups[type]}.create`],
     tenant: type === 'organisation-service' ? 'organisation' : 'workspace',
     resource,
@@ -40,6 +42,7 @@ const createRoute = (type: ApiKeyType, what: string) =>
       return { id: made.row.id, key: made.text, object: 'api-key' };
     },
   });
+};
 
 /** API keys (control-plane reference §3.5). */
 export const apiKeyRoutes: readonly AdminRoute[] = [

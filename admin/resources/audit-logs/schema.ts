@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
-import { tenantEntries, timestamp, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, tenantEntries, timestamp, wholeNumber } from '../../http/schemas.ts';
 
 /** Most entries in one reply: of a page as JSON, and of an export as CSV. */
 export const pageSizeMax = 100;
@@ -20,8 +20,8 @@ const userType = v.picklist(['user', 'api_key', 'system'], 'user, api_key or sys
 
 export const listQuery = v.strictObject({
   ...tenantEntries,
-  current_page: v.optional(wholeNumber(1_000_000), '0'),
-  page_size: v.optional(wholeNumber(csvSizeMax)),
+  current_page: currentPage,
+  page_size: v.optional(wholeNumber(1, csvSizeMax)),
   start_time: time,
   end_time: time,
   method: v.optional(method),

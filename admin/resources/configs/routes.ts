@@ -1,6 +1,6 @@
 import { invalid } from '../../http/errors.ts';
 import { findOwnWorkspace } from '../../http/find-own-workspace.ts';
-import { emptyReply } from '../../http/reply-schemas.ts';
+import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { configs } from './entity.ts';
@@ -16,10 +16,25 @@ import {
   versionReply,
   versionsReply,
 } from './schema.ts';
-import { archiveConfig, createConfig, currentVersion, findConfig, findVersion, listVersions, updateConfig } from './service.ts';
+import {
+  archiveConfig,
+  createConfig,
+  currentVersion,
+  findConfig,
+  findVersion,
+  listVersions,
+  updateConfig,
+  workspacesWithConfig,
+} from './service.ts';
 import { toDetail, toRow, toVersion } from './to-reply.ts';
 
-const shared = { tenant: 'workspace', resource: 'configs', query: tenantQuery, body: null } as const;
+const shared = {
+  tenant: 'workspace',
+  resource: 'configs',
+  query: tenantQuery,
+  body: null,
+  workspacesWith: workspacesWithConfig,
+} as const;
 
 /** Saved configs (control-plane reference §3.1). */
 export const configRoutes: readonly AdminRoute[] = [
@@ -63,7 +78,7 @@ export const configRoutes: readonly AdminRoute[] = [
         createConfig(change, { organisationId, workspaceId }, actor, { ...body, isDefault }, call.services.settings),
       );
       call.tag(made.revision);
-      return { success: true, data: { id: made.id, version_id: made.versionId, slug: made.slug, object: 'config' } };
+      return inBothEnvelopes({ id: made.id, version_id: made.versionId, slug: made.slug, object: 'config' });
     },
   }),
   defineRoute({
@@ -78,7 +93,7 @@ export const configRoutes: readonly AdminRoute[] = [
       const config = await findConfig(call.em, call, call.params.slug ?? '');
       const version = await currentVersion(call.em, config);
       call.tag(config.revision);
-      return { success: true, data: toDetail(config, version) };
+      return inBothEnvelopes(toDetail(config, version));
     },
   }),
   defineRoute({
@@ -106,7 +121,7 @@ export const configRoutes: readonly AdminRoute[] = [
         return found;
       });
       call.tag(config.revision);
-      return { success: true, data: { version_id: config.versionId } };
+      return inBothEnvelopes({ version_id: config.versionId });
     },
   }),
   defineRoute({
@@ -152,7 +167,7 @@ export const configRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const config = await findConfig(call.em, call, call.params.slug ?? '');
       const version = await findVersion(call.em, config, call.params.versionId ?? '');
-      return { success: true, data: toVersion(config, version) };
+      return inBothEnvelopes(toVersion(config, version));
     },
   }),
   defineRoute({
@@ -170,7 +185,7 @@ export const configRoutes: readonly AdminRoute[] = [
       const config = await findConfig(call.em, place, call.params.slug ?? '');
       const version = await currentVersion(call.em, config);
       call.tag(config.revision);
-      return { success: true, data: toDetail(config, version) };
+      return inBothEnvelopes(toDetail(config, version));
     },
   }),
 ];

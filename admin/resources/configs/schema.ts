@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { bit, nullableTime, nullableUuid, success, time, uuid } from '../../http/reply-schemas.ts';
+import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { name, pageEntries, queryFlag, slug, tenantEntries, unchanged } from '../../http/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
@@ -63,15 +63,15 @@ export const listReply = v.strictObject({
   data: v.array(v.strictObject({ ...rowEntries, last_used_at: v.optional(nullableTime) })),
 });
 
-export const createReply = success(v.strictObject({ id: uuid, version_id: uuid, slug: v.string(), object: v.literal('config') }));
+export const createReply = bothEnvelopes({ id: uuid, version_id: uuid, slug: v.string(), object: v.literal('config') });
 
-export const readReply = success(v.strictObject({ ...versionEntries, config: content }));
+export const readReply = bothEnvelopes({ ...versionEntries, config: content });
 
-export const updateReply = success(v.strictObject({ version_id: uuid }));
+export const updateReply = bothEnvelopes({ version_id: uuid });
 
 const told = { version_created_at: time, version_owner_id: nullableUuid };
 
-export const versionReply = success(v.strictObject({ ...versionEntries, config: content, ...told }));
+export const versionReply = bothEnvelopes({ ...versionEntries, config: content, ...told });
 
 /** In lists of versions the content is JSON as text. */
 export const versionsReply = v.strictObject({

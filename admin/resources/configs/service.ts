@@ -40,6 +40,12 @@ export async function findConfig(
   return found;
 }
 
+/** Ids of the workspaces of the organisation that have an active config with this slug. */
+export async function workspacesWithConfig(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
+  const found = await em.find(configs, { organisationId, slug, status: 'active' }, { fields: ['workspaceId'] });
+  return found.map((row) => row.workspaceId);
+}
+
 /** Saves a new config with its first version. */
 export async function createConfig(
   change: Change,

@@ -8,7 +8,7 @@ import { listProviders } from './list-providers.ts';
 import { readProvider } from './read-provider.ts';
 import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, readQuery, updateBody } from './schema.ts';
-import { deleteProvider, findProvider } from './service.ts';
+import { deleteProvider, findProvider, workspacesWithProvider } from './service.ts';
 import { toReply } from './to-reply.ts';
 import { updateProviderFromBody } from './update-from-body.ts';
 
@@ -76,6 +76,7 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/providers/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Read a provider',
     reply: readReply,
     scopes: ['providers.read'],
@@ -91,6 +92,7 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/providers/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Change a provider',
     reply: updateReply,
     scopes: ['providers.update'],
@@ -111,6 +113,7 @@ export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/providers/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Delete a provider',
     reply: emptyReply,
     scopes: ['providers.delete'],

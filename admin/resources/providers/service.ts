@@ -98,6 +98,12 @@ export async function findProvider(
   return found;
 }
 
+/** Ids of the workspaces of the organisation that have a provider with this slug. */
+export async function workspacesWithProvider(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
+  const found = await em.find(providers, { organisationId, slug }, { fields: ['workspaceId'] });
+  return found.map((row) => row.workspaceId);
+}
+
 function announce(change: Change, row: Provider, op: 'upsert' | 'delete'): void {
   change.about(row.id);
   change.emit({ kind: 'provider', id: `${row.workspaceId}/${row.slug}`, op });

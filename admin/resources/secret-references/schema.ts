@@ -70,7 +70,7 @@ export const organisationQuery = v.strictObject({ organisation_id: v.optional(id
 export const listQuery = v.strictObject({
   organisation_id: v.optional(id),
   current_page: pageEntries.current_page,
-  page_size: v.optional(wholeNumber(100), '20'),
+  page_size: v.optional(wholeNumber(1, 100), '20'),
   manager_type: v.optional(managerType),
   /** Part of a name or slug. */
   search: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'))),

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminRoute, type AdminServices, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
 import { inviteMail } from '../../identity/mails.ts';
 import { nothing } from '../../identity/schema.ts';
 import { organisations } from '../organisations/entity.ts';
-import { eitherPageOf, organisationQuery } from '../users/schema.ts';
+import { organisationQuery } from '../users/schema.ts';
 import { type UserInvite, userInvites } from './entity.ts';
 import { createBody, inviteReply, type ListQuery, listQuery } from './schema.ts';
 import { cancelInvite, createInvite, findInvite, type Inviting, inviteStatus, invitingScopes, resendInvite } from './service.ts';
@@ -26,7 +27,7 @@ export const userInviteRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const now = call.services.clock.now();
       const [rows, total] = await call.em.findAndCount(userInvites, whereOf(call.organisationId, call.query, new Date(now)), {
-        ...eitherPageOf(call.query),
+        ...pageOf(call.query),
         orderBy: { createdAt: 'desc', id: 'asc' },
       });
       return { object: 'list', total, data: rows.map((row) => toReply(row, now)) };

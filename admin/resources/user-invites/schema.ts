@@ -1,14 +1,14 @@
 import * as v from 'valibot';
-import { id, tenantEntries, textMap } from '../../http/schemas.ts';
+import { id, pageEntries, tenantEntries, textMap } from '../../http/schemas.ts';
 import { email } from '../../identity/schema.ts';
-import { eitherPageEntries, places } from '../users/schema.ts';
+import { places } from '../users/schema.ts';
 
 const role = v.picklist(['admin', 'member'], 'admin or member is expected');
 const statuses = ['pending', 'cancelled', 'accepted', 'expired'] as const;
 
 export const listQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  ...eitherPageEntries,
+  ...pageEntries,
   role: v.optional(role),
   email: v.optional(email),
   status: v.optional(v.picklist(statuses, 'pending, cancelled, accepted or expired is expected')),

@@ -1,7 +1,8 @@
 import type * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
+import { pageOf } from '../../http/schemas.ts';
 import { users } from './entity.ts';
-import { eitherPageOf, type listQuery } from './schema.ts';
+import type { listQuery } from './schema.ts';
 import { toUserReplies } from './to-reply.ts';
 
 /** A page of the organisation's members, oldest first. */
@@ -12,7 +13,7 @@ export async function listUsers(em: EntityManager, organisationId: string, query
     ...(query.email === undefined ? {} : { email: query.email }),
   };
   const [rows, total] = await em.findAndCount(users, where, {
-    ...eitherPageOf(query),
+    ...pageOf(query),
     orderBy: { createdAt: 'asc', id: 'asc' },
   });
   return { total, object: 'list' as const, data: await toUserReplies(em, organisationId, rows) };

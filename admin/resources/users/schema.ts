@@ -1,42 +1,15 @@
 import * as v from 'valibot';
 import { organisationRoles, workspaceRoles } from '../../access/roles.ts';
-import { id, idOrSlug, tenantEntries } from '../../http/schemas.ts';
+import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/schemas.ts';
 import { email, personName } from '../../identity/schema.ts';
 
 const role = v.picklist(organisationRoles, 'owner, admin or member is expected');
-
-const wholeNumber = (most: number) =>
-  v.pipe(
-    v.string(),
-    v.regex(/^\d{1,9}$/, 'a whole number is expected'),
-    v.transform(Number),
-    v.maxValue(most, `at most ${most}`),
-  );
-
-/** Both spellings of paging that the reference has; the snake-case one counts when both are there. */
-export const eitherPageEntries = {
-  current_page: v.optional(wholeNumber(1_000_000)),
-  page_size: v.optional(wholeNumber(100)),
-  currentPage: v.optional(wholeNumber(1_000_000)),
-  pageSize: v.optional(wholeNumber(100)),
-};
-
-/** Limit and offset of a page in either spelling. */
-export function eitherPageOf(query: {
-  readonly current_page?: number | undefined;
-  readonly page_size?: number | undefined;
-  readonly currentPage?: number | undefined;
-  readonly pageSize?: number | undefined;
-}): { limit: number; offset: number } {
-  const limit = query.page_size ?? query.pageSize ?? 100;
-  return { limit, offset: (query.current_page ?? query.currentPage ?? 0) * limit };
-}
 
 export const organisationQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id });
 
 export const listQuery = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  ...eitherPageEntries,
+  ...pageEntries,
   role: v.optional(role),
   email: v.optional(email),
 });

@@ -9,7 +9,7 @@ import { providers } from '../providers/entity.ts';
 import { listProviders } from '../providers/list-providers.ts';
 import { readProvider } from '../providers/read-provider.ts';
 import { listQuery, readQuery, virtualKeyCreateBody, virtualKeyUpdateBody } from '../providers/schema.ts';
-import { deleteProvider, findProvider } from '../providers/service.ts';
+import { deleteProvider, findProvider, workspacesWithProvider } from '../providers/service.ts';
 import { toReply } from '../providers/to-reply.ts';
 import { updateProviderFromBody } from '../providers/update-from-body.ts';
 import { createReply, listReply, migrateBody, migrateReply, readReply } from './schema.ts';
@@ -75,6 +75,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/virtual-keys/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Read a virtual key',
     reply: readReply,
     scopes: ['virtual_keys.read'],
@@ -90,6 +91,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/virtual-keys/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Change a virtual key, its credential included',
     reply: emptyReply,
     scopes: ['virtual_keys.update'],
@@ -110,6 +112,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'DELETE',
     path: '/virtual-keys/:slug',
+    workspacesWith: workspacesWithProvider,
     summary: 'Delete a virtual key, and the credential that only it used',
     reply: emptyReply,
     scopes: ['virtual_keys.delete'],

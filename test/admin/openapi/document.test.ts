@@ -48,7 +48,7 @@ describe('the API description', () => {
     expect(list?.parameters.find((one) => one.name === 'page_size')).toMatchObject({
       in: 'query',
       required: false,
-      schema: { type: 'integer', minimum: 0, maximum: 100, default: 100 },
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 },
     });
     const names = (method: string, path: string) => document.paths[path]?.[method]?.parameters.map((one) => one.name);
     expect(names('post', '/configs')).toContain('idempotency-key');

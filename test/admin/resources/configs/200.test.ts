@@ -22,10 +22,8 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
         events: [`config ${plane.workspaceId}/first upsert`],
       },
     );
-    expect(reply.body).toEqual({
-      success: true,
-      data: { id: expect.any(String), version_id: expect.any(String), slug: 'first', object: 'config' },
-    });
+    const receipt = { id: expect.any(String), version_id: expect.any(String), slug: 'first', object: 'config' };
+    expect(reply.body).toEqual({ success: true, ...receipt, data: receipt });
     const read = await plane.ask('GET', '/configs/first');
     expect(read.body.data).toMatchObject({
       id: reply.body.data.id,

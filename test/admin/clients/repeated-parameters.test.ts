@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+/** Generated clients send path parameters a second time, in the body or the query, in snake case or camel case. */
+let plane: Plane;
+let userId: string;
+
+beforeAll(async () => {
+  plane = await startPlane('PGlite');
+  const email = 'ada@example.com';
+  const body = { email, first_name: 'Ada', last_name: 'L', role: 'member', workspaces: [{ id: plane.workspaceId }] };
+  userId = (await plane.ask('POST', '/admin/users', { body })).body.id;
+});
+afterAll(() => plane?.close());
+
+async function newKeyId(): Promise<string> {
+  const body = { name: 'k', scopes: ['completions.write'], workspace_id: plane.workspaceId };
+  return (await plane.ask('POST', '/api-keys/workspace/service', { body })).body.id;
+}
+
+describe('path parameters in the body', () => {
+  it.each([
+    ['organisation', 'service', {}],
+    ['workspace', 'service', {}],
+    ['workspace', 'user', { user_id: 'ada' }],
+  ])('POST /api-keys/%s/%s accepts type and sub-type', async (type, subType, owner) => {
+    const place = type === 'workspace' ? { workspace_id: plane.workspaceId } : {};
+    const scopes = type === 'workspace' ? ['completions.write'] : ['workspaces.list'];
+    const body = { type, 'sub-type': subType, name: 'k', scopes, ...place, ...('user_id' in owner ? { user_id: userId } : {}) };
+    expect(await plane.ask('POST', `/api-keys/${type}/${subType}`, { body })).toMatchObject({ status: 200 });
+  });
+
+  it('a type that differs from the path is rejected', async () => {
+    const body = { type: 'organisation', 'sub-type': 'service', name: 'k', scopes: [], workspace_id: plane.workspaceId };
+    const reply = await plane.ask('POST', '/api-keys/workspace/service', { body });
+    expect(reply).toMatchObject({
+      status: 400,
+      body: { data: { errors: ['type: must equal the value in the path; leave it out'] } },
+    });
+  });
+
+  it('PUT /api-keys/{id} accepts its own id and rejects another one', async () => {
+    const [id, other] = [await newKeyId(), await newKeyId()];
+    expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id, name: 'changed' } })).toMatchObject({ status: 200 });
+    expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id: other } })).toMatchObject({
+      status: 400,
+      body: { data: { errors: ['id: must equal the value in the path; leave it out'] } },
+    });
+    expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id: 5 } })).toMatchObject({ status: 400 });
+  });
+
+  it.each(['user_id', 'userId'])('PUT of a member accepts %s and rejects another one', async (name) => {
+    const path = `/admin/workspaces/${plane.workspaceId}/users/${userId}`;
+    expect(await plane.ask('PUT', path, { body: { [name]: userId, role: 'manager' } })).toMatchObject({ status: 200 });
+    const wrong = await plane.ask('PUT', path, { body: { [name]: plane.workspaceId, role: 'manager' } });
+    expect(wrong.body.data.errors).toEqual([`${name}: must equal the value in the path; leave it out`]);
+  });
+
+  it.each(['workspace_id', 'workspaceId'])('DELETE /admin/workspaces/{id} accepts %s and rejects another one', async (name) => {
+    const made = await plane.ask('POST', '/admin/workspaces', { body: { name: `for ${name}` } });
+    const path = `/admin/workspaces/${made.body.id}`;
+    const wrong = await plane.ask('DELETE', path, { body: { [name]: plane.workspaceId, name: `for ${name}` } });
+    expect(wrong).toMatchObject({ status: 400 });
+    const right = await plane.ask('DELETE', path, { body: { [name]: made.body.id, name: `for ${name}` } });
+    expect(right).toMatchObject({ status: 200 });
+  });
+
+  it('a body that no schema reads is checked too', async () => {
+    const id = await newKeyId();
+    expect(await plane.ask('DELETE', `/api-keys/${id}`, { body: { id: plane.workspaceId } })).toMatchObject({ status: 400 });
+    expect(await plane.ask('DELETE', `/api-keys/${id}`, { body: { id } })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('path parameters in the query', () => {
+  const users = (query: string) => plane.ask('GET', `/admin/workspaces/${plane.workspaceId}/users?${query}`);
+
+  it.each(['workspace_id', 'workspaceId'])('%s is accepted if it is the same and rejected if not', async (name) => {
+    expect(await users(`${name}=${plane.workspaceId}`)).toMatchObject({ status: 200, body: { total: 1 } });
+    const other = await plane.ask('POST', '/admin/workspaces', { body: { name: `other of ${name}` } });
+    expect(await users(`${name}=${other.body.id}`)).toMatchObject({ status: 400 });
+  });
+
+  it('the workspace may be named by slug in one place and by id in the other', async () => {
+    const { slug } = (await plane.ask('GET', `/admin/workspaces/${plane.workspaceId}`)).body;
+    expect(await users(`workspace_id=${slug}`)).toMatchObject({ status: 200, body: { total: 1 } });
+  });
+});
+
+describe('names of query members', () => {
+  it.each(['/admin/workspaces', '/admin/users', '/admin/users/invites', '/api-keys', '/providers', '/integrations', '/configs'])(
+    '%s takes paging in camel case',
+    async (path) => {
+      expect(await plane.ask('GET', `${path}?currentPage=0&pageSize=1`)).toMatchObject({ status: 200 });
+      expect(await plane.ask('GET', `${path}?currentPage=0&current_page=1`)).toMatchObject({ status: 400 });
+      expect(await plane.ask('GET', `${path}?pageSize=0`)).toMatchObject({ status: 400 });
+      expect(await plane.ask('GET', `${path}?page_size=101`)).toMatchObject({ status: 400 });
+    },
+  );
+});
