@@ -417,8 +417,14 @@ export const settingsTable = {
   uwsBinary: row(
     'UWS_BINARY',
     'auto',
-    'which HTTP server binary to load; auto takes the newer one where it is installed',
-    oneOf(['auto', 'uws-pack', 'uwsjs']),
+    'which HTTP server binary to load: auto, uwsjs, uws-pack or the path of a `.node` file; auto prefers uwsjs',
+    text(/^(?:auto|uws-pack|uwsjs|\/.+\.node)$/, 'auto, uws-pack, uwsjs or the path of a .node file'),
+  ),
+  keepAliveWithoutBody: row(
+    'KEEP_ALIVE_WITHOUT_BODY',
+    'auto',
+    'auto closes a connection after a request without a body if the binary accepts empty header names; on keeps it open',
+    oneOf(['auto', 'on']),
   ),
   metrics: row('METRICS', 'true', 'whether GET /metrics answers', flag()),
 } as const;

@@ -111,7 +111,9 @@ export interface Settings {
   /** How long a value of a secret manager is used before it is read again. */
   readonly secretReferenceTtlSeconds: number;
   readonly spoolBytesMax: number;
-  /** Which uWebSockets.js binary to load: `auto` takes the newer where it is there. */
-  readonly uwsBinary: 'auto' | 'uws-pack' | 'uwsjs';
+  /** The uWebSockets.js binary: `auto` prefers the newer package; a path loads that `.node` file. */
+  readonly uwsBinary: string;
+  /** `auto` closes a connection after a request without a body while the binary accepts empty header names. */
+  readonly keepAliveWithoutBody: 'auto' | 'on';
   readonly metrics: boolean;
 }

@@ -15,9 +15,10 @@ import type { Journal, Services } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
 import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
-import { matchEndpoint } from './endpoints/index.ts';
+import { errorFormatOf, matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
 import { startHealth } from './health/start-health.ts';
+import { emptyNameWarning } from './http/empty-names.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
 import { internalRoutes } from './internal-routes.ts';
@@ -251,7 +252,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       return own ? own(request, sink) : handle(request, sink);
     },
     messageBytesMax: settings.realtimeMessageBytesMax,
-    refused: (error, request) => journal.append(refusedRecord(error, request, { prefixes, clock, plans })),
+    refused: (error, request) => {
+      const record = refusedRecord(error, request, { prefixes, clock, plans });
+      journal.append(record);
+      return record.traceId;
+    },
+    formatOf: errorFormatOf,
     builtIns: {
       version,
       ready: () => !draining && snapshot.ready() && journal.healthy(),
@@ -267,6 +273,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents, secretManagers });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
+  const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;
+  if (warning !== null) log.warn({ binary: server.uwsName, host: settings.host }, warning);
 
   return {
     port,

@@ -63,7 +63,6 @@ export const errorTable = {
   inline_provider_url_blocked: row(400, 'client', false, 'invalid_request_error', 'Provider URLs of requests are blocked'),
   inline_forward_headers_blocked: row(400, 'client', false, 'invalid_request_error', 'Forwarding headers is blocked'),
   unsupported_operation: row(400, 'client', false, 'invalid_request_error', 'This operation is not supported by the provider'),
-  length_required: row(411, 'client', false, 'invalid_request_error', 'A content-length or transfer-encoding header is required'),
   body_too_large: row(413, 'client', false, 'invalid_request_error', 'Payload size exceeds the limit'),
   uri_too_long: row(414, 'client', false, 'invalid_request_error', 'The request target is too long'),
   headers_too_large: row(431, 'client', false, 'invalid_request_error', 'The request header block is too large'),
@@ -127,6 +126,8 @@ export interface ErrorExtras {
   readonly param?: string;
   /** Further lines for the caller, for example one per validation fault. */
   readonly errors?: readonly string[];
+  /** Methods for the `allow` header of a 405. */
+  readonly allow?: readonly string[];
   /** For the log only. */
   readonly detail?: string;
   readonly cause?: unknown;
@@ -142,6 +143,7 @@ export class GatewayError extends Error {
   readonly retryable: boolean;
   readonly param: string | null;
   readonly errors: readonly string[] | null;
+  readonly allow: readonly string[] | null;
   readonly detail: string | null;
   readonly retryAfterMs: number | null;
 
@@ -155,6 +157,7 @@ export class GatewayError extends Error {
     this.retryable = known.retryable;
     this.param = extras.param ?? null;
     this.errors = extras.errors ?? null;
+    this.allow = extras.allow ?? null;
     this.detail = extras.detail ?? null;
     this.retryAfterMs = extras.retryAfterMs ?? null;
   }

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/context.ts';
+import type { Endpoint, WireFormat } from '../contract/context.ts';
 import { ownBatchPrefix } from '../contract/own-store.ts';
 import { speech, transcriptions, translations } from './audio.ts';
 import { batchRoutes } from './batches.ts';
@@ -70,3 +70,11 @@ export function matchEndpoint(method: string, path: string): Match {
   if (isControlPlanePath(path)) return 'control-plane';
   return proxyEndpoint(method, below) ?? 'method-not-allowed';
 }
+
+/** The format that an error takes when only the path of its request can be relied on. */
+export function errorFormatOf(path: string): WireFormat | 'control-plane' {
+  if (isControlPlanePath(path)) return 'control-plane';
+  return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
+}
+
+const messagesPath = `/v1${messages.path}`;

@@ -7,33 +7,56 @@ export interface Uws {
   readonly SSLApp: typeof SSLApp;
   readonly us_listen_socket_close: typeof us_listen_socket_close;
   readonly us_socket_local_port: typeof us_socket_local_port;
+  /** Sets a process-wide switch of the addon. */
+  _cfg(key: string): void;
 }
-
-export type UwsName = 'uwsjs' | 'uws-pack';
 
 export interface LoadedUws {
   readonly uws: Uws;
-  /** Which of the two packages it came from. */
-  readonly name: UwsName;
+  /** `uwsjs`, `uws-pack`, or the path it was loaded from. */
+  readonly name: string;
 }
 
+/** The key that makes the addon leave out its `uWebSockets` header. */
+const silenceKey = '999999990007';
+
 /**
- * Loads the server addon. `auto` takes the newer core where npm could install it (Linux x64, glibc, Node 22) and the
- * all-platform package elsewhere; a name forces one and rejects when it is missing.
+ * Loads the server addon. `auto` prefers `uwsjs`, which has the newer core, where npm could install it (Linux x64, glibc,
+ * Node 22), and falls back to `uws-pack`, which has all platforms. A path loads that file, for example a binary of the author's
+ * own releases. Rejects when what is named cannot be loaded.
  *
- * `headerBytesMax` is the longest header block in bytes. The addon reads it from the environment once, while it loads: the
- * first call in a process decides, and what is longer is answered 431 by the addon itself.
+ * `headerBytesMax` is the longest header block that the guard accepts, in bytes. The addon gets twice as much, so that the guard
+ * can refuse a longer block with an error body; above that the addon answers 431 with a page of its own. The addon reads its
+ * limit from the environment once, while it loads: the first call in a process decides.
  */
-export async function loadUws(binary: 'auto' | UwsName, headerBytesMax: number): Promise<LoadedUws> {
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(headerBytesMax);
-  if (binary !== 'uws-pack') {
+export async function loadUws(binary: string, headerBytesMax: number): Promise<LoadedUws> {
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(2 * headerBytesMax);
+  const loaded = await loadBinary(binary);
+  loaded.uws._cfg(silenceKey);
+  return loaded;
+}
+
+async function loadBinary(binary: string): Promise<LoadedUws> {
+  if (binary.startsWith('/')) return { uws: requireAddon(binary), name: binary };
+  if (binary === 'uwsjs') return { uws: requireAddon(uwsjsPackage), name: 'uwsjs' };
+  if (binary === 'auto') {
     try {
-      return { uws: createRequire(import.meta.url)('@uwsjs/linux-x64-22') as Uws, name: 'uwsjs' };
-    } catch (error) {
-      if (binary === 'uwsjs') throw new Error('The server addon @uwsjs/linux-x64-22 cannot be loaded', { cause: error });
+      return await loadBinary('uwsjs');
+    } catch {
+      return loadBinary('uws-pack');
     }
   }
   // The package has an `import` condition only, so `require` cannot resolve it. An official release in its place is CommonJS.
-  const module = (await import('uWebSockets.js')) as Uws & { default?: Uws };
+  const module = (await import('uWebSockets.js')) as unknown as Uws & { default?: Uws };
   return { uws: module.default ?? module, name: 'uws-pack' };
+}
+
+const uwsjsPackage = '@uwsjs/linux-x64-22';
+
+function requireAddon(from: string): Uws {
+  try {
+    return createRequire(import.meta.url)(from) as Uws;
+  } catch (error) {
+    throw new Error(`UWS_BINARY: the HTTP server binary ${from} cannot be loaded`, { cause: error });
+  }
 }

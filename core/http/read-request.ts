@@ -6,6 +6,8 @@ import { emptyBody } from './request-body.ts';
 
 /** What the guard looks for, prepared once from the settings. */
 export interface RequestRules {
+  /** Longest header block in bytes: names, values and 4 bytes per header. */
+  readonly headerBytesMax: number;
   /** Header name → `kind` for the few names the guard cares about. */
   readonly kinds: ReadonlyMap<string, number>;
   /** Per `kind` the serial number of the last request that had it: tells a repeat without being cleared for each request. */
@@ -15,14 +17,18 @@ export interface RequestRules {
 /** Bytes of path and query together; more is 414. */
 export const targetBytesMax = 8192;
 
-const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const knownMethods: ReadonlySet<string> = new Set(methods);
+const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** A host with an optional port (RFC 9110 section 7.2): no userinfo, path or list. */
+const hostPattern = /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
 /** Kinds; credential and routing names get the numbers after these. */
 const host = 0;
 const contentLength = 1;
 const transferEncoding = 2;
 
 /** Prepares the guard. `prefixes` are the gateway header prefixes in use, aliases included (`x-svc-`). */
-export function compileRequestRules(prefixes: readonly string[]): RequestRules {
+export function compileRequestRules(prefixes: readonly string[], headerBytesMax: number): RequestRules {
   const kinds = new Map<string, number>([
     ['host', host],
     ['content-length', contentLength],
@@ -35,7 +41,7 @@ export function compileRequestRules(prefixes: readonly string[]): RequestRules {
     for (const prefix of prefixes) if (!kinds.has(prefix + name)) kinds.set(prefix + name, kindsCount);
     kindsCount++;
   }
-  return { kinds, lastSeen: new Uint32Array(kindsCount) };
+  return { headerBytesMax, kinds, lastSeen: new Uint32Array(kindsCount) };
 }
 
 /** One parsed request. `fault` says why it must be refused; the other fields are filled as far as they could be read. */
@@ -49,6 +55,8 @@ export class ParsedRequest implements InboundRequest {
   body: RequestBody = emptyBody;
   /** As `RequestBody.length`. */
   bodyLength = 0;
+  /** False for a method that usually has a body when both length headers are missing. */
+  hasLength = true;
   fault: GatewayError | null = null;
   webSocketProtocols: readonly string[] | null = null;
 
@@ -58,13 +66,14 @@ export class ParsedRequest implements InboundRequest {
 }
 
 /**
- * Copies everything out of the addon's request, which dies when its callback returns, and applies the framing guard: both
- * cores of the addon accept shapes that another server in front may frame differently (repeated content-length, two
- * transfer-encodings, no host), and those are refused here before anything reads the request. RFC 9112 sections 3.2, 5, 6.3.
+ * Copies everything out of the addon's request, which is invalid after its callback, and applies the framing guard. The addon
+ * accepts framing that a server in front may read differently (repeated content-length, two transfer-encodings, an empty host,
+ * a host with userinfo). The guard refuses it before anything reads the request. RFC 9110 section 7.2, RFC 9112 sections 3.2,
+ * 5 and 6.3.
  *
- * What never gets here because the addon answers it itself: a broken request line (505), header names or line ends that
- * break the grammar and content-length with transfer-encoding (400, or silence until its idle timeout, by core), more than
- * 98 headers or a block over the cap (431).
+ * The addon itself refuses, with a page of its own: a broken request line (505), header names or line ends that break the
+ * grammar (400, or no reply until its idle timeout, by build), content-length with transfer-encoding (400), and more than 98
+ * headers or a block above its own cap (431). The guard does not see an empty header name: see empty-names.ts.
  */
 export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResponse): ParsedRequest {
   const request = new ParsedRequest();
@@ -74,9 +83,9 @@ export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResp
   request.remoteAddress = remoteAddressOf(res.getRemoteAddress());
   reading.begin(rules, req, request);
   req.forEach(readHeader);
-  reading.end();
-  if (request.fault === null) checkStart(request);
+  if (request.fault === null) checkStart(request, rules);
   if (request.fault === null) checkFraming(request);
+  reading.end();
   return request;
 }
 
@@ -89,6 +98,9 @@ const reading = {
   hasHost: false,
   length: -1,
   chunked: false,
+  headerBytes: 0,
+  /** The last host that matched the pattern: most requests of a process name the same one. */
+  knownHost: '',
 
   begin(rules: RequestRules, req: HttpRequest, request: ParsedRequest): void {
     this.serial = (this.serial + 1) >>> 0;
@@ -98,6 +110,7 @@ const reading = {
     this.hasHost = false;
     this.length = -1;
     this.chunked = false;
+    this.headerBytes = 0;
   },
 
   end(): void {
@@ -110,12 +123,13 @@ function readHeader(name: string, value: string): void {
   const request = reading.request as ParsedRequest;
   const exact = checkCharacters(request, name, value);
   request.headers.push(name, exact);
+  reading.headerBytes += name.length + exact.length + 4;
   const rules = reading.rules as RequestRules;
   const kind = rules.kinds.get(name);
   if (kind === undefined) return;
   if (rules.lastSeen[kind] === reading.serial) refuse(request, 'bad_request', `The ${name} header is repeated`, name);
   rules.lastSeen[kind] = reading.serial;
-  if (kind === host) reading.hasHost = value !== '';
+  if (kind === host) readHost(request, value);
   else if (kind === contentLength) reading.length = readLength(request, value);
   else if (kind === transferEncoding) {
     reading.chunked = true;
@@ -153,6 +167,13 @@ function isTokenCode(code: number): boolean {
   return code > 0x20 && code < 0x7f && !'"(),/:;<=>?@[\\]{}'.includes(String.fromCharCode(code));
 }
 
+function readHost(request: ParsedRequest, value: string): void {
+  reading.hasHost = value !== '';
+  if (value === reading.knownHost || value === '') return;
+  if (hostPattern.test(value)) reading.knownHost = value;
+  else refuse(request, 'bad_request', 'The host header must be a host name or address with an optional port', 'host');
+}
+
 function readLength(request: ParsedRequest, value: string): number {
   let length = 0;
   for (let i = 0; i < value.length; i++) {
@@ -165,14 +186,26 @@ function readLength(request: ParsedRequest, value: string): number {
   return 0;
 }
 
-function checkStart(request: ParsedRequest): void {
-  if (!methods.has(request.method)) return refuse(request, 'bad_request', 'The method is not known here', 'method');
+function checkStart(request: ParsedRequest, rules: RequestRules): void {
+  if (!knownMethods.has(request.method)) return refuseMethod(request);
+  if (reading.headerBytes > rules.headerBytesMax) return refuse(request, 'headers_too_large');
   // The bytes in front of and behind `?`; the mark itself is counted only when something follows it.
   const bytes = request.path.length + (request.query === '' ? 0 : request.query.length + 1);
   if (bytes > targetBytesMax) return refuse(request, 'uri_too_long', `The request target is longer than ${targetBytesMax} bytes`);
   if (request.path.charCodeAt(0) !== 0x2f || !isTarget(request.path) || !isTarget(request.query)) {
     refuse(request, 'bad_request', 'The request target has a character that is not allowed', 'target');
   }
+}
+
+function refuseMethod(request: ParsedRequest): void {
+  if (!tokenPattern.test(request.method)) {
+    return refuse(request, 'bad_request', 'The method has a character that is not allowed', 'method');
+  }
+  request.fault ??= new GatewayError('method_not_allowed', {
+    message: `The method ${request.method.slice(0, 20)} is not supported. Methods are case-sensitive: ${methods.join(', ')}`,
+    param: 'method',
+    allow: methods,
+  });
 }
 
 function isTarget(text: string): boolean {
@@ -196,7 +229,8 @@ function checkFraming(request: ParsedRequest): void {
     request.bodyLength = reading.length;
     return;
   }
-  if (request.method === 'POST' || request.method === 'PUT' || request.method === 'PATCH') refuse(request, 'length_required');
+  // Without both headers there is no body, whatever the method (RFC 9112 section 6.3).
+  request.hasLength = request.method !== 'POST' && request.method !== 'PUT' && request.method !== 'PATCH';
 }
 
 /** The first fault is the one that is told. */

@@ -6,12 +6,13 @@ import { findHeaders, type InboundRequest, type ReplySink } from '../contract/ht
 import { answerBuiltIn, type BuiltIns } from './built-in-routes.ts';
 import { CorkAnchor } from './cork-anchor.ts';
 import { compileCors } from './cors.ts';
-import { loadUws, type UwsName } from './load-uws.ts';
+import { acceptsEmptyNames } from './empty-names.ts';
+import { loadUws } from './load-uws.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
 import { UwsRequestBody } from './request-body.ts';
 import { TurnClock } from './turn-clock.ts';
 import { readWebSocketOffer, webSocketBehavior } from './web-socket.ts';
-import { errorReply } from './write-error.ts';
+import { type ErrorFormat, errorReply } from './write-error.ts';
 import { UwsReplySink } from './write-reply.ts';
 
 export interface HttpServerOptions {
@@ -27,11 +28,14 @@ export interface HttpServerOptions {
     | 'tlsKey'
     | 'trustedProxies'
     | 'countryHeader'
+    | 'keepAliveWithoutBody'
   >;
   /** Takes over every request that passed the guard. What it throws at once becomes a 500. */
   handle(request: InboundRequest, sink: ReplySink): void;
-  /** Told of every request the edge refused itself, so that it can be recorded. The reply is already on its way. */
-  refused?(error: GatewayError, request: InboundRequest): void;
+  /** Records a request that the edge refused itself, before the reply is sent. Returns the request's id for the reply. */
+  refused?(error: GatewayError, request: InboundRequest): string;
+  /** The format that errors take on a path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
+  formatOf?(path: string): ErrorFormat;
   readonly builtIns: BuiltIns;
   /** Faults of our own code; `where` is a short text for the log. */
   failed(where: string, error: unknown): void;
@@ -43,7 +47,9 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   /** Which addon was loaded. */
-  readonly uwsName: UwsName;
+  readonly uwsName: string;
+  /** True when the addon accepts header lines with an empty name, see empty-names.ts. */
+  readonly acceptsEmptyNames: boolean;
   /** Open client connections. */
   readonly connections: number;
   /** Requests whose reply is not complete. */
@@ -80,7 +86,11 @@ const flushMs = 500;
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { settings } = options;
   const { uws, name } = await loadUws(settings.uwsBinary, settings.headerBytesMax);
-  const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases]);
+  const emptyNames = await acceptsEmptyNames(uws);
+  /** A request whose length header may be hidden behind an empty name gets the last reply of its connection. */
+  const closesWithoutBody = emptyNames && settings.keepAliveWithoutBody === 'auto';
+  const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases], settings.headerBytesMax);
+  const formatOf = options.formatOf ?? formatOfPath;
   const cors = compileCors(settings.corsOrigins);
   const proxies = compileProxyRules(settings);
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
@@ -133,6 +143,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     openRequests++;
     res.onAborted(() => sink.abort());
     if (request.bodyLength !== 0) receiveBody(request, sink, res);
+    else sink.closeAfter = closesWithoutBody || !request.hasLength;
     if (cors !== null) sink.extraHeaders = cors.replyHeaders(request);
     try {
       answer(request, sink);
@@ -174,9 +185,18 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** A refused request's framing is not trusted: its connection is closed. */
   function refuse(error: GatewayError, request: ParsedRequest, sink: UwsReplySink): void {
     sink.closeAfter = true;
-    const reply = errorReply(error, request.path.endsWith('/messages') ? 'messages' : 'chat');
+    const reply = errorReply(error, formatOf(request.path), recordRefusal(error, request));
     sink.send(reply.status, reply.headers, reply.body);
-    options.refused?.(error, request);
+  }
+
+  /** The request's id, or null: a refusal is sent also when its record cannot be written. */
+  function recordRefusal(error: GatewayError, request: ParsedRequest): string | null {
+    try {
+      return options.refused?.(error, request) ?? null;
+    } catch (thrown) {
+      options.failed('record of a refusal', thrown);
+      return null;
+    }
   }
 
   /** Cuts uploads that take too long. The map is in order of arrival. */
@@ -236,6 +256,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   return {
     uwsName: name,
+    acceptsEmptyNames: emptyNames,
     get connections() {
       return connections;
     },
@@ -273,4 +294,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       anchor?.close();
     },
   };
+}
+
+function formatOfPath(path: string): ErrorFormat {
+  return path.endsWith('/messages') ? 'messages' : 'chat';
 }

@@ -7,8 +7,11 @@ export interface ErrorReply {
   readonly body: string;
 }
 
-/** `messages` is for callers of the Anthropic-format routes; all others read the OpenAI-like body. */
-export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain';
+/**
+ * `messages` is for callers of the Anthropic-format routes, `control-plane` for those of the control plane; all others read the
+ * OpenAI-like body.
+ */
+export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control-plane';
 
 /** Seconds a caller is told to wait after a 503 that does not say more. */
 const defaultRetrySeconds = 1;
@@ -17,12 +20,39 @@ const defaultRetrySeconds = 1;
  * The reply for an error of ours: `{status:"failure", message, errors?, error:{message, type, param, code}}`, as the data-plane
  * reference §10 has it. Errors of the authentication layer carry their two-digit code. In the `messages` format the same body
  * also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
- * Pure; `detail` and `cause` of the error are not in it.
+ * With `requestId` the reply carries it as `x-request-id`, and in the `messages` format as `request-id`, where the SDKs look
+ * for it. Pure; `detail` and `cause` of the error are not in it.
  */
-export function errorReply(error: GatewayError, format: ErrorFormat = 'chat'): ErrorReply {
+export function errorReply(error: GatewayError, format: ErrorFormat = 'chat', requestId: string | null = null): ErrorReply {
+  const headers: HeaderList = ['content-type', 'application/json;charset=UTF-8'];
+  if (error.code === 'upgrade_required') headers.push('sec-websocket-version', '13');
+  if (error.allow !== null) headers.push('allow', error.allow.join(', '));
+  const waitSeconds = retryAfterSeconds(error);
+  if (waitSeconds !== null) headers.push('retry-after', String(waitSeconds));
+  if (requestId !== null) {
+    headers.push('x-request-id', requestId);
+    if (format === 'messages') headers.push('request-id', requestId);
+  }
+  const body = format === 'control-plane' ? controlPlaneBody(error) : bodyOf(error, format);
+  return { status: error.status, headers, body: JSON.stringify(body) };
+}
+
+/** The error body of the control plane: `{success: false, data: {message, errorCode, errors?}}`. */
+function controlPlaneBody(error: GatewayError): object {
+  const errorCode = controlPlaneCodes[error.status] ?? (error.status >= 500 ? 'AB04' : 'AB01');
+  return {
+    success: false,
+    data: { message: error.message, errorCode, ...(error.errors === null ? {} : { errors: error.errors }) },
+  };
+}
+
+/** Codes of the control plane's error table by status; `AB01` stands for every other refusal. */
+const controlPlaneCodes: Record<number, string> = { 404: 'AB08', 429: 'AB06', 503: 'AB10' };
+
+function bodyOf(error: GatewayError, format: ErrorFormat): object {
   const { authCode, type } = errorTable[error.code];
   const message = authCode === null ? error.message : `Svc Error: ${error.message}. Error Code: ${authCode}`;
-  const body = {
+  return {
     ...(format === 'messages' ? { type: 'error' } : {}),
     status: 'failure',
     message,
@@ -36,11 +66,6 @@ export function errorReply(error: GatewayError, format: ErrorFormat = 'chat'): E
           code: authCode ?? error.code,
         },
   };
-  const headers: HeaderList = ['content-type', 'application/json;charset=UTF-8'];
-  if (error.code === 'upgrade_required') headers.push('sec-websocket-version', '13');
-  const waitSeconds = retryAfterSeconds(error);
-  if (waitSeconds !== null) headers.push('retry-after', String(waitSeconds));
-  return { status: error.status, headers, body: JSON.stringify(body) };
 }
 
 function retryAfterSeconds(error: GatewayError): number | null {

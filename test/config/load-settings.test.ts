@@ -97,6 +97,7 @@ describe('loadSettings', () => {
       secretReferenceTtlSeconds: 300,
       spoolBytesMax: 8 * 1024 * 1024 * 1024,
       uwsBinary: 'auto',
+      keepAliveWithoutBody: 'auto',
       metrics: true,
     });
   });
@@ -178,7 +179,8 @@ describe('loadSettings', () => {
       DOCUMENT_CACHE_ENTRIES: '100',
       SECRET_REFERENCE_TTL_SECONDS: '60',
       SPOOL_MAX: '2000000',
-      UWS_BINARY: 'uwsjs',
+      UWS_BINARY: '/opt/uws.node',
+      KEEP_ALIVE_WITHOUT_BODY: 'on',
       METRICS: 'off',
     };
     const names = Object.values(settingsTable).map((row) => row.name);
@@ -254,7 +256,8 @@ describe('loadSettings', () => {
       documentCacheEntries: 100,
       secretReferenceTtlSeconds: 60,
       spoolBytesMax: 2_000_000,
-      uwsBinary: 'uwsjs',
+      uwsBinary: '/opt/uws.node',
+      keepAliveWithoutBody: 'on',
       metrics: false,
     });
   });
@@ -293,6 +296,8 @@ describe('loadSettings', () => {
     ['LOG_LEVEL', 'loud'],
     ['LOG_FORMAT', 'xml'],
     ['UWS_BINARY', 'mine'],
+    ['UWS_BINARY', 'uws.node'],
+    ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
   ])('refuses %s=%s', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });

@@ -1,11 +1,10 @@
 import { createRequire } from 'node:module';
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { InboundRequest, ReplySink } from '../../core/contract/http.ts';
-import type { UwsName } from '../../core/http/load-uws.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../core/http/server.ts';
 
 /** The addon builds every edge test runs against: both, where npm could install both. */
-export const uwsBinaries: readonly UwsName[] = installedBinaries();
+export const uwsBinaries: readonly string[] = installedBinaries();
 
 export interface Edge {
   readonly server: HttpServer;
@@ -23,7 +22,7 @@ export type Handle = (request: InboundRequest, sink: ReplySink) => void;
 
 /** A listening edge without a chain behind it: `handle` answers. */
 export async function startEdge(
-  uwsBinary: UwsName,
+  uwsBinary: string,
   handle: Handle = (_request, sink) => sink.send(200, ['content-type', 'text/plain'], 'ok'),
   more: Partial<Omit<HttpServerOptions, 'settings' | 'handle'>> & { settings?: Partial<HttpServerOptions['settings']> } = {},
 ): Promise<Edge> {
@@ -33,7 +32,10 @@ export async function startEdge(
   const server = await createHttpServer({
     builtIns: { version: '1.2.3', ready: () => true, metrics: null },
     failed: (_where, error) => failed.push(error),
-    refused: (error, request) => refused.push({ error, request }),
+    refused: (error, request) => {
+      refused.push({ error, request });
+      return 'the-request-id';
+    },
     ...more,
     handle(request, sink) {
       handled.push(request);
@@ -50,6 +52,7 @@ export async function startEdge(
       tlsKey: null,
       trustedProxies: [],
       countryHeader: null,
+      keepAliveWithoutBody: 'on',
       ...more.settings,
     },
   });
@@ -57,7 +60,7 @@ export async function startEdge(
   return { server, port, handled, refused, failed, close: () => server.close() };
 }
 
-function installedBinaries(): UwsName[] {
+function installedBinaries(): string[] {
   try {
     createRequire(import.meta.url).resolve('@uwsjs/linux-x64-22');
     return ['uwsjs', 'uws-pack'];

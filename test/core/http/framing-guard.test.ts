@@ -25,17 +25,21 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
   ['an empty host', 'GET /v1/x HTTP/1.1\r\nHost:\r\n\r\n', 400, 'host'],
   ['a DEL in a value', get('X-A: a\x7fb\r\n'), 400, 'x-a'],
   ['a tab in a value', get('X-A: a\tb\r\n'), 400, 'x-a'],
-  ['an unknown method', start('FOO /v1/x HTTP/1.1'), 400, 'method'],
-  ['TRACE', start('TRACE /v1/x HTTP/1.1'), 400, 'method'],
-  ['a method in small letters', start('get /v1/x HTTP/1.1'), 400, 'method'],
+  ['an unknown method', start('FOO /v1/x HTTP/1.1'), 405, 'method'],
+  ['TRACE', start('TRACE /v1/x HTTP/1.1'), 405, 'method'],
+  ['a method in small letters', start('get /v1/x HTTP/1.1'), 405, 'method'],
+  ['a method that is no token', start('G@T /v1/x HTTP/1.1'), 400, 'method'],
+  ['a host with userinfo', 'GET /v1/x HTTP/1.1\r\nHost: user@a\r\n\r\n', 400, 'host'],
+  ['a host with a path', 'GET /v1/x HTTP/1.1\r\nHost: a/b\r\n\r\n', 400, 'host'],
+  ['a host with a comma', 'GET /v1/x HTTP/1.1\r\nHost: a, b\r\n\r\n', 400, 'host'],
+  ['a host with a query', 'GET /v1/x HTTP/1.1\r\nHost: a?b\r\n\r\n', 400, 'host'],
+  ['a host with a port that is no number', 'GET /v1/x HTTP/1.1\r\nHost: a:b\r\n\r\n', 400, 'host'],
+  ['a header block over 64 KiB', get(`a: ${'b'.repeat(66_000)}\r\n`), 431, null],
   ['a # in the target', start('GET /v1/x#y HTTP/1.1'), 400, 'target'],
   ['a backslash in the target', start('GET /v1\\x HTTP/1.1'), 400, 'target'],
   ['a backslash in the query', start('GET /v1/x?a=\\ HTTP/1.1'), 400, 'target'],
   ['a byte above 0x7e in the target', start('GET /v1/\xe9 HTTP/1.1'), 400, 'target'],
   ['a byte above 0x7e in the query', start('GET /v1/x?\xff HTTP/1.1'), 400, 'target'],
-  ['POST without a length', post(''), 411, null],
-  ['PUT without a length', start('PUT /v1/x HTTP/1.1'), 411, null],
-  ['PATCH without a length', start('PATCH /v1/x HTTP/1.1'), 411, null],
   ['a target over 8 KiB', start(`GET /${'a'.repeat(8192)} HTTP/1.1`), 414, null],
   ['a query over 8 KiB', start(`GET /?${'a'.repeat(8192)} HTTP/1.1`), 414, null],
   ...[
@@ -67,7 +71,7 @@ const refusedByAddon: [what: string, bytes: string, uwsjs: number | 'silence', u
   ['a tab in the target', start('GET /v1/\tx HTTP/1.1'), 505, 505],
   ['an absolute target', start('GET http://a/v1/x HTTP/1.1'), 505, 505],
   ['99 headers', get('a: b\r\n'.repeat(98)), 431, 431],
-  ['a header block over 64 KiB', get(`a: ${'b'.repeat(66_000)}\r\n`), 431, 431],
+  ['a header block over 128 KiB', get(`a: ${'b'.repeat(132_000)}\r\n`), 431, 431],
 ];
 
 describe.each(uwsBinaries)('framing guard on %s', (binary) => {
@@ -86,7 +90,8 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     client.send(bytes);
     const reply = await client.reply();
     expect(reply.status).toBe(status);
-    expect(reply.headers.connection).toBe('close');
+    expect(reply.headers).toMatchObject({ connection: 'close', 'x-request-id': 'the-request-id' });
+    expect(reply.headers.allow).toBe(status === 405 ? 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' : undefined);
     const body = JSON.parse(reply.body.toString());
     expect(body).toMatchObject({ status: 'failure', error: { type: 'invalid_request_error', param } });
     expect(body.message).toBe(body.error.message);
@@ -119,7 +124,6 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
       post(`Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n`, smuggled),
       post('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', `0\r\n\r\n${smuggled}`),
       post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${smuggled}`),
-      post('', smuggled),
       start('FOO /v1/x HTTP/1.1') + smuggled,
     ];
     for (const bytes of shapes) {
@@ -134,11 +138,60 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
 
   it('does not read a second request that follows a refusal on the same connection', async () => {
     const client = await openRawClient(edge.port);
-    client.send(post(''));
+    client.send(start('FOO /v1/x HTTP/1.1'));
     await client.reply();
     client.send(get(''));
     expect((await client.closed()).length).toBe(0);
     expect(edge.handled).toEqual([]);
+  });
+
+  it.each(['POST', 'PUT', 'PATCH'])('serves a %s without a length as one without a body, then closes', async (method) => {
+    const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
+    const later = await openRawClient(edge.port);
+    later.send(start(`${method} /v1/x HTTP/1.1`));
+    const reply = await later.reply();
+    expect([reply.status, reply.headers.connection]).toEqual([200, 'close']);
+    later.send(smuggled);
+    expect((await later.closed()).length).toBe(0);
+    const same = await openRawClient(edge.port);
+    same.send(start(`${method} /v1/x HTTP/1.1`) + smuggled);
+    expect((await same.closed()).length).toBe(0);
+    expect(edge.handled.map(({ path, body }) => [path, body.length])).toEqual([
+      ['/v1/x', 0],
+      ['/v1/x', 0],
+    ]);
+  });
+
+  it.each(['a', 'a:', 'a.example:8787', '127.0.0.1:1', '[::1]:8787', 'sub_domain.example', 'xn--bcher-kva.example'])(
+    'accepts the host %s',
+    async (host) => {
+      const client = await openRawClient(edge.port);
+      client.send(`GET /v1/x HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      expect((await client.reply()).status).toBe(200);
+      client.destroy();
+    },
+  );
+
+  it('sends no header that names the server', async () => {
+    const client = await openRawClient(edge.port);
+    client.send(get(''));
+    const { headers } = await client.reply();
+    client.destroy();
+    expect(headers).not.toHaveProperty('uwebsockets');
+    expect(headers).not.toHaveProperty('server');
+  });
+
+  it('refuses in the format of the path', async () => {
+    const other = await startEdge(binary, undefined, { formatOf: (path) => (path === '/v1/configs' ? 'control-plane' : 'chat') });
+    const client = await openRawClient(other.port);
+    client.send(start('TRACE /v1/configs HTTP/1.1'));
+    const reply = await client.reply();
+    other.close();
+    expect(reply.status).toBe(405);
+    expect(JSON.parse(reply.body.toString())).toEqual({
+      success: false,
+      data: { message: expect.stringContaining('The method TRACE is not supported'), errorCode: 'AB01' },
+    });
   });
 
   it('accepts everything at its limits', async () => {
@@ -158,10 +211,12 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
 
   it('tells the Anthropic format on its routes', async () => {
     const client = await openRawClient(edge.port);
-    client.send('POST /v1/messages HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(JSON.parse((await client.reply()).body.toString())).toMatchObject({
+    client.send('TRACE /v1/messages HTTP/1.1\r\nHost: a\r\n\r\n');
+    const reply = await client.reply();
+    expect(reply.headers['request-id']).toBe('the-request-id');
+    expect(JSON.parse(reply.body.toString())).toMatchObject({
       type: 'error',
-      error: { type: 'invalid_request_error', code: 'length_required' },
+      error: { type: 'invalid_request_error', code: 'method_not_allowed' },
     });
   });
 });

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { emptyNameWarning } from '../../../core/http/empty-names.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { openRawClient } from '../../support/raw-client.ts';
+
+const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';
+
+/** A request whose length header stands behind an empty header name: a proxy in front may still take `hidden` for its body. */
+function headOf(method: string): string {
+  return `${method} /v1/x HTTP/1.1\r\nHost: a\r\n: z\r\nContent-Length: ${hidden.length}\r\n\r\n`;
+}
+
+/** A request on another connection: after its reply the server has seen what was sent before. */
+async function servesOther(port: number): Promise<void> {
+  const other = await openRawClient(port);
+  other.send('GET /v1/other HTTP/1.1\r\nHost: a\r\n\r\n');
+  await other.reply();
+  other.destroy();
+}
+
+describe.each(uwsBinaries)('empty header names on %s', (binary) => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge(binary, undefined, { settings: { keepAliveWithoutBody: 'auto' } });
+  });
+  afterAll(() => edge.close());
+  beforeEach(() => {
+    edge.handled.length = 0;
+  });
+
+  const paths = (): string[] => edge.handled.map(({ path }) => path);
+
+  it('are accepted by this binary, which the server finds out at start', () => {
+    expect(edge.server.acceptsEmptyNames).toBe(true);
+  });
+
+  it.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST', 'PUT', 'PATCH'])(
+    'hide no request of a later segment behind a %s: the connection closes with the reply',
+    async (method) => {
+      const client = await openRawClient(edge.port);
+      client.send(headOf(method));
+      const reply = await client.reply({ toHead: method === 'HEAD' });
+      expect([reply.status, reply.headers.connection]).toEqual([200, 'close']);
+      client.send(hidden);
+      await servesOther(edge.port);
+      expect(client.received.length).toBe(0);
+      client.destroy();
+      expect(paths()).toEqual(['/v1/x', '/v1/other']);
+    },
+  );
+
+  it.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST', 'PUT', 'PATCH'])(
+    'hide no request of the same segment behind a %s: the addon closes the connection',
+    async (method) => {
+      const client = await openRawClient(edge.port);
+      client.send(headOf(method) + hidden);
+      expect((await client.closed()).length).toBe(0);
+      expect(paths()).toEqual(['/v1/x']);
+    },
+  );
+
+  it('hide no request that arrives while the reply is being made', async () => {
+    let answer = (): void => {};
+    const handled: string[] = [];
+    const slow = await startEdge(
+      binary,
+      (request, sink) => {
+        handled.push(request.path);
+        answer = () => sink.send(200, [], 'ok');
+      },
+      { settings: { keepAliveWithoutBody: 'auto' } },
+    );
+    const client = await openRawClient(slow.port);
+    client.send(headOf('GET'));
+    await expect.poll(() => handled).toEqual(['/v1/x']);
+    client.send(hidden);
+    expect((await client.closed()).length).toBe(0);
+    answer();
+    slow.close();
+    expect(handled).toEqual(['/v1/x']);
+  });
+
+  it('hide no request behind a reply that does not fit one write', async () => {
+    const large = await startEdge(binary, (_request, sink) => sink.send(200, [], Buffer.alloc(200_000, 'x')), {
+      settings: { keepAliveWithoutBody: 'auto' },
+    });
+    const client = await openRawClient(large.port);
+    client.send(headOf('GET'));
+    const reply = await client.reply();
+    expect([reply.body.length, reply.headers.connection]).toEqual([200_000, 'close']);
+    client.send(hidden);
+    await servesOther(large.port);
+    client.destroy();
+    large.close();
+    expect(large.handled.map(({ path }) => path)).toEqual(['/v1/x', '/v1/other']);
+  });
+
+  it('leave requests with a body their connection', async () => {
+    const client = await openRawClient(edge.port);
+    for (let i = 0; i < 2; i++) {
+      client.send('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok');
+      expect((await client.reply()).headers).not.toHaveProperty('connection');
+    }
+    client.destroy();
+  });
+
+  it('are not covered with KEEP_ALIVE_WITHOUT_BODY=on: the hidden request of a later segment is served', async () => {
+    const open = await startEdge(binary, undefined, { settings: { keepAliveWithoutBody: 'on' } });
+    const client = await openRawClient(open.port);
+    client.send(headOf('GET'));
+    await client.reply();
+    client.send(hidden);
+    await client.reply();
+    client.destroy();
+    open.close();
+    expect(open.handled.map(({ path }) => path)).toEqual(['/v1/x', '/v1/hidden']);
+  });
+
+  it('are not covered when a visible length stands before and another framing behind the name', async () => {
+    const client = await openRawClient(edge.port);
+    client.send('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n: z\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n');
+    await client.reply();
+    client.send(hidden);
+    await client.reply();
+    client.destroy();
+    expect(paths()).toEqual(['/v1/x', '/v1/hidden']);
+  });
+});
+
+describe('the warning at start', () => {
+  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('is left out on %s', (host) => {
+    expect(emptyNameWarning({ host, keepAliveWithoutBody: 'auto' })).toBeNull();
+  });
+
+  it.each(['0.0.0.0', '::', '10.0.0.5'])('names the binary, the effect and the remedy on %s', (host) => {
+    const warning = emptyNameWarning({ host, keepAliveWithoutBody: 'auto' });
+    expect(warning).toContain('empty name');
+    expect(warning).toContain('Connections close after each request without a body.');
+    expect(warning).toContain('nginx, HAProxy or Apache');
+    expect(warning).toContain('UWS_BINARY');
+  });
+
+  it('names the setting that keeps connections open', () => {
+    expect(emptyNameWarning({ host: '0.0.0.0', keepAliveWithoutBody: 'on' })).toContain('KEEP_ALIVE_WITHOUT_BODY=on');
+  });
+});
