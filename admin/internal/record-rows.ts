@@ -1,11 +1,12 @@
 import type { RequestRecord } from '../../core/contract/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { toNanoUsd } from '../pricing/nano-usd.ts';
 import type { PriceSource } from '../pricing/price-record.ts';
 
 /** A record with its price. */
 export interface RecordRow {
   readonly id: string;
-  /** Micro-USD; null: not known. */
+  /** Whole nano-USD; null: not known. */
   readonly cost: number | null;
   readonly source: PriceSource | null;
   readonly record: RequestRecord;
@@ -15,10 +16,10 @@ export interface RecordRow {
 export function insertRows(em: EntityManager, rows: readonly RecordRow[]): Promise<{ id: string }[]> {
   return em.execute<{ id: string }[]>(
     `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
-       provider_slug, model, config_slug, api_key_id, cost_micro_usd, price_source, record, checkpoint)
+       provider_slug, model, config_slug, api_key_id, cost_micro_usd, cost_nano_rest, price_source, record, checkpoint)
      select id, (record->>'organisationId')::uuid, (record->>'workspaceId')::uuid, record->>'traceId',
        (record->>'createdAt')::timestamptz, (record->>'status')::int, record->>'outcome', record->>'provider',
-       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', cost, source, record,
+       record->>'providerSlug', record->>'model', record->>'configSlug', record->>'apiKeyId', ${costColumns('')}, source, record,
        (record->>'checkpoint')::bigint
      from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb)
      on conflict (id) do nothing returning id`,
@@ -48,7 +49,7 @@ export async function replaceCheckpoints(
   const ofSessions = rows.filter(({ record }) => record.session);
   if (ofSessions.length === 0) return [];
   const known = await tx.execute<Known[]>(
-    `select id, checkpoint, cost_micro_usd, record from request_records
+    `select id, checkpoint, cost_micro_usd, cost_nano_rest, record from request_records
      where id in (select x::uuid from jsonb_array_elements_text(?::jsonb) x) and checkpoint is not null
      order by id for update`,
     [JSON.stringify(ofSessions.map(({ id }) => id))],
@@ -58,14 +59,14 @@ export async function replaceCheckpoints(
   const newer = ofSessions.flatMap((row) => {
     const old = byId.get(row.id);
     if (!old || numberOf(row) <= Number(old.checkpoint)) return [];
-    const cost = old.cost_micro_usd === null ? null : Number(old.cost_micro_usd);
+    const cost = old.cost_micro_usd === null ? null : toNanoUsd(old.cost_micro_usd, old.cost_nano_rest);
     return [{ ...row, before: { record: old.record, cost } }];
   });
   if (newer.length === 0) return [];
   await tx.execute(
     `update request_records r set status = (sent.record->>'status')::int, outcome = sent.record->>'outcome',
        provider = sent.record->>'provider', provider_slug = sent.record->>'providerSlug', model = sent.record->>'model',
-       cost_micro_usd = sent.cost, price_source = sent.source, record = sent.record,
+       (cost_micro_usd, cost_nano_rest) = row(${costColumns('sent.')}), price_source = sent.source, record = sent.record,
        checkpoint = (sent.record->>'checkpoint')::bigint
      from jsonb_to_recordset(?::jsonb) as sent(id uuid, cost bigint, source text, record jsonb) where r.id = sent.id`,
     [JSON.stringify(newer.map(({ id, cost, source, record }) => ({ id, cost, source, record })))],
@@ -78,7 +79,13 @@ interface Known {
   readonly id: string;
   readonly checkpoint: number | string;
   readonly cost_micro_usd: number | string | null;
+  readonly cost_nano_rest: number;
   readonly record: RequestRecord;
+}
+
+/** Splits a cost in nano-USD into its two columns. */
+function costColumns(from: string): string {
+  return `${from}cost / 1000, coalesce(${from}cost % 1000, 0)`;
 }
 
 /** The last word of a session comes after every checkpoint. */

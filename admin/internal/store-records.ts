@@ -38,8 +38,8 @@ export async function storeKnown(database: Database, records: readonly RequestRe
   const em = database.em();
   const pricingOf = await readPricing(em, records);
   const rows = records.map((record): RecordRow => {
-    const { costMicroUsd, source } = priceRecord(record, pricingOf(record));
-    return { id: record.id, cost: costMicroUsd, source, record };
+    const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
+    return { id: record.id, cost: costNanoUsd, source, record };
   });
   try {
     const inserted = await insert(em, rows, nowMs);

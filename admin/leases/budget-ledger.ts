@@ -22,8 +22,15 @@ export interface BudgetRow {
   readonly capacity: number | string;
   readonly alert_threshold: number | string | null;
   readonly used: number | string;
+  /** Nano-USD beyond `used`, 0 to 999. */
+  readonly used_nano_rest: number;
   /** When it begins anew; null: not told since that is kept. */
   readonly rule: BudgetRule | null;
+}
+
+/** Units used of a budget. A micro-USD of which a part is used counts: leases are of whole ones. */
+export function usedUnits({ used, used_nano_rest: rest }: Pick<BudgetRow, 'used' | 'used_nano_rest'>): number {
+  return Number(used) + (rest > 0 ? 1 : 0);
 }
 
 interface LeaseRow {
@@ -69,7 +76,7 @@ export async function grantBudgets(
     const row = found.get(ask.key);
     if (!row) continue;
     const window = windowOf(row, ask, nowMs);
-    const used = window.isNew ? 0 : Number(row.used);
+    const used = window.isNew ? 0 : usedUnits(row);
     if (window.isNew) await beginAnew(tx, row, window);
     else if (window.endMs !== numberOrNull(row.end_ms)) {
       await tx.execute('update limit_budgets set end_ms = ? where key = ?', [window.endMs, ask.key], 'run');
@@ -96,7 +103,7 @@ async function noteLeft(tx: EntityManager, asks: readonly BudgetAsk[]): Promise<
 /** Nothing is used of a new window, and what was handed out of the one before is nobody's concern. */
 export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Omit<Window, 'isNew'>): Promise<void> {
   await tx.execute(
-    `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, threshold_crossed_at = null, exhausted_at = null,
+    `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, used_nano_rest = 0, threshold_crossed_at = null, exhausted_at = null,
        threshold_told_at = null, exhausted_told_at = null
      where key = ?`,
     [startMs, endMs, row.key],

@@ -14,7 +14,7 @@ export const limitWindows = defineEntity({
   },
 });
 
-/** A budget in its present window: what was used of it, in tokens or micro-USD. */
+/** A budget in its present window, with what was used of it: tokens, or micro-USD with the nano-USD beyond them. */
 export const limitBudgets = defineEntity({
   name: 'LimitBudget',
   tableName: 'limit_budgets',
@@ -29,6 +29,8 @@ export const limitBudgets = defineEntity({
     capacity: p.bigint('number'),
     alertThreshold: p.bigint('number').nullable(),
     used: p.bigint('number'),
+    /** Nano-USD beyond `used`, 0 to 999; 0 for tokens. */
+    usedNanoRest: p.smallint().default(0),
     /** As the last question told it; null: none has since that is kept. */
     rule: p.json().$type<BudgetRule>().nullable(),
     thresholdCrossedAt: p.datetime().nullable(),

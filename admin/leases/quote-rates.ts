@@ -2,12 +2,13 @@ import type { ImageRates } from '../../core/contract/image-rate.ts';
 import type { ModelRates } from '../../core/contract/leases.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { priceRecord, savedPricing } from '../pricing/price-record.ts';
 import { readPricing } from '../pricing/read-pricing.ts';
 
 type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { readonly workspaceId: string };
 
-/** So many tokens are priced that rounding to whole micro-USD does no harm, and so few that no price for long requests applies. */
+/** Tokens of a quote: enough that rounding to whole nano-USD does not show, too few for the prices of long requests. */
 const tokens = 10_000;
 
 /**
@@ -17,7 +18,7 @@ const tokens = 10_000;
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
   const pricing = (await readPricing(em, [call]))(call);
   const saved = pricing && savedPricing(pricing, call.model ?? '');
-  const costOf: CostOf = (usage) => priceRecord({ ...emptyRecord(nowMs), ...call, ...usage }, pricing).costMicroUsd;
+  const costOf: CostOf = (usage) => priceRecord({ ...emptyRecord(nowMs), ...call, ...usage }, pricing).costNanoUsd;
   const usual = tokenRates(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
@@ -32,6 +33,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
   };
 }
 
+/** Nano-USD. */
 type CostOf = (usage: Partial<RequestRecord>) => number | null;
 
 /** Null: nobody names a price for tokens. */
@@ -40,7 +42,8 @@ function tokenRates(costOf: CostOf): Pick<ModelRates, 'input' | 'output' | 'cach
   const output = costOf({ outputTokens: tokens });
   const cacheRead = costOf({ cacheReadTokens: tokens });
   if (input === null && output === null) return null;
-  return { input: (input ?? 0) / tokens, output: (output ?? 0) / tokens, cacheRead: (cacheRead ?? input ?? 0) / tokens };
+  const perToken = (cost: number | null): number => (cost ?? 0) / (tokens * nanoPerMicro);
+  return { input: perToken(input), output: perToken(output), cacheRead: perToken(cacheRead ?? input) };
 }
 
 /** What one image of each quality and size in the table costs. Null: nobody names a price for images. */
@@ -50,7 +53,7 @@ function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Reco
   const found = Object.entries(table).map(([quality, sizes]) => {
     const priced = Object.keys(sizes).flatMap((size) => {
       const cost = costOf({ media: { ...media, units }, image: { quality, size } });
-      return cost === null ? [] : [[size, cost] as const];
+      return cost === null ? [] : [[size, cost / nanoPerMicro] as const];
     });
     return [quality, Object.fromEntries(priced)] as const;
   });

@@ -1,6 +1,8 @@
 import { budgetWindow } from '../../core/contract/limit-window.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { BudgetUsage, UsageLimits } from '../limits/schema.ts';
+import { moneyOf } from '../pricing/nano-usd.ts';
+import { usedUnits } from './budget-ledger.ts';
 import { limitBudgets } from './entity.ts';
 
 const microUsd = 1_000_000;
@@ -44,12 +46,14 @@ export async function readUsage(
       const reset = typeof resetAt === 'function' ? resetAt(budget) : resetAt;
       const startedMs = Math.max(row?.startMs ?? nowMs, reset?.getTime() ?? 0);
       const window = budgetWindow(budget, startedMs, nowMs);
-      const used = row && row.startMs === window.startMs ? row.used : 0;
+      const current = row && row.startMs === window.startMs ? row : null;
+      const used = current ? usedUnits({ used: current.used, used_nano_rest: current.usedNanoRest }) : 0;
       const perUnit = budget.type === 'cost' ? microUsd : 1;
       const limit = budget.creditLimit === null ? Number.POSITIVE_INFINITY : budget.creditLimit * perUnit;
       const threshold = budget.alertThreshold === null ? Number.POSITIVE_INFINITY : budget.alertThreshold * perUnit;
       const usage: BudgetUsage = {
-        currentUsage: used / perUnit,
+        currentUsage:
+          current === null ? 0 : budget.type === 'cost' ? moneyOf(current.used, current.usedNanoRest, 'usd') : current.used,
         nextResetAt: window.endMs === null ? null : new Date(window.endMs).toISOString(),
         isThresholdCrossed: used >= threshold,
         isExhausted: used >= limit,

@@ -1,13 +1,14 @@
 import type { RequestRecord } from '../../core/contract/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { type BudgetRow, beginAnew } from './budget-ledger.ts';
+import { nanoPerMicro } from '../pricing/nano-usd.ts';
+import { type BudgetRow, beginAnew, usedUnits } from './budget-ledger.ts';
 import { ruleOf, windowAt } from './budget-window.ts';
 import { markExhausted } from './entity-state.ts';
 
 /** A record that was stored just now, with what it cost. */
 export interface Settled {
   readonly record: RequestRecord;
-  /** Micro-USD; null: not known, which counts as nothing. */
+  /** Whole nano-USD; null: not known, which counts as nothing. */
   readonly cost: number | null;
   /** What was stored of the same session before, and is settled already. */
   readonly before?: Omit<Settled, 'before'>;
@@ -23,6 +24,7 @@ interface Entry {
   /** Units of the lease that the gateway counted as used. */
   readonly reserved: number;
   readonly tokens: number;
+  /** Nano-USD. */
   readonly cost: number;
 }
 
@@ -67,7 +69,7 @@ async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly E
       if (window === null) continue;
       if (window.isNew) {
         await beginAnew(tx, row, window);
-        row = { ...row, start_ms: window.startMs, end_ms: window.endMs, used: 0 };
+        row = { ...row, start_ms: window.startMs, end_ms: window.endMs, used: 0, used_nano_rest: 0 };
         used = 0;
         counted = [];
       }
@@ -80,22 +82,33 @@ async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly E
   return counted;
 }
 
-async function addUsed(tx: EntityManager, row: BudgetRow, units: number): Promise<void> {
-  const before = Number(row.used);
-  // Less than before where a price has fallen while a session was open.
-  const after = Math.min(Math.max(0, before + units), Number.MAX_SAFE_INTEGER);
+/** `amount`: tokens, or nano-USD. */
+async function addUsed(tx: EntityManager, row: BudgetRow, amount: number): Promise<void> {
+  const sum = sumOf(row, amount);
+  const before = usedUnits(row);
+  const after = usedUnits(sum);
   const threshold = row.alert_threshold === null ? Number.POSITIVE_INFINITY : Number(row.alert_threshold);
   const crossed = (limit: number): boolean => before < limit && after >= limit;
   await tx.execute(
-    `update limit_budgets set used = ?,
+    `update limit_budgets set used = ?, used_nano_rest = ?,
        threshold_crossed_at = case when ? then coalesce(threshold_crossed_at, now()) else threshold_crossed_at end,
        exhausted_at = case when ? then now() else exhausted_at end,
        exhausted_told_at = case when ? then null else exhausted_told_at end
      where key = ?`,
-    [after, after >= threshold, crossed(Number(row.capacity)), crossed(Number(row.capacity)), row.key],
+    [sum.used, sum.used_nano_rest, after >= threshold, crossed(Number(row.capacity)), crossed(Number(row.capacity)), row.key],
     'run',
   );
   if (crossed(Number(row.capacity))) await markExhausted(tx, row);
+}
+
+/** The amount can be below 0: a price can fall while a session is open. */
+function sumOf(row: BudgetRow, amount: number): { used: number; used_nano_rest: number } {
+  const perUnit = row.unit === 'cost' ? nanoPerMicro : 1;
+  const carried = row.used_nano_rest + amount;
+  const units = Math.floor(carried / perUnit);
+  const used = Number(row.used) + units;
+  if (used < 0) return { used: 0, used_nano_rest: 0 };
+  return { used: Math.min(used, Number.MAX_SAFE_INTEGER), used_nano_rest: Math.floor(carried - units * perUnit) };
 }
 
 /** Makes rows for budgets that were spent from while the ledger could not be asked, and never before. */

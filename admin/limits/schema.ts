@@ -86,6 +86,8 @@ export const rateLimitsBody = v.pipe(
 
 /** Smallest budget of each type. */
 const creditLimitMin = { cost: 1, tokens: 100 } as const;
+/** Largest of each type. A cost budget is counted in micro-USD, in numbers that stay exact up to 2^53. */
+const amountMax = { cost: 1e9, tokens: 1e12 } as const;
 
 /**
  * The budget that results from what was sent over the one before (null: none). `path` is what messages begin with. Throws AB01
@@ -112,6 +114,9 @@ export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBo
   if (merged.creditLimit !== null && merged.creditLimit < least) {
     throw invalid(`${path}.credit_limit: at least ${least} for ${merged.type}`);
   }
+  const most = amountMax[merged.type];
+  if ((merged.creditLimit ?? 0) > most) throw invalid(`${path}.credit_limit: at most ${most} for ${merged.type}`);
+  if ((merged.alertThreshold ?? 0) > most) throw invalid(`${path}.alert_threshold: at most ${most} for ${merged.type}`);
   if (merged.creditLimit !== null && merged.alertThreshold !== null && merged.alertThreshold >= merged.creditLimit) {
     throw invalid(`${path}.alert_threshold: must be below credit_limit`);
   }

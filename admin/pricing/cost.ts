@@ -2,6 +2,7 @@ import { imageRate } from '../../core/contract/image-rate.ts';
 import { isObject } from '../../core/contract/json.ts';
 import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
+import { nanoPerMicro } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
@@ -21,9 +22,9 @@ export interface CostOptions {
 }
 
 /**
- * What the usage costs in whole micro-USD, rounded once at the end (semantics §6.2). What has no price of its own is billed as the
- * kind it is a part of (cached input as input, audio as text), and what has none at all is left out; null when nothing of a usage
- * that is not empty has a price.
+ * Returns the cost of the usage in whole nano-USD, rounded once at the end. Usage without a price of its own is billed as the kind it
+ * is a part of (cached input as input, audio as text); usage without any price is left out. Null if a usage that is not empty has no
+ * price at all.
  */
 export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = {}): number | null {
   const bill = new Bill(rates, options.adjustments ?? null);
@@ -84,7 +85,7 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
-/** Micro-USD that any number of records may be summed up from: amounts and prices are what others say. */
+/** Nano-USD (a million US dollars). Amounts and prices come from others; nine such costs still add up exactly. */
 const costMax = 1e15;
 
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
@@ -154,8 +155,8 @@ class Bill {
 
   total(factor: number, requests: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
-    const cost = Math.round((this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor);
-    return Number.isNaN(cost) ? null : Math.min(cost, costMax);
+    const microUsd = (this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor;
+    return Number.isNaN(microUsd) ? null : Math.min(Math.round(cleared(microUsd * nanoPerMicro)), costMax);
   }
 
   #add(microUsd: number): void {
@@ -173,6 +174,11 @@ class Bill {
   #factor(own: number | null | undefined): number {
     return own ?? this.#multiplier?.default ?? 1;
   }
+}
+
+/** Drops the last digits, where binary fractions differ from the decimal prices: 3 × 37.5 must not come to 112.49999999999999. */
+function cleared(amount: number): number {
+  return Number(amount.toPrecision(15));
 }
 
 type Details = ReturnType<typeof detailsOf>;

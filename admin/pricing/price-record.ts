@@ -18,8 +18,8 @@ export interface IntegrationPricing {
 export type PriceSource = 'model' | 'public' | 'unknown';
 
 export interface RecordPrice {
-  /** Whole micro-USD; null when the price is not known. */
-  readonly costMicroUsd: number | null;
+  /** Whole nano-USD; null if the price is not known. */
+  readonly costNanoUsd: number | null;
   /** Null when there was nothing to price. */
   readonly source: PriceSource | null;
 }
@@ -27,12 +27,12 @@ export interface RecordPrice {
 /** What a request cost. Nothing is billed for refusals, failures, answers out of the cache, and counting tokens. */
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
-  if (provider === null || model === null) return { costMicroUsd: null, source: null };
-  if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costMicroUsd: 0, source: null };
+  if (provider === null || model === null) return { costNanoUsd: null, source: null };
+  if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
   const { rates, source, isBatch } = ratesFor(record, provider, model, own);
   const { requests } = resultOf(record);
-  const costMicroUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null, isBatch, requests });
-  return { costMicroUsd, source: costMicroUsd === null ? 'unknown' : source };
+  const costNanoUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null, isBatch, requests });
+  return { costNanoUsd, source: costNanoUsd === null ? 'unknown' : source };
 }
 
 function ratesFor(

@@ -11,6 +11,7 @@ import { Limits } from './0010-limits.ts';
 import { ExactSettlement } from './0016-exact-settlement.ts';
 import { SecretReferences } from './0017-secret-references.ts';
 import { IntegrationHeaders } from './0018-integration-headers.ts';
+import { NanoUsd } from './202611220640-nano-usd.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -26,4 +27,5 @@ export const migrations: MigrationObject[] = [
   { name: '0016-exact-settlement', class: ExactSettlement },
   { name: '0017-secret-references', class: SecretReferences },
   { name: '0018-integration-headers', class: IntegrationHeaders },
+  { name: '202611220640-nano-usd', class: NanoUsd },
 ];

@@ -20,6 +20,8 @@ export const requestRecords = defineEntity({
     apiKeyId: p.text().nullable(),
     /** Null when the price of the model is not known. */
     costMicroUsd: p.bigint('number').nullable(),
+    /** Nano-USD beyond `costMicroUsd`, 0 to 999. */
+    costNanoRest: p.smallint().default(0),
     /** `model`, `public` or `unknown`; null when there was nothing to price. */
     priceSource: p.text().nullable(),
     record: p.json().$type<RequestRecord>(),

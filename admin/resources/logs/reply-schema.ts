@@ -28,8 +28,10 @@ const metrics = v.strictObject({
   req_units: v.number(),
   res_units: v.number(),
   total_units: v.number(),
-  cost: nullableNumber,
+  /** Null: the price of the model is not known. */
+  cost: v.pipe(nullableNumber, v.description('Cost in the unit that cost_unit names: US cents')),
   cost_currency: v.literal('USD'),
+  cost_unit: v.literal('cent'),
   price_source: nullableText,
   request_url: v.string(),
   request_method: v.string(),

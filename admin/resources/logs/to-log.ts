@@ -1,5 +1,6 @@
 import type { Settings } from '../../../config/settings.ts';
 import type { RequestRecord } from '../../../core/contract/record.ts';
+import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
 /** Names that a record itself does not carry. */
@@ -10,8 +11,8 @@ export interface LogNames {
 
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. Money is in cents there, tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `session`,
- * `token_subject` and `batch` are ours.
+ * empty. `cost` is in cents, as in the reference, and `cost_unit` says so; tokens count every kind of input. `outcome`,
+ * `error`, `attempts`, `decisions`, `session`, `token_subject` and `batch` are ours.
  */
 export function toLog(
   row: StoredRecord,
@@ -59,8 +60,9 @@ export function toLog(
       req_units: inputTokens,
       res_units: record.outputTokens,
       total_units: inputTokens + record.outputTokens,
-      cost: row.costMicroUsd === null || row.costMicroUsd === undefined ? null : row.costMicroUsd / 10_000,
+      cost: typeof row.costMicroUsd === 'number' ? moneyOf(row.costMicroUsd, row.costNanoRest, 'cent') : null,
       cost_currency: 'USD',
+      cost_unit: 'cent',
       price_source: row.priceSource ?? null,
       request_url: url,
       request_method: record.method,

@@ -71,15 +71,20 @@ describe.each(databases)('request records, on %s', (database) => {
     expect((await plane.ask('GET', `/logs/${unknown.id}`)).status).toBe(404);
   });
 
-  it('puts the public price on a record in micro-USD, and null where there is none', async () => {
+  it('puts the public price on a record to the nano-USD, and null if there is none', async () => {
     const usage = { inputTokens: 900_000, cacheReadTokens: 100_000, outputTokens: 1_000_000 };
     const priced = record({ provider: 'openai', model: 'gpt-4o-mini', ...usage });
     const free = record({ provider: 'openai', model: 'gpt-4o-mini', inputTokens: 0, outputTokens: 0 });
     const unknown = record({ provider: 'mock', model: 'echo' });
     const nonsense = record({ provider: 'openai', model: 'no-such-model-at-all' });
-    await store([priced, free, unknown, nonsense]);
+    const small = record({ provider: 'openai', model: 'text-embedding-3-small', inputTokens: 3, outputTokens: 0 });
+    await store([priced, free, unknown, nonsense, small]);
     // 0.15 USD a million for input, 0.075 for cached input, 0.60 for output.
-    expect((await row(priced.id)).costMicroUsd).toBe(135_000 + 7_500 + 600_000);
+    expect(await row(priced.id)).toMatchObject({ costMicroUsd: 135_000 + 7_500 + 600_000, costNanoRest: 0 });
+    // 0.02 USD a million: 60 nano-USD, which are 0.000006 cents.
+    expect(await row(small.id)).toMatchObject({ costMicroUsd: 0, costNanoRest: 60 });
+    const { metrics } = (await plane.ask('GET', `/logs/${small.id}`)).body;
+    expect(metrics).toMatchObject({ cost: 0.000006, cost_currency: 'USD', cost_unit: 'cent' });
     expect((await row(free.id)).costMicroUsd).toBe(0);
     expect((await row(unknown.id)).costMicroUsd).toBeNull();
     expect((await row(nonsense.id)).costMicroUsd).toBeNull();
@@ -137,7 +142,7 @@ describe.each(databases)('request records, on %s', (database) => {
     });
     expect(log.request.url).toMatch(/\/v1\/chat\/completions$/);
     // 120 × 0.15 + 45 × 0.60 micro-USD, in cents.
-    expect(log.metrics.cost).toBeCloseTo(45 / 10_000, 8);
+    expect(log.metrics.cost).toBe(0.0045);
     expect((await plane.ask('GET', `/logs/${first.id}`)).body._id).toBe(first.id);
     const list = (await plane.ask('GET', `/logs?trace_id=${traceId}`)).body;
     expect(list).toMatchObject({ object: 'list', total: 2 });

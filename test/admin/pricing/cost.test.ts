@@ -22,9 +22,10 @@ const endless = { operation: 'multiply', operands: [{ value: 1e300 }, { value: 1
 const plain = rates({ request_token: 2, response_token: 8 });
 
 describe('what usage costs', () => {
+  /** Name, usage, rates, cost in micro-USD. */
   const cases: [string, Partial<BilledUsage>, Rates, number | null, CostOptions?][] = [
     ['nothing used', {}, plain, 0],
-    ['more than a column holds', { rawUsage: { num_search_queries: 1e300 } }, rates({}, { web_search: 1e15 }), 1e15],
+    ['more than a column holds', { rawUsage: { num_search_queries: 1e300 } }, rates({}, { web_search: 1e15 }), 1e12],
     ['what no number holds', { inputTokens: 0, outputTokens: 5 }, { ...plain, calculate: { response: endless } }, null],
     ['input and output', { inputTokens: 100, outputTokens: 10 }, plain, 280],
     ['cached input at its price', { cacheReadTokens: 100 }, rates({ request_token: 2, cache_read_input_token: 0.5 }), 50],
@@ -156,16 +157,23 @@ describe('what usage costs', () => {
       },
       2 + 14 * 8,
     ],
-    ['rounded once, at the end', { inputTokens: 1, outputTokens: 1 }, rates({ request_token: 0.4, response_token: 0.4 }), 1],
+    ['a fraction of a micro-USD', { inputTokens: 3 }, rates({ request_token: 0.02 }), 0.06],
+    [
+      'rounded once, at the end, to nano-USD',
+      { inputTokens: 1, outputTokens: 1 },
+      rates({ request_token: 0.0004, response_token: 0.0004 }),
+      0.001,
+    ],
+    ['half a nano-USD upwards, in spite of binary fractions', { inputTokens: 3 }, rates({ request_token: 0.3355 }), 1.007],
     ['no price for anything that was used', { media: { ...noMedia, units: { characters: 5 } } }, plain, null],
   ];
   it.each(cases)('%s', (_, usage, prices, microUsd, options) => {
-    expect(costOf({ ...nothing, ...usage }, prices, options)).toBe(microUsd);
+    expect(costOf({ ...nothing, ...usage }, prices, options)).toBe(microUsd === null ? null : Math.round(microUsd * 1_000));
   });
 
   it('never bills a part for more than the whole', () => {
     const usage = { ...nothing, inputTokens: 10, media: { ...noMedia, audioInputTokens: 99 } };
-    expect(costOf(usage, rates({ request_token: 1, request_audio_token: 2 }))).toBe(20);
+    expect(costOf(usage, rates({ request_token: 1, request_audio_token: 2 }))).toBe(20_000);
   });
 });
 

@@ -30,10 +30,10 @@ describe('the usage of many requests', () => {
     const priced = (record: object) =>
       priceRecord(sampleRecord({ provider: 'google', model: 'gemini-2.5-pro', media: null, rawUsage: null, ...record }), null);
     const counts = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, outputTokens: 10 };
-    const each = sizes.map((inputTokens) => 3 * (priced({ ...counts, inputTokens }).costMicroUsd as number));
+    const each = sizes.map((inputTokens) => 3 * (priced({ ...counts, inputTokens }).costNanoUsd as number));
     const together = sums.parts.map(({ inputTokens, outputTokens, requests }) => {
       const batch = { id: 'b', part: 'result' as const, requests };
-      return priced({ ...counts, inputTokens, outputTokens, batch }).costMicroUsd as number;
+      return priced({ ...counts, inputTokens, outputTokens, batch }).costNanoUsd as number;
     });
     const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
     // Half of it, but for what rounding takes once for each record.

@@ -1,0 +1,16 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/**
+ * Adds the nano-USD beyond whole micro-USD (0 to 999) to costs of records and to what was used of budgets. The columns of whole
+ * micro-USD stay as they are, so no row is rewritten and a control plane of the version before can go on writing them.
+ */
+export class NanoUsd extends Migration {
+  override up(): void {
+    for (const statement of statements) this.addSql(statement);
+  }
+}
+
+const statements = [
+  'alter table request_records add column cost_nano_rest smallint not null default 0',
+  'alter table limit_budgets add column used_nano_rest smallint not null default 0',
+];
