@@ -24,8 +24,9 @@ export function createApp(services: AdminServices): Hono {
   const app = new Hono();
   app.get('/health', (c) => c.json({ status: 'success', message: 'Server is healthy' }));
   app.get('/ready', async (c) => {
-    await services.database.em().execute('select 1');
-    return c.json({ status: 'success', message: 'The control plane is ready' });
+    const reasons = await services.unready();
+    if (reasons.length === 0) return c.json({ status: 'success', message: 'The control plane is ready' });
+    return c.json({ status: 'failure', message: 'Not ready', reasons }, 503, { 'retry-after': '1' });
   });
   app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
   for (const route of adminRoutes) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { ChangeNotice } from '../core/contract/documents.ts';
+import { onStopRequests } from '../core/contract/stop-requests.ts';
 import { BootstrapFault } from './bootstrap/first-start.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
@@ -25,9 +26,7 @@ export async function runProcess(): Promise<void> {
       () => process.exit(1),
     );
   };
-  process.on('SIGTERM', stop);
-  // A terminal's ^C reaches the whole process group; under a supervisor that one alone decides who stops when.
-  process.on('SIGINT', () => process.send ?? stop());
+  onStopRequests({ stop });
   // Without its supervisor nobody would ever stop this process.
   if (process.send) process.on('disconnect', stop);
 

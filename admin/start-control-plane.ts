@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
 import { compileProxyRules } from '../core/contract/client-origin.ts';
@@ -9,7 +10,7 @@ import { deriveKey } from '../core/contract/secret.ts';
 import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
-import { openDatabase } from './db/open-database.ts';
+import { type Database, openDatabase } from './db/open-database.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
@@ -66,10 +67,12 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     };
     const relay = startRelay(database, publish, deps.log);
     const housekeeping = startHousekeeping(settings, database, mailer, deps.log);
+    let stopping = false;
     const services: AdminServices = {
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
+      unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
       database,
       vault,
       apiKeyPepper,
@@ -96,6 +99,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {
+      stopping = true;
+      // Where gateways run beside it, the control plane stops after they have waited already.
+      if (settings.role === 'control-plane') await sleep(settings.drainDelayMs);
       await closeServer(server);
       await runner.close();
       await background.settled();
@@ -113,11 +119,23 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   }
 }
 
+const shutdown = { dependency: 'shutdown', message: 'This control plane is shutting down' };
+const databaseAway = { dependency: 'database', message: 'The database does not answer; check DATABASE_URL and the database' };
+
+async function isReachable(database: Database): Promise<boolean> {
+  try {
+    await database.em().execute('select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function listen(server: Server, settings: Settings): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     // Exclusive: in a cluster child the socket is this process's own instead of a hop through the primary.
-    server.listen({ host: settings.host, port: settings.controlPlanePort, exclusive: true }, () => {
+    server.listen({ host: settings.controlPlaneHost, port: settings.controlPlanePort, exclusive: true }, () => {
       resolve((server.address() as AddressInfo).port);
     });
   });

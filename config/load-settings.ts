@@ -76,15 +76,17 @@ function conflicts(values: Values): string[] {
 function complete(values: Values): Settings {
   const all = values as Required<{ [Key in SettingKey]: NonNullable<Values[Key]> }>;
   const publicUrl = values.publicUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`;
+  const controlPlaneHost = values.controlPlaneHost ?? (all.role === 'control-plane' ? all.host : '127.0.0.1');
   return {
     ...all,
+    controlPlaneHost,
     publicUrl,
     smtpFrom: values.smtpFrom ?? `no-reply@${new URL(publicUrl).hostname}`,
     gatewayUrl: (values.gatewayUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`).replace(
       /\/+$/,
       '',
     ),
-    controlPlaneUrl: values.controlPlaneUrl ?? `http://127.0.0.1:${all.controlPlanePort}`,
+    controlPlaneUrl: values.controlPlaneUrl ?? `http://${hostToReach(controlPlaneHost)}:${all.controlPlanePort}`,
     gatewayProcesses: values.gatewayProcesses ?? Math.max(1, availableParallelism() - 1),
     // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),

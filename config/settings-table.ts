@@ -43,13 +43,20 @@ const lowerCase = (type: SettingType<string>): SettingType<string> => ({
 export const settingsTable = {
   host: row('HOST', '127.0.0.1', 'address the gateway listens on', text(hostPattern, 'an IP address or a host name')),
   port: row('PORT', '8787', 'port the gateway listens on; 0 takes any free one', port),
+  controlPlaneHost: row(
+    'CONTROL_PLANE_HOST',
+    null,
+    'address the control plane listens on; gateways of other machines need one they can reach',
+    text(hostPattern, 'an IP address or a host name'),
+    { defaultShown: '`127.0.0.1`; HOST if ROLE is control-plane' },
+  ),
   controlPlanePort: row('CONTROL_PLANE_PORT', '8788', 'port the control plane listens on', port),
   controlPlaneUrl: row(
     'CONTROL_PLANE_URL',
     null,
     'where gateways reach the control plane',
     url(['http', 'https'], 'a URL such as http://10.0.0.5:8788'),
-    { defaultShown: '`http://127.0.0.1:<CONTROL_PLANE_PORT>`' },
+    { defaultShown: '`http://<CONTROL_PLANE_HOST>:<CONTROL_PLANE_PORT>`' },
   ),
   role: row('ROLE', 'all', 'what this machine runs', oneOf(['all', 'gateway', 'control-plane'])),
   gatewayProcesses: row('GATEWAY_PROCESSES', null, 'gateway processes that share the port', wholeNumber(1, 1024), {
@@ -319,6 +326,12 @@ export const settingsTable = {
     null,
     'comma list of files or npm packages of further plugins',
     listOf(text(/^\S+$/, 'a file or package name')),
+  ),
+  drainDelayMs: row(
+    'DRAIN_DELAY',
+    '0',
+    'ms between a stop signal, from which on /ready is 503, and the close of the listener: time for load balancers to notice',
+    wholeNumber(0, 600_000, 'milliseconds'),
   ),
   drainTimeoutMs: row('DRAIN_TIMEOUT', '30000', 'ms that running requests may take after a stop signal', milliseconds),
   realtimeSessionsMax: row(

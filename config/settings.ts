@@ -2,6 +2,7 @@
 export interface Settings {
   readonly host: string;
   readonly port: number;
+  readonly controlPlaneHost: string;
   readonly controlPlanePort: number;
   /** Where gateways reach the control plane, no trailing slash. */
   readonly controlPlaneUrl: string;
@@ -81,6 +82,8 @@ export interface Settings {
   readonly corsOrigins: readonly string[];
   /** Files or package names of third-party plugins. */
   readonly plugins: readonly string[];
+  /** Between a stop signal, which makes /ready 503, and the close of the listener. */
+  readonly drainDelayMs: number;
   readonly drainTimeoutMs: number;
   /** WebSocket sessions one gateway process has at a time. */
   readonly realtimeSessionsMax: number;

@@ -18,6 +18,7 @@ import type { UpstreamTransport } from './contract/upstream.ts';
 import { errorFormatOf, matchEndpoint } from './endpoints/index.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
 import { startHealth } from './health/start-health.ts';
+import type { UnreadyReason } from './http/built-in-routes.ts';
 import { emptyNameWarning } from './http/empty-names.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { errorReply } from './http/write-error.ts';
@@ -57,9 +58,27 @@ import { createTransport } from './upstream/transport.ts';
 
 export interface Gateway {
   readonly port: number;
+  /** Why the process cannot serve now; empty when it is ready. */
+  unready(): readonly UnreadyReason[];
+  /** Reads the certificate files again for new connections. Resolves false without TLS; rejects when they cannot be used. */
+  reloadTls(): Promise<boolean>;
   /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
   close(): Promise<void>;
 }
+
+const shutdown: UnreadyReason = { dependency: 'shutdown', message: 'This gateway is shutting down' };
+
+const noDocuments: UnreadyReason = {
+  dependency: 'control-plane',
+  message:
+    'The control plane has not answered yet, and DATA_DIR holds no documents of an earlier run; check CONTROL_PLANE_URL and CLUSTER_KEY, and the log of this gateway',
+};
+
+const noRoomForRecords: UnreadyReason = {
+  dependency: 'records',
+  message:
+    'No further request record fits on the disk of DATA_DIR or below SPOOL_MAX; free space, or bring the control plane back',
+};
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
@@ -244,7 +263,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const { parseBaseUrl } = outbound;
   const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers });
 
-  let draining = false;
+  let stopping = false;
+  const unready = (): UnreadyReason[] => {
+    const reasons: UnreadyReason[] = [];
+    if (stopping) reasons.push(shutdown);
+    if (!snapshot.ready()) reasons.push(noDocuments);
+    if (!journal.healthy()) reasons.push(noRoomForRecords);
+    return reasons;
+  };
   const server: HttpServer = await createHttpServer({
     settings,
     handle: (request, sink) => {
@@ -260,7 +286,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     formatOf: errorFormatOf,
     builtIns: {
       version,
-      ready: () => !draining && snapshot.ready() && journal.healthy(),
+      unready,
       metrics: settings.metrics ? () => peer.gather() : null,
     },
     failed: (where, error) =>
@@ -278,8 +304,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
 
   return {
     port,
+    unready,
+    reloadTls: () => server.reloadTls(),
     async close() {
-      draining = true;
+      stopping = true;
+      if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
       // What closes sessions must be over when the time of requests is.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);

@@ -1,8 +1,9 @@
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { exitCodes } from './contract/process-messages.ts';
+import { onStopRequests } from './contract/stop-requests.ts';
 import { type Gateway, startGateway } from './gateway.ts';
-import { createLog } from './telemetry/log.ts';
+import { createLog, type ProcessLog } from './telemetry/log.ts';
 
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
 async function main(): Promise<void> {
@@ -30,9 +31,17 @@ async function main(): Promise<void> {
       () => exit(1),
     );
   };
-  process.on('SIGTERM', stop);
-  // A terminal's ^C reaches the whole process group; under a supervisor that one alone decides who stops when.
-  process.on('SIGINT', () => process.send ?? stop());
+  const reload = async (): Promise<void> => {
+    try {
+      if (await gateway?.reloadTls()) log.info({ file: settings.tlsCert }, 'certificate reloaded');
+    } catch (error) {
+      log.error(
+        { reason: error instanceof Error ? error.message : String(error) },
+        'certificate not reloaded; the old one stays',
+      );
+    }
+  };
+  onStopRequests({ stop, reload: () => void reload() });
   if (process.send) process.on('disconnect', () => exit(1));
   process.on('unhandledRejection', (reason) => {
     log.error(
@@ -50,7 +59,20 @@ async function main(): Promise<void> {
     exit(exitCodes.configuration);
     return;
   }
+  await whenReady(gateway, log);
   process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
+}
+
+/** Between two looks at whether a gateway that listens is ready. */
+const readyPollMs = 100;
+
+/** Resolves once the gateway can serve. Logs the reasons if it cannot at first. */
+async function whenReady(gateway: Gateway, log: ProcessLog): Promise<void> {
+  const reasons = gateway.unready();
+  if (reasons.length === 0) return;
+  log.warn({ reasons: reasons.map(({ message }) => message) }, 'the gateway listens but is not ready');
+  while (gateway.unready().length > 0) await new Promise((resolve) => setTimeout(resolve, readyPollMs));
+  log.info({}, 'the gateway is ready');
 }
 
 function readSettings(): Settings {

@@ -100,6 +100,8 @@ export interface AdminServices {
   readonly settings: Settings;
   readonly log: Log;
   readonly logRejection: LogRejection;
+  /** Why the control plane cannot serve now; empty when it is ready. Shown by /ready: no address or secret. */
+  unready(): Promise<readonly { readonly dependency: string; readonly message: string }[]>;
   readonly database: Database;
   readonly vault: Vault;
   readonly apiKeyPepper: Uint8Array;

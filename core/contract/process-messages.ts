@@ -5,12 +5,12 @@ import type { HealthNotice } from './health.ts';
  * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
  * messages below and leaves all others alone.
  *
- * A supervised process (`process.send` is there) stops on SIGTERM and ignores SIGINT: a terminal's ^C reaches the whole
- * process group, and the supervisor alone decides who stops when. It exits when the IPC channel is gone.
+ * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
+ * supervisor decides the order. It exits when the IPC channel is gone.
  */
 export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage;
 
-/** Sent once, when the process listens and can serve. */
+/** Sent once, when the process listens and is ready to serve. */
 export interface ReadyMessage {
   readonly type: 'ready';
   readonly role: 'gateway' | 'control-plane';

@@ -4,10 +4,18 @@ import type { InboundRequest, ReplySink } from '../contract/http.ts';
 export interface BuiltIns {
   /** Shown by the health route. */
   readonly version: string;
-  /** False while requests cannot be served yet or any more. */
-  ready(): boolean;
+  /** Why requests cannot be served now; empty when the process is ready. */
+  unready(): readonly UnreadyReason[];
   /** Prometheus text (version 0.0.4); null = the route does not exist. */
   readonly metrics: (() => Promise<string>) | null;
+}
+
+/** One thing that keeps a process from serving. Shown to anybody who can reach /ready: no address, path or secret. */
+export interface UnreadyReason {
+  /** `control-plane`, `records`, `shutdown`, … */
+  readonly dependency: string;
+  /** What is wrong, and the setting or the step that helps. */
+  readonly message: string;
 }
 
 /** Answers the request if it is for one of the edge's own routes. `failed` is told when the metrics cannot be collected. */
@@ -21,7 +29,7 @@ export function answerBuiltIn(
   if (request.path.length > longestPath || (request.method !== 'GET' && request.method !== 'HEAD')) return false;
   switch (request.path) {
     case '/':
-      sink.send(200, text, 'The AI gateway is running. Send requests to /v1.\n');
+      sink.send(200, text, 'The AI gateway is running. Send requests to /v1; GET /v1/docs documents the API.\n');
       return true;
     case '/health':
     case '/v1/health':
@@ -29,8 +37,7 @@ export function answerBuiltIn(
       return true;
     case '/ready':
     case '/v1/ready':
-      if (builtIns.ready()) sink.send(200, json, JSON.stringify({ status: 'success', message: 'Ready' }));
-      else sink.send(503, [...json, 'retry-after', '1'], JSON.stringify({ status: 'failure', message: 'Not ready' }));
+      answerReady(builtIns.unready(), sink);
       return true;
     case '/metrics':
       if (builtIns.metrics === null) return false;
@@ -45,6 +52,11 @@ export function answerBuiltIn(
     default:
       return false;
   }
+}
+
+function answerReady(reasons: readonly UnreadyReason[], sink: ReplySink): void {
+  if (reasons.length === 0) return sink.send(200, json, JSON.stringify({ status: 'success', message: 'Ready' }));
+  sink.send(503, [...json, 'retry-after', '1'], JSON.stringify({ status: 'failure', message: 'Not ready', reasons }));
 }
 
 const longestPath = '/v1/health'.length;

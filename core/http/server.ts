@@ -10,6 +10,7 @@ import { acceptsEmptyNames } from './empty-names.ts';
 import { loadUws } from './load-uws.ts';
 import { compileRequestRules, type ParsedRequest, readRequest } from './read-request.ts';
 import { UwsRequestBody } from './request-body.ts';
+import { openApp } from './tls-app.ts';
 import { TurnClock } from './turn-clock.ts';
 import { readWebSocketOffer, webSocketBehavior } from './web-socket.ts';
 import { type ErrorFormat, errorReply } from './write-error.ts';
@@ -62,6 +63,11 @@ export interface HttpServer {
   /** Accepts no further connections. Safe to call twice. */
   stopListening(): void;
   /**
+   * Reads the files of TLS_CERT and TLS_KEY again: new connections get the new certificate, open ones go on. Resolves false if the
+   * server does not listen or has no TLS. Rejects when the files cannot be used; the old certificate then stays.
+   */
+  reloadTls(): Promise<boolean>;
+  /**
    * Stops listening and answers new requests on open connections with 503 `draining`. Resolves true once the last open request
    * is done, false when `timeoutMs` passed first.
    */
@@ -100,6 +106,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** Replies whose request body is still arriving → when that must be over. */
   const receiving = new Map<UwsReplySink, number>();
   let listening: us_listen_socket | null = null;
+  let address = { host: '', port: 0 };
   let connections = 0;
   let openRequests = 0;
   let closed = false;
@@ -209,26 +216,37 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     }
   }
 
-  const app = openApp();
-  // Only a GET with a key for a WebSocket gets to `onUpgrade`; the addon asks that before it looks at `any`.
-  app.ws('/*', webSocketBehavior(options.messageBytesMax ?? messageBytesMaxDefault, onUpgrade));
-  app.any('/*', onRequest);
-  app.filter(countConnection);
+  /** Connections by app: the one that listens, and those of earlier certificates that still have connections. */
+  const apps = new Map<TemplatedApp, number>();
+  let current = routedApp();
   const sweeper = setInterval(sweep, sweepEveryMs);
   sweeper.unref();
 
-  function countConnection(_res: HttpResponse, change: number): void {
+  function routedApp(): TemplatedApp {
+    const app = openApp(uws, settings);
+    // Only a GET with a key for a WebSocket gets to `onUpgrade`; the addon asks that before it looks at `any`.
+    app.ws('/*', webSocketBehavior(options.messageBytesMax ?? messageBytesMaxDefault, onUpgrade));
+    app.any('/*', onRequest);
+    apps.set(app, 0);
+    app.filter((_res, change) => countConnection(app, change));
+    return app;
+  }
+
+  function countConnection(app: TemplatedApp, change: number): void {
+    const own = (apps.get(app) ?? 0) + change;
     connections += change;
+    if (own > 0 || app === current) apps.set(app, own);
+    else apps.delete(app);
     if (change < 0) for (const ask of waiters) ask();
   }
 
-  function openApp(): TemplatedApp {
-    if (settings.tlsCert === null || settings.tlsKey === null) return uws.App();
-    try {
-      return uws.SSLApp({ cert_file_name: settings.tlsCert, key_file_name: settings.tlsKey });
-    } catch (error) {
-      throw new Error(`TLS cannot be set up with ${settings.tlsCert} and ${settings.tlsKey}`, { cause: error });
-    }
+  function listenWith(app: TemplatedApp, host: string, port: number): Promise<us_listen_socket> {
+    return new Promise((resolve, reject) => {
+      app.listen(host, port, (socket) => {
+        if (socket !== false) return resolve(socket);
+        reject(new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`));
+      });
+    });
   }
 
   function stopListening(): void {
@@ -263,21 +281,28 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     get openRequests() {
       return openRequests;
     },
-    listen(host, port) {
-      return new Promise((resolve, reject) => {
-        app.listen(host, port, (socket) => {
-          if (socket === false) {
-            reject(new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`));
-            return;
-          }
-          listening = socket;
-          // So that it is there when the first session is.
-          edge.anchor();
-          resolve(uws.us_socket_local_port(socket));
-        });
-      });
+    async listen(host, port) {
+      listening = await listenWith(current, host, port);
+      address = { host, port };
+      // The anchor must exist before the first session begins.
+      edge.anchor();
+      return uws.us_socket_local_port(listening);
     },
     stopListening,
+    async reloadTls() {
+      if (listening === null || settings.tlsCert === null) return false;
+      const app = routedApp();
+      // Both listen for a moment (SO_REUSEPORT), so that no connection is refused.
+      const socket = await listenWith(app, address.host, address.port).catch((error) => {
+        apps.delete(app);
+        throw error;
+      });
+      stopListening();
+      if (apps.get(current) === 0) apps.delete(current);
+      current = app;
+      listening = socket;
+      return true;
+    },
     async drain(timeoutMs) {
       stopListening();
       edge.draining = true;
@@ -290,7 +315,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       closed = true;
       stopListening();
       clearInterval(sweeper);
-      app.close();
+      for (const app of apps.keys()) app.close();
       anchor?.close();
     },
   };

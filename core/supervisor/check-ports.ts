@@ -9,19 +9,24 @@ import type { Settings } from '../../config/settings.ts';
  * @param patienceMs how long a taken port is given to become free, as it does when a previous run is just ending
  */
 export async function busyPorts(settings: Settings, patienceMs = 2_000): Promise<string[]> {
-  const wanted: { name: string; port: number }[] = [];
-  if (settings.role !== 'control-plane') wanted.push({ name: 'PORT', port: settings.port });
-  if (settings.role !== 'gateway') wanted.push({ name: 'CONTROL_PLANE_PORT', port: settings.controlPlanePort });
+  const { host, port, controlPlaneHost, controlPlanePort } = settings;
+  const wanted: { name: string; hostName: string; host: string; port: number }[] = [];
+  if (settings.role !== 'control-plane') wanted.push({ name: 'PORT', hostName: 'HOST', host, port });
+  if (settings.role !== 'gateway') {
+    wanted.push({ name: 'CONTROL_PLANE_PORT', hostName: 'CONTROL_PLANE_HOST', host: controlPlaneHost, port: controlPlanePort });
+  }
   const giveUpAt = performance.now() + patienceMs;
   const lines = await Promise.all(
-    wanted.map(async ({ name, port }) => {
+    wanted.map(async ({ name, hostName, host, port }) => {
       for (;;) {
-        const code = await tryToListen(settings.host, port);
+        const code = await tryToListen(host, port);
         if (code === null) return null;
+        if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+          return `${hostName}: got "${host}", expected an address of this machine (${code})`;
         if (code !== 'EADDRINUSE')
-          return `${name}: got "${port}", expected a port this process may listen on at ${settings.host} (${code})`;
+          return `${name}: got "${port}", expected a port this process may listen on at ${host} (${code})`;
         if (performance.now() >= giveUpAt)
-          return `${name}: got "${port}", expected a free port, but another process listens on ${settings.host}:${port}`;
+          return `${name}: got "${port}", expected a free port, but another process listens on ${host}:${port}`;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }),

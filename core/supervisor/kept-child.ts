@@ -102,8 +102,8 @@ export class KeptChild {
     if (this.#worker?.isConnected()) this.#worker.send(message, () => {});
   }
 
-  signal(signal: 'SIGTERM' | 'SIGKILL'): void {
-    this.#worker?.process.kill(signal);
+  kill(): void {
+    this.#worker?.process.kill('SIGKILL');
   }
 
   /** From now on its death is final; a start that was waiting is taken back. */

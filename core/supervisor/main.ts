@@ -51,6 +51,8 @@ async function main(): Promise<number> {
     log,
   });
   onStopSignals(process, () => performance.now(), supervisor.stop, supervisor.kill);
+  // Without a handler a closing terminal session would end the service.
+  process.on('SIGHUP', supervisor.reload);
   const code = await supervisor.ended;
   hold.release();
   log.flush();

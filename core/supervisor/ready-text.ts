@@ -7,8 +7,8 @@ export function readyText(settings: Settings, first: FirstStartMessage | null): 
   const base = `${origin(settings.tlsCert ? 'https' : 'http', settings.host, settings.port)}/v1`;
   const ready =
     settings.role === 'control-plane'
-      ? `control plane ready on ${origin('http', settings.host, settings.controlPlanePort)}\n`
-      : `gateway ready on ${base}\n`;
+      ? `control plane ready on ${origin('http', settings.controlPlaneHost, settings.controlPlanePort)}\n`
+      : `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
   if (first === null) return ready;
   return `${ready}${keysText(settings, first)}${settings.role === 'all' ? callText(settings, base, first) : ''}\n`;
 }

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../contract/plugin.ts';
 import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/process-messages.ts';
+import { reloadMessage, stopMessage } from '../contract/stop-requests.ts';
 import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
 import { readyText } from './ready-text.ts';
@@ -29,6 +30,8 @@ export interface Supervisor {
   stop(): void;
   /** At once: every child is killed. */
   kill(): void;
+  /** Gateways read the files of their certificate again. */
+  reload(): void;
 }
 
 /** What a child may take beyond DRAIN_TIMEOUT to write down and ship what it holds. */
@@ -64,7 +67,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     for (const gateway of gateways) gateway.start();
   };
   const cancelWait = clock.after(controlPlanes.length === 0 ? 0 : options.gatewaysWaitMs, () => startGateways?.());
-  return { ended, stop: () => stop(0), kill };
+  return { ended, stop: () => stop(0), kill, reload };
 
   function onStart(child: KeptChild, worker: Worker): void {
     if (child.plan.role !== 'gateway') return;
@@ -120,8 +123,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     exitCode = code;
     log.info({ drainTimeoutMs: settings.drainTimeoutMs }, 'stopping: running requests may finish');
     giveUp();
-    for (const gateway of gateways) gateway.signal('SIGTERM');
-    setDeadline(gateways, settings.drainTimeoutMs + graceMs);
+    for (const gateway of gateways) gateway.send(stopMessage);
+    setDeadline(gateways, settings.drainDelayMs + settings.drainTimeoutMs + graceMs);
     advanceStop();
   }
 
@@ -131,8 +134,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (controlPlanes.some((child) => child.alive)) {
       if (stoppingControlPlane) return;
       stoppingControlPlane = true;
-      for (const child of controlPlanes) child.signal('SIGTERM');
-      setDeadline(controlPlanes, graceMs);
+      for (const child of controlPlanes) child.send(stopMessage);
+      setDeadline(controlPlanes, (settings.role === 'control-plane' ? settings.drainDelayMs : 0) + graceMs);
       return;
     }
     cancelDeadline?.();
@@ -151,8 +154,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     cancelDeadline?.();
     cancelDeadline = clock.after(ms, () => {
       exitCode ||= 1;
-      for (const child of late) child.signal('SIGKILL');
+      for (const child of late) child.kill();
     });
+  }
+
+  function reload(): void {
+    if (state === 'stopping' || state === 'ended') return;
+    log.info({ tls: settings.tlsCert !== null }, 'SIGHUP: gateways read their certificate files again');
+    for (const gateway of gateways) gateway.send(reloadMessage);
   }
 
   function kill(): void {
@@ -160,7 +169,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     state = 'stopping';
     exitCode ||= 1;
     giveUp();
-    for (const child of children) child.signal('SIGKILL');
+    for (const child of children) child.kill();
     stoppingControlPlane = true;
     advanceStop();
   }

@@ -24,6 +24,7 @@ describe('loadSettings', () => {
     expect(loadSettings(keys)).toEqual({
       host: '127.0.0.1',
       port: 8787,
+      controlPlaneHost: '127.0.0.1',
       controlPlanePort: 8788,
       controlPlaneUrl: 'http://127.0.0.1:8788',
       role: 'all',
@@ -77,6 +78,7 @@ describe('loadSettings', () => {
       tlsKey: null,
       corsOrigins: [],
       plugins: [],
+      drainDelayMs: 0,
       drainTimeoutMs: 30_000,
       realtimeSessionsMax: 1000,
       realtimeSessionsPerOrganisationMax: 500,
@@ -102,6 +104,12 @@ describe('loadSettings', () => {
     });
   });
 
+  it('keeps the control plane on loopback beside gateways, and on HOST where it runs alone', () => {
+    expect(loadSettings({ ...keys, HOST: '0.0.0.0' }).controlPlaneHost).toBe('127.0.0.1');
+    expect(loadSettings({ ...keys, HOST: '0.0.0.0', ROLE: 'control-plane' }).controlPlaneHost).toBe('0.0.0.0');
+    expect(loadSettings({ ...keys, CONTROL_PLANE_HOST: '::1' }).controlPlaneUrl).toBe('http://[::1]:8788');
+  });
+
   it('reads every setting from its environment variable', () => {
     const folder = mkdtempSync(join(tmpdir(), 'settings-'));
     const pem = join(folder, 'file.pem');
@@ -110,6 +118,7 @@ describe('loadSettings', () => {
       ...keys,
       HOST: '::1',
       PORT: '1234',
+      CONTROL_PLANE_HOST: '10.0.0.5',
       CONTROL_PLANE_PORT: '1235',
       CONTROL_PLANE_URL: 'https://control.example.com:9000//',
       ROLE: 'Gateway',
@@ -160,6 +169,7 @@ describe('loadSettings', () => {
       TLS_KEY: pem,
       CORS_ORIGINS: 'https://app.example.com,http://localhost:3000',
       PLUGINS: './mine.ts, some-package',
+      DRAIN_DELAY: '6',
       DRAIN_TIMEOUT: '5',
       REALTIME_SESSIONS_MAX: '9',
       REALTIME_SESSIONS_PER_ORGANISATION: '8',
@@ -188,6 +198,7 @@ describe('loadSettings', () => {
     expect(loadSettings(env)).toMatchObject({
       host: '::1',
       port: 1234,
+      controlPlaneHost: '10.0.0.5',
       controlPlanePort: 1235,
       controlPlaneUrl: 'https://control.example.com:9000',
       role: 'gateway',
@@ -237,6 +248,7 @@ describe('loadSettings', () => {
       tlsKey: pem,
       corsOrigins: ['https://app.example.com', 'http://localhost:3000'],
       plugins: ['./mine.ts', 'some-package'],
+      drainDelayMs: 6,
       drainTimeoutMs: 5,
       realtimeSessionsMax: 9,
       realtimeSessionsPerOrganisationMax: 8,

@@ -24,13 +24,17 @@ export type Handle = (request: InboundRequest, sink: ReplySink) => void;
 export async function startEdge(
   uwsBinary: string,
   handle: Handle = (_request, sink) => sink.send(200, ['content-type', 'text/plain'], 'ok'),
-  more: Partial<Omit<HttpServerOptions, 'settings' | 'handle'>> & { settings?: Partial<HttpServerOptions['settings']> } = {},
+  more: Partial<Omit<HttpServerOptions, 'settings' | 'handle'>> & {
+    settings?: Partial<HttpServerOptions['settings']>;
+    /** A free one unless given. */
+    port?: number;
+  } = {},
 ): Promise<Edge> {
   const handled: Edge['handled'] = [];
   const refused: Edge['refused'] = [];
   const failed: Edge['failed'] = [];
   const server = await createHttpServer({
-    builtIns: { version: '1.2.3', ready: () => true, metrics: null },
+    builtIns: { version: '1.2.3', unready: () => [], metrics: null },
     failed: (_where, error) => failed.push(error),
     refused: (error, request) => {
       refused.push({ error, request });
@@ -56,7 +60,7 @@ export async function startEdge(
       ...more.settings,
     },
   });
-  const port = await server.listen('127.0.0.1', 0);
+  const port = await server.listen('127.0.0.1', more.port ?? 0);
   return { server, port, handled, refused, failed, close: () => server.close() };
 }
 

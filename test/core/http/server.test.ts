@@ -56,18 +56,19 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect(edge.handled).toEqual([]);
   });
 
-  it('tells whether it is ready', async () => {
-    let ready = false;
-    const edge = await start(undefined, { builtIns: { version: '1', ready: () => ready, metrics: null } });
+  it('/ready lists the reasons of a 503', async () => {
+    let reasons = [{ dependency: 'control-plane', message: 'It has not answered' }];
+    const edge = await start(undefined, { builtIns: { version: '1', unready: () => reasons, metrics: null } });
     const not = await ask(edge, request('GET /ready'));
     expect([not.status, not.headers['retry-after']]).toEqual([503, '1']);
-    ready = true;
+    expect(JSON.parse(not.body.toString())).toEqual({ status: 'failure', message: 'Not ready', reasons });
+    reasons = [];
     expect((await ask(edge, request('GET /v1/ready'))).status).toBe(200);
   });
 
   it('serves metrics, and 500 when they cannot be read', async () => {
     let metrics = (): Promise<string> => Promise.resolve('requests_total 1\n');
-    const edge = await start(undefined, { builtIns: { version: '1', ready: () => true, metrics: () => metrics() } });
+    const edge = await start(undefined, { builtIns: { version: '1', unready: () => [], metrics: () => metrics() } });
     const page = await ask(edge, request('GET /metrics'));
     expect([page.status, page.body.toString()]).toEqual([200, 'requests_total 1\n']);
     expect(page.headers['content-type']).toContain('text/plain');

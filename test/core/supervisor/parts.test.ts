@@ -75,18 +75,24 @@ describe('busyPorts', () => {
     expect(await freed).toEqual([]);
   });
 
+  it('looks at the address of the control plane for its port', async () => {
+    const settings = loadSettings({ ...keys, CONTROL_PLANE_HOST: '192.0.2.1', PORT: '0', CONTROL_PLANE_PORT: '0' });
+    expect(await busyPorts(settings, 0)).toEqual([
+      'CONTROL_PLANE_HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)',
+    ]);
+  });
+
   it('says why an address cannot be listened on', async () => {
     const settings = loadSettings({ ...keys, HOST: '192.0.2.1', PORT: '0', ROLE: 'gateway' });
-    expect(await busyPorts(settings, 0)).toEqual([
-      `PORT: got "0", expected a port this process may listen on at 192.0.2.1 (EADDRNOTAVAIL)`,
-    ]);
+    expect(await busyPorts(settings, 0)).toEqual(['HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)']);
   });
 });
 
 describe('readyText', () => {
   it('shows an address that can be typed on this machine', () => {
     const shown = (env: Record<string, string>) => readyText(loadSettings({ ...keys, ...env }), null);
-    expect(shown({ HOST: '0.0.0.0', PORT: '80' })).toBe('gateway ready on http://127.0.0.1:80/v1\n');
-    expect(shown({ HOST: '::1' })).toBe('gateway ready on http://[::1]:8787/v1\n');
+    const ready = (base: string) => `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
+    expect(shown({ HOST: '0.0.0.0', PORT: '80' })).toBe(ready('http://127.0.0.1:80/v1'));
+    expect(shown({ HOST: '::1' })).toBe(ready('http://[::1]:8787/v1'));
   });
 });

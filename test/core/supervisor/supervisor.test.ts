@@ -234,6 +234,31 @@ describe('stop', () => {
     },
   );
 
+  it('lets the supervisor decide the order when a signal reaches the whole process group', async () => {
+    const run = start('0:drain-on-command');
+    await run.line(/ready on/);
+    const pids = await Promise.all(['control-plane', '0', '1'].map((place) => run.pidOf(place)));
+    for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) for (const pid of pids) process.kill(pid, signal);
+    run.signal('SIGTERM');
+    await run.line(/^0 asked-to-stop/);
+    expect(pids.map(isAlive).slice(0, 2)).toEqual([true, true]);
+    expect(run.count(/^control-plane asked-to-stop/)).toBe(0);
+    process.kill(await run.pidOf('0'), 'SIGUSR2');
+    expect(await run.exited).toBe(0);
+    expect(run.count(/^control-plane stopped/)).toBe(1);
+  });
+
+  it('SIGHUP asks gateways for their certificates and ends nothing', async () => {
+    const run = start('');
+    await run.line(/ready on/);
+    run.signal('SIGHUP');
+    await run.line(/^0 asked-to-reload/);
+    await run.line(/^1 asked-to-reload/);
+    run.signal('SIGTERM');
+    expect(await run.exited).toBe(0);
+    expect(run.count(/ started /)).toBe(3);
+  });
+
   it('a second signal ends it at once, whatever still runs', async () => {
     const run = start('0:stubborn,control-plane:stubborn');
     await run.line(/ready on/);

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { freePort } from '../../support/free-port.ts';
+
+const stored = (name: string): string => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
+
+describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
+  let edge: Edge;
+  let folder: string;
+  const cert = () => join(folder, 'cert.pem');
+  const key = () => join(folder, 'key.pem');
+  const sockets: TLSSocket[] = [];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tls-'));
+    copyFileSync(stored('cert'), cert());
+    copyFileSync(stored('key'), key());
+    const settings = { tlsCert: cert(), tlsKey: key() };
+    edge = await startEdge(binary, undefined, { settings, port: await freePort() });
+  });
+
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    edge.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function open(): Promise<TLSSocket> {
+    const socket = connect({ port: edge.port, host: '127.0.0.1', rejectUnauthorized: false });
+    sockets.push(socket);
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
+  async function ask(socket: TLSSocket): Promise<string> {
+    socket.write('GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [reply] = (await once(socket, 'data')) as [Buffer];
+    return reply.toString('latin1');
+  }
+
+  const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN;
+
+  it('gives new connections the new certificate and leaves open connections as they are', async () => {
+    const before = await open();
+    expect(nameOf(before)).toBe('localhost');
+    copyFileSync(stored('clouds-cert'), cert());
+    copyFileSync(stored('clouds-key'), key());
+    expect(await edge.server.reloadTls()).toBe(true);
+    for (let i = 0; i < 5; i++) expect(nameOf(await open())).toBe('clouds.test');
+    expect(await ask(before)).toMatch(/^HTTP\/1\.1 200/);
+    expect(await ask(await open())).toMatch(/^HTTP\/1\.1 200/);
+    // Again, with connections of both certificates open; a drain waits for all of them.
+    expect(await edge.server.reloadTls()).toBe(true);
+    expect(edge.server.connections).toBe(sockets.length);
+    expect(nameOf(await open())).toBe('clouds.test');
+  });
+
+  it('keeps the old certificate and names the fault when the files do not belong together', async () => {
+    copyFileSync(stored('clouds-cert'), cert());
+    await expect(edge.server.reloadTls()).rejects.toThrow(
+      `TLS_CERT, TLS_KEY: the key in ${key()} does not belong to the certificate in ${cert()}`,
+    );
+    writeFileSync(key(), 'no key');
+    await expect(edge.server.reloadTls()).rejects.toThrow(`TLS_KEY: ${key()} cannot be read as a PEM private key`);
+    expect(nameOf(await open())).toBe('localhost');
+  });
+
+  it('has nothing to reload without TLS', async () => {
+    const plain = await startEdge(binary);
+    expect(await plain.server.reloadTls()).toBe(false);
+    plain.close();
+  });
+});
