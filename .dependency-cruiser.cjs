@@ -31,6 +31,7 @@ module.exports = {
     only('leases', '^core/leases/', '^(core/(leases|contract)/|config/)'),
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|telemetry)/|config/)'),
+    only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|contract)/|config/)'),
     only('pipeline', '^core/pipeline/', '^core/(pipeline|contract)/'),
     only('endpoints', '^core/endpoints/', '^core/(endpoints|contract)/'),
     {

@@ -327,6 +327,11 @@ export const settingsTable = {
     'comma list of files or npm packages of further plugins',
     listOf(text(/^\S+$/, 'a file or package name')),
   ),
+  hookTimeoutMs: row(
+    'PLUGIN_HOOK_TIMEOUT',
+    '2000',
+    'ms that one call of a hook of such a plugin may take before its request fails; a plugin may set its own limit',
+    wholeNumber(1, 600_000, 'milliseconds'),
   drainDelayMs: row(
     'DRAIN_DELAY',
     '0',

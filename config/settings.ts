@@ -82,6 +82,8 @@ export interface Settings {
   readonly corsOrigins: readonly string[];
   /** Files or package names of third-party plugins. */
   readonly plugins: readonly string[];
+  /** Longest time one call of an asynchronous hook of a third-party plugin may take. */
+  readonly hookTimeoutMs: number;
   /** Between a stop signal, which makes /ready 503, and the close of the listener. */
   readonly drainDelayMs: number;
   readonly drainTimeoutMs: number;

@@ -11,7 +11,7 @@ import { BodyMemory } from './contract/body-memory.ts';
 import { keyPurposes } from './contract/documents.ts';
 import { parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
-import type { Journal, Services } from './contract/plugin.ts';
+import type { CoreServices, Journal } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
 import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
@@ -27,7 +27,6 @@ import { startJournal } from './journal/start-journal.ts';
 import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
-import { loadPlugins } from './load-plugins.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
@@ -40,6 +39,8 @@ import { createRetryBudget } from './pipeline/retry-budget.ts';
 import { createHandler } from './pipeline/run.ts';
 import { defaultWordsOf } from './pipeline/shape-params.ts';
 import { createTokenFetch } from './pipeline/token-fetch.ts';
+import { guardPlugin } from './plugin-host/guard-plugin.ts';
+import { loadPlugins, tryExamples } from './plugin-host/load-plugins.ts';
 import { providers } from './providers/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
 import { ownStore } from './providers/svc/index.ts';
@@ -158,7 +159,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     log,
   });
   let slots = 0;
-  const services: Services = {
+  const services: CoreServices = {
     documents: snapshot.documents,
     journal,
     health,
@@ -181,9 +182,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     isProvider: (id) => providers.has(id) || id === ownStoreProvider,
     checkCustomHost: outbound.checkCustomHost,
   };
-  const chain = compileChain(mergePlugins(builtInPlugins, await loadPlugins(settings.plugins)), services);
+  const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
+  const chain = compileChain(mergePlugins(builtInPlugins, added), services);
   const plans = new PlanStore(chain, services, settings.documentCacheEntries, settings);
   Object.assign(services, { plans });
+  tryExamples(added, services);
+  if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
 
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
   const trusts = (origin: string) => isTrustedOrigin(trusted, origin);

@@ -1,5 +1,7 @@
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
+import { type Setting, settingsTable } from '../config/settings-table.ts';
+import { toGatewayError } from './contract/errors.ts';
 import { exitCodes } from './contract/process-messages.ts';
 import { onStopRequests } from './contract/stop-requests.ts';
 import { type Gateway, startGateway } from './gateway.ts';
@@ -8,6 +10,8 @@ import { createLog, type ProcessLog } from './telemetry/log.ts';
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
 async function main(): Promise<void> {
   const settings = readSettings();
+  // Plugins run in this process and may read its environment: keys and passwords are taken out of it once they are read.
+  for (const row of Object.values<Setting<unknown>>(settingsTable)) if (row.secret) delete process.env[row.name];
   const slot = Number(process.env.SLOT ?? '0');
   const log = createLog({
     level: settings.logLevel,
@@ -53,7 +57,7 @@ async function main(): Promise<void> {
   try {
     gateway = await startGateway(settings, slot, log);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
     process.stderr.write(`${message}\n`);
     exit(exitCodes.configuration);

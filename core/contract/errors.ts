@@ -135,6 +135,9 @@ export interface ErrorExtras {
   readonly retryAfterMs?: number;
 }
 
+/** Marks errors of this class in every copy of the package that a process has loaded: each copy has a class of its own. */
+const brand = Symbol.for('svc-gateway.GatewayError');
+
 /** The one error that crosses module borders. `message` is for the caller, `detail` and `cause` are for the log only. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -161,12 +164,53 @@ export class GatewayError extends Error {
     this.detail = extras.detail ?? null;
     this.retryAfterMs = extras.retryAfterMs ?? null;
   }
+
+  /** True for a GatewayError of any copy of the package. */
+  get [brand](): true {
+    return true;
+  }
 }
 
 /** Any thrown thing as a GatewayError; what is not one becomes `code` with the original as its cause. */
 export function toGatewayError(thrown: unknown, code: ErrorCode = 'internal'): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
-  return new GatewayError(code, { cause: thrown, detail: thrown instanceof Error ? thrown.message : String(thrown) });
+  const foreign = fromOtherCopy(thrown);
+  return foreign ?? new GatewayError(code, { cause: thrown, detail: thrown instanceof Error ? thrown.message : textOf(thrown) });
+}
+
+/** Why something was thrown, for a log line: the detail of a GatewayError, else the message. */
+export function reasonOf(thrown: unknown): string {
+  const error = toGatewayError(thrown);
+  return error.detail ?? error.message;
+}
+
+/** A GatewayError that another copy of the package made, as one of this copy. Null for everything else and for unknown codes. */
+function fromOtherCopy(thrown: unknown): GatewayError | null {
+  try {
+    if (typeof thrown !== 'object' || thrown === null || (thrown as { [brand]?: unknown })[brand] !== true) return null;
+    const { code, message, status, param, errors, detail, retryAfterMs } = thrown as Record<string, unknown>;
+    if (typeof code !== 'string' || !Object.hasOwn(errorTable, code)) return null;
+    return new GatewayError(code as ErrorCode, {
+      cause: thrown,
+      ...(typeof message === 'string' ? { message } : {}),
+      ...(Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599 ? { status: Number(status) } : {}),
+      ...(typeof param === 'string' ? { param } : {}),
+      ...(Array.isArray(errors) ? { errors: errors.map(String) } : {}),
+      ...(typeof detail === 'string' ? { detail } : {}),
+      ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}),
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** Text of a thrown value; a value whose conversion throws is named by its type. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return typeof thrown;
+  }
 }
 
 function row(

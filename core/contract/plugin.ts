@@ -36,6 +36,13 @@ export interface Plugin<Config = unknown> {
   readonly reads?: { readonly request?: 'head' | 'body'; readonly response?: 'head' | 'chunks' | 'body' };
   /** Its settings in a config: the value of `slice`, or of `plugins.<name>`. */
   readonly config: GenericSchema<unknown, Config>;
+  /**
+   * Settings that switch the plugin on. The gateway compiles them once at start, so that a misspelt hook or a schema that rejects them
+   * stops the start instead of failing later requests.
+   */
+  readonly example?: unknown;
+  /** Milliseconds that one call of an asynchronous hook may take; absent: PLUGIN_HOOK_TIMEOUT. Not applied to built-in plugins. */
+  readonly hookTimeoutMs?: number;
   /** Where a built-in plugin finds its settings in a config; third-party ones have `plugins.<name>`. */
   readonly slice?: (config: GatewayConfig) => unknown;
   /**
@@ -67,6 +74,25 @@ export interface ResponseHead {
   readonly headers: HeaderList;
 }
 
+/** Names of all hooks, for checking the objects that plugins return. */
+export const hookNames = [
+  'onRequest',
+  'onTarget',
+  'onExplain',
+  'onVisit',
+  'onUpstream',
+  'onResponse',
+  'onBody',
+  'onChunk',
+  'onError',
+  'onSessionUsage',
+  'onSessionLook',
+  'onCheckpoint',
+  'onEnd',
+  'onClose',
+] as const satisfies readonly HookName[];
+export type HookName = Exclude<keyof Hooks, 'readsParams'>;
+
 /** A hook that is absent costs nothing: presence is read once, when the plan is compiled. */
 export interface Hooks {
   /** True: `ctx.passedParams` is wanted on pass-through routes. */
@@ -96,9 +122,9 @@ export interface Hooks {
    * While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Not called again before it has answered, and
    * perhaps behind the end of the session (`ctx.ended`).
    */
-  onSessionUsage?(ctx: RequestContext): Maybe<GatewayError | null | undefined | void>;
+  onSessionUsage?(ctx: RequestContext): SessionVerdict;
   /** Every second or so while a WebSocket session is open: may it go on? An error ends the session. Not called again before it has answered. */
-  onSessionLook?(ctx: RequestContext): Maybe<GatewayError | null | undefined | void>;
+  onSessionLook?(ctx: RequestContext): SessionVerdict;
   /** A session that is open is to be written down as it is now: its process may not live to see its end. Must not throw. */
   onCheckpoint?(ctx: RequestContext): void;
   /** Every request, exactly once, whatever happened, just before the reply is completed. Must not throw; a throw is logged. */
@@ -106,6 +132,9 @@ export interface Hooks {
   /** The config was replaced and its last request has ended. */
   onClose?(): void;
 }
+
+/** A reason to end a WebSocket session; nothing lets it go on. */
+type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
 
 /** What the process lends to plugins. Time, randomness and ids come from here, so that tests hold the clock. */
 export interface Services {
@@ -130,19 +159,23 @@ export interface Services {
   readonly headerPrefixes?: readonly string[];
   /** Client headers that become metadata, lower-case, and what stands before their names there. */
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
-  /** Key of what the control plane's jobs call with; absent: nobody may. */
-  readonly jobCredentialKey?: Uint8Array;
   /** Verifies tokens that organisations sign; absent: they are no credential. */
   readonly tokens?: TokenVerifier;
   /** Whether a config with several targets may be used for files, batches and fine-tuning jobs. */
   readonly keptOnManyTargets?: boolean;
-  /** SHA-256 keyed pepper for key digests. */
-  readonly apiKeyPepper: Uint8Array;
   /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
   countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
   readonly isProvider: (id: string) => boolean;
   /** Checks a caller's custom host by the rules of security §4 as far as its text goes; the message says what is wrong, null = fine. */
   readonly checkCustomHost: (url: string) => string | null;
+}
+
+/** Services of built-in plugins: those of every plugin, and the keys that verify callers. Third-party plugins do not get the keys. */
+export interface CoreServices extends Services {
+  /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
+  readonly jobCredentialKey?: Uint8Array;
+  /** Pepper of the keyed digests of API keys. */
+  readonly apiKeyPepper: Uint8Array;
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
@@ -183,6 +216,7 @@ export interface Log {
   error(fields: JsonObject, message: string): void;
 }
 
+export { promptTexts } from './prompt-text.ts';
 /** What a plugin throws to refuse a request with a code of the error table. */
 export { GatewayError };
 

@@ -98,9 +98,11 @@ export function writeLargeHead(res: HttpResponse, head: ReplyHead): true {
 
 function addAll(head: ReplyHead, headers: HeaderList): void {
   for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] as string;
-    if (notCarried.has(name) || !isKnownToken(name)) continue;
-    const value = wireValue(headers[i + 1] as string);
+    const name: unknown = headers[i];
+    const text: unknown = headers[i + 1];
+    // The list may come from code that no compiler has checked; an exception here would end the process.
+    if (typeof name !== 'string' || typeof text !== 'string' || notCarried.has(name) || !isKnownToken(name)) continue;
+    const value = wireValue(text);
     if (value === null) continue;
     head.headers.push(name, value);
     head.bytes += name.length + value.length + 4;

@@ -3,7 +3,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { faultOf } from '../contract/input-faults.ts';
 import type { Plan } from '../contract/plan.ts';
-import { type Hooks, type PlanScope, type Plugin, type Services, stages } from '../contract/plugin.ts';
+import { type CoreServices, type Hooks, type PlanScope, type Plugin, stages } from '../contract/plugin.ts';
 import { compileTargets } from './compile-targets.ts';
 import { concealSecrets } from './conceal-secrets.ts';
 
@@ -51,7 +51,7 @@ export function mergePlugins(builtIn: readonly Plugin[], added: readonly Plugin[
 }
 
 /** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
-export function compileChain(plugins: readonly Plugin[], services: Services): Chain {
+export function compileChain(plugins: readonly Plugin[], services: CoreServices): Chain {
   const ordered = orderPlugins(plugins);
   const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
   const entryHooks = new Map<string, Hooks | null>();
@@ -74,7 +74,7 @@ export function compileChain(plugins: readonly Plugin[], services: Services): Ch
  */
 export function compilePlan(
   chain: Chain,
-  services: Services,
+  services: CoreServices,
   source: { config: GatewayConfig; slug: string | null; versionId: string | null; stateKey?: string },
 ): Plan {
   const targets = compileTargets(source.config);

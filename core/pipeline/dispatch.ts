@@ -1,5 +1,5 @@
 import type { AttemptResult, RequestContext } from '../contract/context.ts';
-import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
 import type { ReplySink } from '../contract/http.ts';
 import { isPromise, type Maybe } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
@@ -118,7 +118,7 @@ function enter(ctx: RequestContext, target: Target, log: Services['log']): (last
       try {
         each?.(last);
       } catch (thrown) {
-        log.error({ requestId: ctx.id, reason: String(thrown) }, 'what onVisit of a plugin returned threw');
+        log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'what onVisit of a plugin returned threw');
       }
     }
   };

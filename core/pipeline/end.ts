@@ -1,4 +1,5 @@
 import type { Outcome, RequestContext } from '../contract/context.ts';
+import { reasonOf } from '../contract/errors.ts';
 import type { Log } from '../contract/plugin.ts';
 import type { PlanStore } from './plan-store.ts';
 
@@ -13,10 +14,7 @@ export function endRequest(ctx: RequestContext, outcome: Outcome, plans: PlanSto
     try {
       hook(ctx, outcome);
     } catch (thrown) {
-      log.error(
-        { requestId: ctx.id, reason: thrown instanceof Error ? thrown.message : String(thrown) },
-        'onEnd of a plugin threw',
-      );
+      log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onEnd of a plugin threw');
     }
   }
   plans.leave(ctx);

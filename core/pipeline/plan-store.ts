@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../contract/context.ts';
 import type { ConfigDocument } from '../contract/documents.ts';
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, reasonOf } from '../contract/errors.ts';
 import {
   configLimits,
   type GatewayConfig,
@@ -12,7 +12,7 @@ import {
 } from '../contract/gateway-config.ts';
 import { headerText } from '../contract/http.ts';
 import type { Plan } from '../contract/plan.ts';
-import type { PlanSource, Services } from '../contract/plugin.ts';
+import type { CoreServices, PlanSource } from '../contract/plugin.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
 
 /**
@@ -22,13 +22,13 @@ import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
 export class PlanStore implements PlanSource {
   readonly base: Plan;
   readonly #chain: Chain;
-  readonly #services: Services;
+  readonly #services: CoreServices;
   readonly #limits: TargetLimits;
   readonly #saved: LRUCache<string, { document: ConfigDocument; plan: Plan }>;
   readonly #inline: LRUCache<string, Plan>;
   readonly #running = new Map<Plan, { count: number; retired: boolean }>();
 
-  constructor(chain: Chain, services: Services, entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
+  constructor(chain: Chain, services: CoreServices, entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
     this.#limits = limits;
     this.#chain = chain;
     this.#services = services;
@@ -54,7 +54,7 @@ export class PlanStore implements PlanSource {
       const fields = {
         config: document.slug,
         version: document.versionId,
-        reason: thrown instanceof Error ? thrown.message : 'unknown',
+        reason: reasonOf(thrown),
       };
       this.#services.log.error(fields, 'a saved config does not compile; its last good version goes on serving');
       if (!entry) throw thrown;
@@ -131,7 +131,7 @@ export class PlanStore implements PlanSource {
       try {
         hook();
       } catch (thrown) {
-        this.#services.log.error({ reason: String(thrown) }, 'onClose of a plugin threw');
+        this.#services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin threw');
       }
     }
   }

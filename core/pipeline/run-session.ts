@@ -1,5 +1,5 @@
 import type { RequestContext } from '../contract/context.ts';
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, reasonOf } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { HookList } from '../contract/plan.ts';
@@ -66,7 +66,7 @@ export async function runSession(
           try {
             hook(ctx);
           } catch (thrown) {
-            services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'onCheckpoint of a plugin threw');
+            services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onCheckpoint of a plugin threw');
           }
         }
       },

@@ -1,6 +1,6 @@
 import type { BodyMemory } from '../contract/body-memory.ts';
 import { type Endpoint, type Outcome, RequestContext } from '../contract/context.ts';
-import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Reply, Services } from '../contract/plugin.ts';
@@ -160,8 +160,9 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
       }
       for (const hook of ctx.plan.onChunk) {
         const passed = hook(ctx, body);
+        body = passed ?? noBytes;
+        // A dropped chunk is a body without bytes: the unfiltered one must not leave.
         if (passed === null) break;
-        body = passed;
       }
       if (uncounted) await completeUsage(options, ctx, reply);
       if (ctx.aborted) return;
@@ -241,7 +242,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
     );
   void askOnError(ctx, error)
     .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'onError of a plugin threw');
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin threw');
       return undefined;
     })
     .then((replacement) => {
@@ -263,7 +264,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
       );
     })
     .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: String(thrown) }, 'the reply of a plugin cannot be sent');
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the reply of a plugin cannot be sent');
       end(options, ctx, { kind: 'cut', status: error.status, error });
       sink.destroy();
     });
@@ -290,8 +291,18 @@ function complete(
   ctx.firstByteAtMs = options.services.clock.elapsed();
   // The record is safe before the last byte leaves: a client that has its answer has been counted.
   end(options, ctx, outcome);
-  options.services.journal.whenSafe(() => sink.send(outcome.status, headers, body));
+  options.services.journal.whenSafe(() => {
+    try {
+      sink.send(outcome.status, headers, body);
+    } catch (thrown) {
+      // Nothing above this callback catches: an uncaught exception would end the process and every other request with it.
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'a reply cannot be sent');
+      sink.destroy();
+    }
+  });
 }
+
+const noBytes = new Uint8Array(0);
 
 function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
   releaseBytes(ctx);

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/contract/errors.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/job-credential.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { ownBatchPrefix } from '../../core/contract/own-store.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { type CoreServices, definePlugin, type Hooks } from '../../core/contract/plugin.ts';
 import { isToken } from '../../core/contract/tokens.ts';
 import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
@@ -20,7 +20,7 @@ export const auth = definePlugin({
   name: 'auth',
   stage: 'auth',
   config: v.optional(v.strictObject({})),
-  onConfig: (_config, _scope, services) => createHooks(services),
+  onConfig: (_config, _scope, services: CoreServices) => createHooks(services),
 });
 
 /** A credential that was verified once. It holds for as long as the document it was verified against is the one in memory. */
@@ -33,7 +33,7 @@ interface Verified {
 /** As many as there are keys in memory with default settings; one that falls out costs an HMAC. */
 const verifiedMax = 25_000;
 
-function createHooks(services: Services): Hooks {
+function createHooks(services: CoreServices): Hooks {
   /** By the SHA-256 of the whole credential. */
   const verified = new LRUCache<string, Verified>({ max: verifiedMax });
   const failures = new FailureLimit(services.clock);

@@ -10,10 +10,13 @@ import { until } from '../support/until.ts';
 /** Plugins that are no part of the service: named in PLUGINS, switched on by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';
 const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');
+const odd = join(import.meta.dirname, 'fixtures/odd-plugin.mjs');
 
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { PLUGINS: `${example},${throwing}`, LOG_LEVEL: 'info' } });
+  gateway = await startGatewayWithUpstream({
+    env: { PLUGINS: `${example},${throwing},${odd}`, PLUGIN_HOOK_TIMEOUT: '300', LOG_LEVEL: 'info' },
+  });
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
@@ -109,6 +112,46 @@ describe('a plugin that throws', () => {
     expect([response.status, (await response.json()).object]).toEqual([200, 'chat.completion']);
     expect((await gateway.logOf(response)).outcome).toBe('success');
   });
+});
+
+describe('a plugin that breaks its contract', () => {
+  const does = (thing: string, stream = false) => call({ provider: '@oai', plugins: { odd: { does: thing } } }, {}, { stream });
+
+  it.each(['malformed', 'number headers', 'hangs in onRequest', 'hangs in onResponse', 'async onChunk'])(
+    '%s: a 500 that names it, and the process goes on',
+    async (thing) => {
+      const pids = gateway.pidsOf('gateway');
+      for (const stream of [false, true]) {
+        const response = await does(thing, stream);
+        expect([response.status, (await response.json()).error.message]).toEqual([500, 'Something went wrong in the plugin odd']);
+        expect((await gateway.logOf(response)).metrics.response_status_code).toBe(500);
+      }
+      expect(gateway.pidsOf('gateway')).toEqual(pids);
+      expect(gateway.output()).toContain('plugin odd, on');
+    },
+  );
+
+  it('that drops chunks sends nothing of a plain reply and nothing of a stream', async () => {
+    for (const stream of [false, true]) expect(await (await does('drops chunks', stream)).text()).toBe('');
+  });
+
+  it('that throws the GatewayError of its import refuses with its status', async () => {
+    const response = await does('refuses');
+    expect([response.status, (await response.json()).message]).toEqual([403, expect.stringContaining('not with this config')]);
+  });
+
+  it('that reads the environment finds no keys in it', async () => {
+    expect(await (await does('reads the environment')).json()).toEqual([null, null]);
+  });
+});
+
+it('names the plugins it has loaded in one line', () => {
+  const lines = gateway.output().match(/^.*"plugins loaded".*$/gm) ?? [];
+  expect(JSON.parse(lines[0] ?? '{}').plugins).toEqual([
+    'required-metadata (limits)',
+    'throwing (output-guardrails)',
+    'odd (output-guardrails)',
+  ]);
 });
 
 it('does not start with a plugin that cannot be loaded, and says which', async () => {

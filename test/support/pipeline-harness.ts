@@ -5,7 +5,7 @@ import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } f
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { Leases } from '../../core/contract/leases.ts';
-import type { DocumentReader, Plugin, Reply, Services } from '../../core/contract/plugin.ts';
+import type { CoreServices, DocumentReader, Plugin, Reply, Services } from '../../core/contract/plugin.ts';
 import type { Credentials } from '../../core/contract/provider.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import { Secret } from '../../core/contract/secret.ts';
@@ -118,7 +118,7 @@ export function createHarness(
   const reader: DocumentReader = {
     get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
   };
-  const services: Services = {
+  const services: CoreServices = {
     documents: reader,
     journal: {
       append: (record) => void records.push(structuredClone(record)),

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 
 /**
- * An example of a plugin that is not part of the service: refuses requests without the metadata a config asks for, shows the
- * first of it on the reply, and counts requests by it. How it works is told in plugins/README.md. Load it with
- * `PLUGINS=config/examples/plugins/required-metadata.mjs`.
+ * Rejects requests without the metadata that a config asks for, shows the first of it on the reply, and counts requests by it.
+ * plugins/README.md explains how it works. Load it with `PLUGINS=config/examples/plugins/required-metadata.mjs`.
  *
  * @type {import('svc-gateway/plugin').Plugin<{ keys: string[] } | undefined>}
  */
@@ -11,9 +10,11 @@ export const plugin = {
   name: 'required-metadata',
   stage: 'limits',
   config: v.optional(v.strictObject({ keys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1)) })),
+  // Compiled once at start: a mistake in these hooks stops the start.
+  example: { keys: ['team'] },
 
   onConfig(config, scope, services) {
-    // Not named by this config: no hooks, no cost.
+    // The config does not name this plugin: no hooks, no cost.
     if (!config) return null;
     let requests = 0;
     return {

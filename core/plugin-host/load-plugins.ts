@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Plugin } from './contract/plugin.ts';
+import * as v from 'valibot';
+import { faultOf } from '../contract/input-faults.ts';
+import type { Plugin, Services } from '../contract/plugin.ts';
+import { checkPlugin } from './check-plugin.ts';
+import { sharePackage } from './share-package.ts';
 
 /**
  * Third-party plugins named in the setting PLUGINS: a file (absolute, or relative to the working directory) or an installed
@@ -10,6 +14,7 @@ import type { Plugin } from './contract/plugin.ts';
  */
 export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
   const plugins: Plugin[] = [];
+  if (names.length > 0) sharePackage();
   for (const name of names) {
     let module: { default?: unknown; plugin?: unknown };
     try {
@@ -18,11 +23,27 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
       throw new Error(`PLUGINS: ${name} cannot be loaded: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     }
     const plugin = module.plugin ?? module.default;
-    const fault = faultOf(plugin);
+    const fault = checkPlugin(plugin);
     if (fault !== null) throw new Error(`PLUGINS: ${name} ${fault}`);
     plugins.push(plugin as Plugin);
   }
   return plugins;
+}
+
+/**
+ * Compiles the `example` of each plugin once and gives its hooks back. Guarded plugins throw when the
+ * hooks are not what the contract allows; a schema that rejects its example is an Error that names the plugin.
+ */
+export function tryExamples(plugins: readonly Plugin[], services: Services): void {
+  for (const plugin of plugins) {
+    if (plugin.example === undefined) continue;
+    const result = v.safeParse(plugin.config, plugin.example);
+    if (!result.success) {
+      const faults = result.issues.map((issue) => faultOf(issue, 'example'));
+      throw new Error(`PLUGINS: ${plugin.name}: its schema rejects its example: ${faults.join('; ')}`);
+    }
+    plugin.onConfig(result.output, { config: {}, targets: [], slug: null, stateKey: null }, services)?.onClose?.();
+  }
 }
 
 function locate(name: string): string {
@@ -51,15 +72,5 @@ function importEntry(exports: unknown): string | null {
     const entry = importEntry(target);
     if (entry !== null) return entry;
   }
-  return null;
-}
-
-function faultOf(plugin: unknown): string | null {
-  if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
-  const { name, stage, config, onConfig } = plugin as Partial<Plugin>;
-  if (typeof name !== 'string') return 'has no name';
-  if (typeof stage !== 'string') return `(${name}) has no stage`;
-  if (typeof config !== 'object') return `(${name}) has no config schema: give it a valibot schema`;
-  if (typeof onConfig !== 'function') return `(${name}) has no onConfig function`;
   return null;
 }

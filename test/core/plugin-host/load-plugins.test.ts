@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadPlugins } from '../../core/load-plugins.ts';
+import { loadPlugins } from '../../../core/plugin-host/load-plugins.ts';
 
 /** The working directory of a user: packages installed there, and files of their own. */
 const before = process.cwd();
@@ -54,6 +56,41 @@ describe('loads a plugin', () => {
   });
 });
 
+const refusing = `import { definePlugin, GatewayError } from 'svc-gateway/plugin';
+export default definePlugin({ name: 'refusing', stage: 'limits', config: {}, onConfig: () => ({
+  onRequest() { throw new GatewayError('forbidden'); } }) });\n`;
+
+describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
+  // In a process of its own: vitest resolves imports itself.
+  const program = (file: string) => `
+    import { GatewayError } from ${JSON.stringify(moduleAt('contract/errors.ts'))};
+    import { loadPlugins } from ${JSON.stringify(moduleAt('plugin-host/load-plugins.ts'))};
+    const [plugin] = await loadPlugins([${JSON.stringify(file)}]);
+    try { plugin.onConfig().onRequest(); } catch (error) { console.log(error instanceof GatewayError, error.status); }`;
+  const moduleAt = (path: string) => pathToFileURL(join(import.meta.dirname, '../../../core', path)).href;
+
+  it.each([
+    ['for a file in a folder without node_modules', () => folder],
+    ['for a file inside the repository', () => join(import.meta.dirname, '../../e2e/fixtures')],
+    [
+      'for a package that brings a copy of its own',
+      () => {
+        install('svc-gateway', { exports: { './plugin': './other.js' } }, { 'other.js': 'throw new Error("the other copy");' });
+        return folder;
+      },
+    ],
+  ])('%s', (_, where) => {
+    const file = join(where(), `refusing-${process.pid}.mjs`);
+    writeFileSync(file, refusing);
+    try {
+      const output = execFileSync(process.execPath, ['--input-type=module', '-e', program(file)], { encoding: 'utf8' });
+      expect(output).toBe('true 403\n');
+    } finally {
+      rmSync(file, { force: true });
+    }
+  });
+});
+
 it.each([
   ['nobody-has-this', '', 'nobody-has-this cannot be loaded'],
   ['./empty.mjs', '', 'exports no plugin'],
@@ -61,6 +98,10 @@ it.each([
   ['./stageless.mjs', "export default { name: 'a' }", '(a) has no stage'],
   ['./schemaless.mjs', "export default { name: 'a', stage: 'limits' }", '(a) has no config schema'],
   ['./idle.mjs', "export default { name: 'a', stage: 'limits', config: {} }", '(a) has no onConfig'],
+  ['./near.mjs', "export default { name: 'a', stage: 'limits', config: {}, onConifg: () => null }", 'did you mean onConfig?'],
+  ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: no such hook'],
+  ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: no such field'],
+  ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],
   ['./broken.mjs', 'export default {', './broken.mjs cannot be loaded'],
 ])('refuses %s, naming what is wrong', async (name, text, reason) => {
   if (name.startsWith('.')) writeFileSync(join(folder, name), text);

@@ -1,0 +1,72 @@
+import { nearestName } from '../../config/did-you-mean.ts';
+import { hookNames, type Plugin } from '../contract/plugin.ts';
+
+const pluginFields = ['name', 'stage', 'after', 'reads', 'config', 'slice', 'example', 'hookTimeoutMs', 'onConfig'] as const;
+const hookFields = [...hookNames, 'readsParams'] as const;
+const readFields = { request: ['head', 'body'], response: ['head', 'chunks', 'body'] } as const;
+
+/** What is wrong with the object that a module exports as its plugin, to be read behind the plugin's name; null = nothing. */
+export function checkPlugin(plugin: unknown): string | null {
+  if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
+  const { name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
+  if (typeof name !== 'string') return 'has no name';
+  const fault = (text: string): string => `(${name}) ${text}`;
+  if (typeof stage !== 'string') return fault('has no stage');
+  const misspelt = misspeltField(plugin, pluginFields);
+  if (typeof config !== 'object' && misspelt === null) return fault('has no config schema: give it a valibot schema');
+  if (misspelt !== null) return fault(misspelt);
+  if (typeof onConfig !== 'function') return fault('has no onConfig function');
+  if (after !== undefined && !(Array.isArray(after) && after.every((each) => typeof each === 'string')))
+    return fault('after: expected a list of plugin names');
+  if (hookTimeoutMs !== undefined && !(Number.isInteger(hookTimeoutMs) && hookTimeoutMs >= 1 && hookTimeoutMs <= 600_000))
+    return fault('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
+  const readsFault = checkReads(reads);
+  return readsFault === null ? null : fault(readsFault);
+}
+
+/** What is wrong with the hooks that `onConfig` returned; null = nothing. */
+export function checkHooks(hooks: unknown): string | null {
+  if (typeof hooks !== 'object' || hooks === null) return `got ${typeof hooks}, expected an object of hooks or null`;
+  if (typeof (hooks as { then?: unknown }).then === 'function') return 'got a promise: onConfig must be synchronous';
+  const misspelt = misspeltField(hooks, hookFields);
+  if (misspelt !== null) return misspelt;
+  for (const name of hookNames) {
+    const hook = (hooks as Record<string, unknown>)[name];
+    if (hook !== undefined && hook !== null && typeof hook !== 'function')
+      return `${name}: got ${typeof hook}, expected a function`;
+  }
+  return null;
+}
+
+function checkReads(reads: unknown): string | null {
+  if (reads === undefined) return null;
+  if (typeof reads !== 'object' || reads === null) return 'reads: expected an object';
+  for (const [part, value] of Object.entries(reads)) {
+    const allowed = Object.hasOwn(readFields, part) ? (readFields as Record<string, readonly string[]>)[part] : undefined;
+    if (!allowed) return `reads.${part}: no such field; use request and response`;
+    if (!allowed.includes(String(value)))
+      return `reads.${part}: got ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`;
+  }
+  return null;
+}
+
+/** The first field that is none of the known ones but is named like a hook or like one of them. Other fields are the plugin's own. */
+function misspeltField(given: object, known: readonly string[]): string | null {
+  for (const field of fieldsOf(given)) {
+    if (known.includes(field)) continue;
+    const meant = nearestName(field, known);
+    if (meant !== null) return `${field}: no such field; did you mean ${meant}?`;
+    if (/^on[A-Z]/.test(field))
+      return `${field}: no such hook; there are ${known.filter((each) => each.startsWith('on')).join(', ')}`;
+  }
+  return null;
+}
+
+/** Names of own fields and of those that a class gives its instances. */
+function fieldsOf(given: object): Set<string> {
+  const names = new Set<string>();
+  for (let each: object | null = given; each !== null && each !== Object.prototype; each = Object.getPrototypeOf(each)) {
+    for (const name of Object.getOwnPropertyNames(each)) names.add(name);
+  }
+  return names;
+}

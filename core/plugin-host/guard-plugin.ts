@@ -1,0 +1,216 @@
+import type { RequestContext } from '../contract/context.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
+import type { Plan } from '../contract/plan.ts';
+import { type CoreServices, type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin.ts';
+import { checkHooks } from './check-plugin.ts';
+import { checkHead, readBody, readCallback, readChunk, readHeaders, readObject, readReply, readVerdict } from './hook-results.ts';
+
+/**
+ * The same plugin with every hook checked: a result that the contract does not allow, an exception and a promise that takes too
+ * long end the request with an error that names the plugin and the hook. Built-in plugins are not guarded and pay nothing.
+ */
+export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: number }): Plugin {
+  return {
+    name: plugin.name,
+    stage: plugin.stage,
+    config: plugin.config,
+    ...(plugin.after ? { after: plugin.after } : {}),
+    ...(plugin.reads ? { reads: plugin.reads } : {}),
+    ...(plugin.slice ? { slice: (config) => plugin.slice?.(config) } : {}),
+    ...(plugin.example === undefined ? {} : { example: plugin.example }),
+    onConfig(config, scope, services) {
+      const hooks = callOnConfig(plugin, config, scope, servicesOfPlugins(services as CoreServices));
+      if (hooks === null || hooks === undefined) return null;
+      const fault = checkHooks(hooks);
+      if (fault !== null) throw failure(plugin.name, 'onConfig', fault);
+      return guardHooks(plugin.name, hooks, plugin.hookTimeoutMs ?? options.hookTimeoutMs, services);
+    },
+  };
+}
+
+function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>): Hooks | null {
+  try {
+    return plugin.onConfig(...given);
+  } catch (thrown) {
+    throw named(plugin.name, 'onConfig', thrown);
+  }
+}
+
+/** Services without the keys that verify callers. `plans` is set after the plugins are compiled, so it is read when it is used. */
+function servicesOfPlugins(services: CoreServices): Services {
+  const { apiKeyPepper: _pepper, jobCredentialKey: _jobs, plans: _plans, ...shared } = services;
+  return Object.defineProperty(shared as Services, 'plans', { get: () => services.plans, enumerable: true });
+}
+
+function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: Services): Hooks {
+  const guarded: Partial<Record<HookName, unknown>> = {};
+  for (const name of hookNames) {
+    const hook = hooks[name];
+    if (hook) guarded[name] = guards[name](hook.bind(hooks) as AnyHook, { plugin, name, timeoutMs, services });
+  }
+  return { ...(hooks.readsParams ? { readsParams: true } : {}), ...guarded } as Hooks;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: hooks of all kinds go through the same guard, each with arguments of its own
+type AnyHook = (...given: any[]) => unknown;
+
+interface GuardedHook {
+  readonly plugin: string;
+  readonly name: HookName;
+  readonly timeoutMs: number;
+  readonly services: Services;
+}
+
+const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
+  onRequest: asynchronous(readReply),
+  onUpstream: asynchronous(readReply),
+  onResponse: asynchronous((result, [, head]) => {
+    checkHead(head as Parameters<typeof checkHead>[0]);
+    return readReply(result);
+  }),
+  onBody: asynchronous(readBody),
+  onError: asynchronous(readReply),
+  onExplain: asynchronous(readObject),
+  onSessionUsage: asynchronous(readVerdict),
+  onSessionLook: asynchronous(readVerdict),
+  onChunk: synchronous(readChunk),
+  onTarget: synchronous((result) => (result === null ? null : readObject(result))),
+  onVisit: (hook, of) => {
+    const enter = synchronous(readCallback)(hook, of);
+    return (...given) => {
+      const leave = enter(...given) as AnyHook | null;
+      return leave && synchronous(ignored)(leave, of);
+    };
+  },
+  onCheckpoint: synchronous(ignored),
+  onEnd: synchronous(ignored),
+  onClose: synchronous(ignored),
+};
+
+/** A hook whose result may be a promise. */
+function asynchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
+  return (hook: AnyHook, of: GuardedHook): AnyHook =>
+    (ctx: RequestContext, ...more: unknown[]) => {
+      const given = [ctx, ...more];
+      try {
+        const result = hook(ctx, ...more);
+        return isThenable(result) ? inTime(result, ctx, given, of, read) : checked(read, result, given);
+      } catch (thrown) {
+        throw named(of.plugin, of.name, thrown);
+      }
+    };
+}
+
+/** A hook whose result must be there at once. A promise is malformed; its rejection is logged, not left unhandled. */
+function synchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
+  return (hook: AnyHook, of: GuardedHook): AnyHook =>
+    (...given: unknown[]) => {
+      try {
+        const result = hook(...given);
+        if (isThenable(result)) {
+          const fields = { plugin: of.plugin, hook: of.name };
+          result.then(undefined, (thrown: unknown) =>
+            of.services.log.error(
+              { ...fields, reason: toGatewayError(thrown).detail },
+              'a hook that must be synchronous rejected',
+            ),
+          );
+        }
+        return checked(read, result, given);
+      } catch (thrown) {
+        throw named(of.plugin, of.name, thrown);
+      }
+    };
+}
+
+function checked(
+  read: (result: unknown, given: readonly unknown[]) => unknown,
+  result: unknown,
+  given: readonly unknown[],
+): unknown {
+  checkReplyHeaders(given[0] as RequestContext | undefined);
+  return read(result, given);
+}
+
+/** Headers that a hook added to every reply of the request. A malformed list is emptied: every later reply would carry it. */
+function checkReplyHeaders(ctx: RequestContext | undefined): void {
+  if (!ctx?.replyHeaders || ctx.replyHeaders.length === 0) return;
+  try {
+    readHeaders('ctx.replyHeaders', ctx.replyHeaders);
+  } catch (thrown) {
+    ctx.replyHeaders.length = 0;
+    throw thrown;
+  }
+}
+
+/** Settles as the hook's promise does, or rejects when the time of the hook or of the request is up. */
+function inTime(
+  pending: PromiseLike<unknown>,
+  ctx: RequestContext,
+  given: readonly unknown[],
+  of: GuardedHook,
+  read: (result: unknown, given: readonly unknown[]) => unknown,
+): Promise<unknown> {
+  const requestMs = of.name === 'onRequest' ? remainingMs(ctx, of.services) : timeoutOf(ctx);
+  const ofRequest = requestMs !== null && requestMs < of.timeoutMs;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(ofRequest ? requestTimedOut(ctx, of) : failure(of.plugin, of.name, `no result within ${of.timeoutMs} ms`)),
+      ofRequest ? Math.max(1, requestMs) : of.timeoutMs,
+    );
+    Promise.resolve(pending)
+      .then((result) => checked(read, result, given))
+      .then(resolve, (thrown: unknown) => reject(named(of.plugin, of.name, thrown)))
+      .finally(() => clearTimeout(timer));
+  });
+}
+
+/** What is left of the request's own timeout before a provider is asked. */
+function remainingMs(ctx: RequestContext, services: Services): number | null {
+  const totalMs = timeoutOf(ctx);
+  return totalMs === null ? null : totalMs - (services.clock.elapsed() - ctx.startedAtMs);
+}
+
+/** The timeout that the request's header sets, or else all targets of its config; null where there is none. */
+function timeoutOf(ctx: RequestContext): number | null {
+  return ctx.requestTarget?.timeoutMs ?? timeoutOfPlan(ctx.plan);
+}
+
+function timeoutOfPlan({ targets }: Plan): number | null {
+  let longestMs: number | null = null;
+  for (const { timeoutMs } of targets) {
+    if (timeoutMs === null) return null;
+    longestMs = Math.max(longestMs ?? 0, timeoutMs);
+  }
+  return longestMs;
+}
+
+function requestTimedOut(ctx: RequestContext, of: GuardedHook): GatewayError {
+  return new GatewayError('request_timeout', {
+    message: `Request exceeded the timeout sent in the request: ${timeoutOf(ctx)}ms`,
+    detail: `plugin ${of.plugin}, ${of.name}: no result in time`,
+  });
+}
+
+/** A refusal stays what it is, from whichever copy of the package; everything else becomes a failure of this plugin. */
+function named(plugin: string, hook: string, thrown: unknown): GatewayError {
+  const error = toGatewayError(thrown);
+  if (error.code !== 'internal' || error.detail?.startsWith('plugin ')) return error;
+  return failure(plugin, hook, error.detail ?? error.message, error.cause);
+}
+
+function failure(plugin: string, hook: string, reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('internal', {
+    message: `Something went wrong in the plugin ${plugin}`,
+    detail: `plugin ${plugin}, ${hook}: ${reason}`,
+    cause,
+  });
+}
+
+function isThenable(result: unknown): result is PromiseLike<unknown> {
+  return typeof result === 'object' && result !== null && typeof (result as { then?: unknown }).then === 'function';
+}
+
+function ignored(): undefined {
+  return undefined;
+}

@@ -1,0 +1,84 @@
+import { types } from 'node:util';
+import { type GatewayError, toGatewayError } from '../contract/errors.ts';
+import type { HeaderList } from '../contract/http.ts';
+import type { Reply } from '../contract/plugin.ts';
+
+/** A hook returned what its contract does not allow. The message names the field, what was found and what is expected. */
+export class MalformedResult extends Error {}
+
+/** The reply as a copy of its own, header names in lower case; undefined for none. Throws MalformedResult. */
+export function readReply(result: unknown): Reply | undefined {
+  if (isNothing(result)) return undefined;
+  if (typeof result !== 'object') throw malformed('a result', result, 'a reply { status, headers, body } or undefined');
+  const { status, headers, body } = result as Record<string, unknown>;
+  checkStatus('reply.status', status);
+  if (typeof body !== 'string' && !types.isUint8Array(body)) throw malformed('reply.body', body, 'a string or a Uint8Array');
+  return { status: status as number, headers: readHeaders('reply.headers', headers), body };
+}
+
+/** Checks a head that a hook may have changed in place, and puts its header names into lower case. Throws MalformedResult. */
+export function checkHead(head: { status: number; readonly headers: HeaderList }): void {
+  checkStatus('head.status', head.status);
+  const headers = readHeaders('head.headers', head.headers);
+  for (let i = 0; i < headers.length; i += 2) head.headers[i] = headers[i] as string;
+}
+
+/** Other bytes for a whole body; undefined keeps it. Throws MalformedResult, also for null: it could be meant to remove the body. */
+export function readBody(result: unknown): Uint8Array | undefined {
+  if (result === undefined || types.isUint8Array(result)) return result;
+  throw malformed('a result', result, 'a Uint8Array, or undefined to keep the body');
+}
+
+/** The chunk to send; null drops it. Throws MalformedResult. */
+export function readChunk(result: unknown): Uint8Array | null {
+  if (result === null || types.isUint8Array(result)) return result;
+  throw malformed('a result', result, 'a Uint8Array, or null to drop the chunk');
+}
+
+/** The error that ends a session; null lets it go on. Throws MalformedResult. */
+export function readVerdict(result: unknown): GatewayError | null {
+  if (isNothing(result)) return null;
+  const error = result instanceof Error ? toGatewayError(result) : null;
+  if (error !== null && (error === result || error.code !== 'internal')) return error;
+  throw malformed('a result', result, 'a GatewayError, or null to let the session go on');
+}
+
+/** Anything but a value that is not an object. Throws MalformedResult. */
+export function readObject<T extends object>(result: unknown): T {
+  if (typeof result === 'object' && result !== null) return result as T;
+  throw malformed('a result', result, 'an object');
+}
+
+/** A function to call later; null for none. Throws MalformedResult. */
+export function readCallback(result: unknown): ((...given: never[]) => unknown) | null {
+  if (isNothing(result)) return null;
+  if (typeof result === 'function') return result as (...given: never[]) => unknown;
+  throw malformed('a result', result, 'a function or null');
+}
+
+/** A flat list of names and values as a list of its own, names in lower case. Throws MalformedResult. */
+export function readHeaders(field: string, headers: unknown): HeaderList {
+  if (!Array.isArray(headers)) throw malformed(field, headers, 'a flat list [name, value, …]');
+  if (headers.length % 2 !== 0)
+    throw new MalformedResult(`${field}: got ${headers.length} items, expected pairs of name and value`);
+  return headers.map((item: unknown, i) => {
+    if (typeof item !== 'string') throw malformed(`${field}[${i}]`, item, 'a string');
+    return i % 2 === 0 ? item.toLowerCase() : item;
+  });
+}
+
+function checkStatus(field: string, status: unknown): void {
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599) return;
+  throw malformed(field, status, 'a whole number from 200 to 599');
+}
+
+function isNothing(result: unknown): result is null | undefined {
+  return result === undefined || result === null;
+}
+
+/** Names the type of what was found, and its value only where that is a number: a text may be content of a request. */
+function malformed(field: string, found: unknown, expected: string): MalformedResult {
+  const shown =
+    typeof found === 'number' ? String(found) : found === null ? 'null' : Array.isArray(found) ? 'a list' : typeof found;
+  return new MalformedResult(`${field}: got ${shown}, expected ${expected}`);
+}

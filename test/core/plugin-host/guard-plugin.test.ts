@@ -1,0 +1,308 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/errors.ts';
+import type { Hooks, Plugin } from '../../../core/contract/plugin.ts';
+import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
+import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
+import { answer, chatReply, chatStream, createHarness, type FakeRequest, failWith } from '../../support/pipeline-harness.ts';
+
+/** Hooks as a third-party author might write them, without a compiler to check them. */
+type LooseHooks = Record<string, unknown>;
+
+const never = (): Promise<never> => new Promise(() => {});
+const late = 40;
+
+function pluginOf(hooks: LooseHooks | (() => unknown), more: Partial<Plugin> = {}): Plugin {
+  const plugin: Plugin = {
+    name: 'odd',
+    stage: 'output-guardrails',
+    reads: { response: hooks instanceof Function || !('onBody' in hooks) ? 'chunks' : 'body' },
+    config: v.optional(v.unknown()),
+    onConfig: () => (typeof hooks === 'function' ? hooks() : hooks) as Hooks,
+    ...more,
+  };
+  return guardPlugin(plugin, { hookTimeoutMs: late });
+}
+
+const chat: Partial<FakeRequest> = {
+  method: 'POST',
+  path: '/v1/chat/completions',
+  headers: { 'x-svc-provider': '@one' },
+  body: { model: 'm', messages: [{ role: 'user', content: 'hello' }] },
+};
+const streamed = { ...chat, body: { ...(chat.body as object), stream: true } };
+
+async function send(hooks: LooseHooks, request: Partial<FakeRequest> = chat, more: Partial<Plugin> = {}) {
+  const harness = createHarness({ plugins: [pluginOf(hooks, more)] });
+  harness.script((request === streamed ? chatStream(['secret', 'words']) : answer(200, chatReply('secret words'))) as never);
+  const sink = await harness.send(request);
+  return { sink, text: Buffer.concat(sink.chunks).toString(), harness };
+}
+
+class Hostile {
+  get status(): number {
+    throw new Error('a getter');
+  }
+}
+const good = { status: 200, headers: ['a', 'b'], body: 'x' };
+const badReplies: Record<string, unknown> = {
+  'a status below 200': { ...good, status: 99 },
+  'a status above 599': { ...good, status: 700 },
+  'a status that is a text': { ...good, status: '200' },
+  'an odd list of headers': { ...good, headers: ['x'] },
+  'headers that are no list': { ...good, headers: 5 },
+  'no headers': { status: 200, body: 'x' },
+  'a header value that is a number': { ...good, headers: ['content-length', 5] },
+  'a body that is an object': { ...good, body: { a: 1 } },
+  'no body': { status: 200, headers: [] },
+  'a text': 'hello',
+  'a number': 7,
+  false: false,
+  'a list': [],
+  'a getter that throws': new Hostile(),
+  'a proxy that throws': new Proxy(
+    {},
+    {
+      get: () => {
+        throw new Error('a trap');
+      },
+    },
+  ),
+};
+
+describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
+  for (const [what, reply] of Object.entries(badReplies)) {
+    it.each(['onRequest', 'onUpstream', 'onResponse'])(`${what}, from %s, at once and as a promise`, async (hook) => {
+      for (const result of [() => reply, async () => reply]) {
+        const { sink, text, harness } = await send({ [hook]: result });
+        expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+        expect(text).not.toContain('secret words');
+        expect(harness.records).toMatchObject([{ outcome: expect.anything() }]);
+        expect(JSON.stringify(harness.logs)).toContain(`plugin odd, ${hook}:`);
+      }
+    });
+  }
+
+  it.each([
+    ['onChunk', undefined],
+    ['onChunk', 'text'],
+    ['onChunk', Promise.resolve(new Uint8Array())],
+    ['onBody', null],
+    ['onBody', 'text'],
+    ['onVisit', 5],
+  ])('%s with %s', async (hook, result) => {
+    const { sink, text } = await send({ [hook]: () => result });
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+    expect(text).not.toContain('secret words');
+  });
+
+  it('a rejected promise of a synchronous hook is logged, not left unhandled', async () => {
+    const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
+    expect(sink.status).toBe(200);
+    expect(JSON.stringify(harness.logs)).toContain('too late');
+  });
+
+  it.each([
+    ['a number', (head: { headers: unknown[] }) => head.headers.push('x-count', 5)],
+    ['a name without a value', (head: { headers: unknown[] }) => head.headers.push('x-count')],
+    [
+      'a status',
+      (head: { status?: unknown }) => {
+        head.status = 'ok';
+      },
+    ],
+  ])('%s written into the head of a reply', async (_, change) => {
+    for (const request of [chat, streamed]) {
+      const { sink, text } = await send({ onResponse: (_ctx: unknown, head: never) => void change(head) }, request);
+      expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+    }
+  });
+
+  it('a malformed entry of ctx.replyHeaders, which then is on no reply', async () => {
+    const { sink } = await send({ onRequest: (ctx: { replyHeaders: unknown[] }) => void ctx.replyHeaders.push('x-odd') });
+    expect(sink.status).toBe(500);
+    expect(sink.headers).not.toContain('x-odd');
+    expect(sink.headers.length % 2).toBe(0);
+  });
+
+  it('from onError leaves the error that it was given', async () => {
+    const harness = createHarness({ plugins: [pluginOf({ onError: () => ({ status: 99 }) })] });
+    harness.script(failWith(new GatewayError('upstream_reset')));
+    const sink = await harness.send(chat);
+    expect(sink.status).toBe(502);
+    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onError');
+  });
+});
+
+describe('a correct reply of a plugin', () => {
+  it('is sent with header names in lower case, so that framing headers stay those of the gateway', async () => {
+    const { sink, text } = await send({ onRequest: () => ({ status: 403, headers: ['Content-Length', '1'], body: 'no' }) });
+    expect([sink.status, text]).toEqual([403, 'no']);
+    expect(sink.headers).toContain('content-length');
+    expect(sink.headers).not.toContain('Content-Length');
+  });
+
+  it('that is null or undefined lets the request go on', async () => {
+    for (const result of [null, undefined]) expect((await send({ onRequest: () => result })).text).toContain('secret words');
+  });
+});
+
+describe('onChunk that returns null', () => {
+  it.each([
+    ['a plain reply', chat],
+    ['a stream', streamed],
+  ])('drops %s', async (_, request) => {
+    const { sink, text } = await send({ onChunk: () => null }, request);
+    expect([sink.status, text]).toEqual([200, '']);
+  });
+});
+
+describe('the time of hooks', () => {
+  it.each(['onRequest', 'onUpstream', 'onResponse', 'onBody'])('%s that never settles ends in a 500', async (hook) => {
+    const { sink, text } = await send({ [hook]: never });
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+  });
+
+  it('onResponse that never settles ends a stream before its first byte', async () => {
+    const { sink, text } = await send({ onResponse: never }, streamed);
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+  });
+
+  it('is what the plugin says where it says so', async () => {
+    const slow = () => new Promise<void>((resolve) => setTimeout(resolve, late * 2));
+    expect((await send({ onRequest: slow }, chat, { hookTimeoutMs: 60_000 })).sink.status).toBe(200);
+  });
+
+  it.each([
+    ['the header of the request', { 'x-svc-provider': '@one', 'x-svc-request-timeout': '20' }],
+    ['the config', { 'x-svc-config': JSON.stringify({ provider: '@one', request_timeout: 20 }) }],
+  ])('ends with the timeout of %s', async (_, headers) => {
+    for (const hook of ['onRequest', 'onUpstream']) {
+      const { sink } = await send({ [hook]: never }, { ...chat, headers: headers as never }, { hookTimeoutMs: 60_000 });
+      expect(sink.status).toBe(408);
+    }
+  });
+});
+
+describe('errors of plugins', () => {
+  /** What another copy of the package makes. */
+  class GatewayErrorOfOtherCopy extends Error {
+    code = 'forbidden';
+    status = 403;
+    param = null;
+    errors = null;
+    detail = null;
+    retryAfterMs = null;
+    get [Symbol.for('svc-gateway.GatewayError')]() {
+      return true;
+    }
+  }
+
+  it.each([
+    ['this copy of the package', new GatewayError('forbidden', { message: 'not for you' })],
+    ['another copy of the package', new GatewayErrorOfOtherCopy('not for you')],
+  ])('a GatewayError of %s refuses', async (_, error) => {
+    for (const hook of [
+      () => {
+        throw error;
+      },
+      () => Promise.reject(error),
+    ]) {
+      const { sink, text } = await send({ onRequest: hook });
+      expect([sink.status, text]).toEqual([403, expect.stringContaining('not for you')]);
+    }
+  });
+
+  it('another exception is a 500 that names the plugin, and its words are only in the log', async () => {
+    const { sink, text, harness } = await send({
+      onRequest: () => {
+        throw new Error('db password');
+      },
+    });
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+    expect(text).not.toContain('db password');
+    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onRequest: db password');
+  });
+
+  it.each([null, undefined, Object.create(null)])('so is a thrown %s', async (thrown) => {
+    const { sink, text } = await send({
+      onRequest: () => {
+        throw thrown;
+      },
+    });
+    expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
+  });
+});
+
+describe('what onConfig returns', () => {
+  it.each([
+    ['a misspelt hook', () => ({ onRequset: () => undefined }), 'onRequset: no such field; did you mean onRequest?'],
+    ['an unknown hook', () => ({ onRequestHeaders: () => undefined }), 'onRequestHeaders: no such hook'],
+    ['a hook that is no function', () => ({ onRequest: 5 }), 'onRequest: got number, expected a function'],
+    ['a promise', async () => null, 'got a promise: onConfig must be synchronous'],
+    ['a text', () => 'hooks', 'got string, expected an object of hooks'],
+  ])('%s stops the start and is named', (_, hooks, reason) => {
+    const start = () => createHarness({ plugins: [pluginOf(hooks)] });
+    expect(start).toThrow(expect.objectContaining({ detail: expect.stringContaining(`plugin odd, onConfig: ${reason}`) }));
+  });
+
+  it('a hook of a class instance is called on it, and its other methods are its own', async () => {
+    class Counter {
+      seen = 0;
+      onRequest() {
+        this.#count();
+        return { status: 200, headers: [], body: String(this.seen) };
+      }
+      #count() {
+        this.seen++;
+      }
+      summary() {
+        return this.seen;
+      }
+    }
+    const harness = createHarness({ plugins: [pluginOf(() => new Counter())] });
+    expect(Buffer.concat((await harness.send(chat)).chunks).toString()).toBe('1');
+  });
+});
+
+describe('the example of a plugin', () => {
+  const config = v.optional(v.strictObject({ words: v.array(v.string()) }));
+  const services = {} as never;
+
+  it('is compiled at the start: a hook that only some configs have is checked, too', () => {
+    const closed: string[] = [];
+    const make = (hooks: LooseHooks) =>
+      pluginOf({}, { config, example: { words: [] }, onConfig: (given) => (given ? (hooks as Hooks) : null) });
+    expect(() => tryExamples([make({ onChunks: () => null })], services)).toThrow(
+      expect.objectContaining({ detail: expect.stringContaining('did you mean onChunk?') }),
+    );
+    tryExamples([make({ onClose: () => void closed.push('closed') })], services);
+    expect(closed).toEqual(['closed']);
+  });
+
+  it('that the schema rejects stops the start', () => {
+    expect(() => tryExamples([pluginOf({}, { config, example: { words: 5 } })], services)).toThrow(
+      /odd: its schema rejects its example: words:/,
+    );
+  });
+});
+
+it('third-party plugins get no key that verifies callers, and plans once they are there', () => {
+  let seen: Record<string, unknown> = {};
+  const harness = createHarness({
+    plugins: [
+      pluginOf(
+        {},
+        {
+          onConfig: (_config, _scope, services) => {
+            seen = services as never;
+            return null;
+          },
+        },
+      ),
+    ],
+  });
+  expect(Object.keys(seen)).not.toContain('apiKeyPepper');
+  expect(Object.keys(seen)).not.toContain('jobCredentialKey');
+  expect(seen.plans).toBe(harness.plans);
+});
