@@ -332,6 +332,7 @@ export const settingsTable = {
     '2000',
     'ms that one call of a hook of such a plugin may take before its request fails; a plugin may set its own limit',
     wholeNumber(1, 600_000, 'milliseconds'),
+  ),
   drainDelayMs: row(
     'DRAIN_DELAY',
     '0',
