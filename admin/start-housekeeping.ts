@@ -9,6 +9,7 @@ import { clearPassedBudgets, forgetOldWindows } from './leases/keep-ledger.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { forgetOldSecrets, tellOfRotations } from './resources/api-keys/rotation-notices.ts';
 import { forgetFiles } from './resources/files/forget-files.ts';
+import { forgetOldRecords, retentionStart } from './resources/logs/forget-old-records.ts';
 
 /** Work that nobody asks for and that may be late. */
 export interface Housekeeping {
@@ -29,8 +30,19 @@ export function startHousekeeping(settings: Settings, database: Database, mailer
     () => forgetOldWindows(database, Date.now()),
     () => clearPassedBudgets(database, Date.now()),
     () => tellOfRotations(database.em(), mailer, new Date()),
+    () => forgetRecords(),
   ];
   let closed = false;
+
+  async function forgetRecords(): Promise<void> {
+    const before = retentionStart(settings.recordRetentionDays, Date.now());
+    if (before === null) return;
+    const deleted = await forgetOldRecords(database.em(), before, () => closed);
+    if (deleted === 0) return;
+    log.info({ deleted, before: before.toISOString() }, 'request records older than RECORD_RETENTION_DAYS deleted');
+    // The embedded database has no autovacuum: without this the file would never reuse the space.
+    if (settings.databaseUrl === null && !closed) await database.em().execute('vacuum request_records');
+  }
 
   async function run(): Promise<void> {
     for (const job of jobs) {

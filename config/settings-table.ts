@@ -427,6 +427,12 @@ export const settingsTable = {
     'seconds a value read from a secret manager is used before it is read again',
     wholeNumber(1, 86_400, 'seconds'),
   ),
+  recordRetentionDays: row(
+    'RECORD_RETENTION_DAYS',
+    '90',
+    'days the control plane keeps request records (`GET /v1/logs`); older ones are deleted every hour; 0 = keep all',
+    wholeNumber(0, 36_500, 'days'),
+  ),
   spoolBytesMax: row(
     'SPOOL_MAX',
     '8589934592',

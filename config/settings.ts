@@ -115,6 +115,8 @@ export interface Settings {
   readonly documentCacheEntries: number;
   /** How long a value of a secret manager is used before it is read again. */
   readonly secretReferenceTtlSeconds: number;
+  /** Days the control plane keeps request records; 0 = for ever. */
+  readonly recordRetentionDays: number;
   readonly spoolBytesMax: number;
   /** The uWebSockets.js binary: `auto` prefers the newer package; a path loads that `.node` file. */
   readonly uwsBinary: string;

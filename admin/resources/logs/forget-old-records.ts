@@ -1,0 +1,33 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { EntityManager } from '../../db/open-database.ts';
+
+const dayMs = 86_400_000;
+/** Records per statement: small enough that other writers never wait long for a lock or for the embedded database. */
+const batchRecords = 1_000;
+/** Longest time one run deletes, in milliseconds; the next run goes on. */
+const runMsMax = 600_000;
+
+/** Returns the time before which records are deleted; null if RECORD_RETENTION_DAYS is 0. */
+export function retentionStart(days: number, nowMs: number): Date | null {
+  return days === 0 ? null : new Date(nowMs - days * dayMs);
+}
+
+/**
+ * Deletes request records that were created before this time, oldest first, in small batches. Several control planes may run it at
+ * once. Stops early when `isClosing` returns true. Returns how many records it has deleted.
+ */
+export async function forgetOldRecords(em: EntityManager, before: Date, isClosing: () => boolean): Promise<number> {
+  const endsAtMs = performance.now() + runMsMax;
+  let deleted = 0;
+  while (!isClosing() && performance.now() < endsAtMs) {
+    const gone = await em.execute<unknown[]>(
+      `delete from request_records where id in (select id from request_records
+         where created_at < ? order by created_at limit ? for update skip locked) returning id`,
+      [before, batchRecords],
+    );
+    deleted += gone.length;
+    if (gone.length < batchRecords) break;
+    await nextTurn();
+  }
+  return deleted;
+}
