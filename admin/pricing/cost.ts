@@ -26,7 +26,8 @@ export interface CostOptions {
  * is a part of (cached input as input, audio as text); usage without any price is left out. Null if a usage that is not empty has no
  * price at all.
  */
-export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = {}): number | null {
+export function costOf(counted: BilledUsage, rates: Rates, options: CostOptions = {}): number | null {
+  const usage = billedUsage(counted);
   const bill = new Bill(rates, options.adjustments ?? null);
   const details = detailsOf(usage.rawUsage);
   const media = usage.media ?? noMedia;
@@ -43,6 +44,21 @@ export function costOf(usage: BilledUsage, rates: Rates, options: CostOptions = 
   for (const [unit, amount] of Object.entries(units)) bill.unit(amount, unit);
   bill.unit(details.webSearches, 'web_search');
   return bill.total(options.isBatch ? batchFactor : 1, options.requests ?? 1);
+}
+
+/**
+ * Cohere's reply names the tokens it charges for. They are fewer than those it counts, and none of them is charged as cached.
+ * https://docs.cohere.com/docs/how-does-cohere-pricing-work
+ */
+function billedUsage(usage: BilledUsage): BilledUsage {
+  const billed = object(usage.rawUsage, 'billed_units');
+  if (billed === null) return usage;
+  const { input_tokens: input, output_tokens: output } = billed;
+  return {
+    ...usage,
+    ...(typeof input === 'number' ? { inputTokens: input, cacheReadTokens: 0 } : {}),
+    ...(typeof output === 'number' ? { outputTokens: output } : {}),
+  };
 }
 
 function addInput(bill: Bill, usage: BilledUsage, media: MediaRecord, details: Details): void {

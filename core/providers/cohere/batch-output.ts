@@ -52,11 +52,17 @@ function lineOf(row: JsonObject, call: OperationCall): Uint8Array {
   if (body === null || said !== '') {
     return outputLine(id, row.custom_id, { response: null, error: { code: error?.code ?? 'failed', message: String(said) } });
   }
-  const reply = 'embeddings' in body ? (embed.fromProvider as Reply)(body, call) : chatReply(body, call);
+  const reply = 'embeddings' in body ? (embed.fromProvider as Reply)(body, call) : withBilledUnits(chatReply(body, call), body);
   return outputLine(id, row.custom_id, {
     response: { status_code: 200, request_id: String(body.id ?? ''), body: reply },
     error: null,
   });
+}
+
+/** Adds what is paid for to the usage of a line: the cost of the batch is computed from its lines. */
+function withBilledUnits(reply: JsonObject, { usage }: JsonObject): JsonObject {
+  if (!isObject(reply.usage) || !isObject(usage) || !isObject(usage.billed_units)) return reply;
+  return { ...reply, usage: { ...reply.usage, billed_units: usage.billed_units } };
 }
 
 type Reply = NonNullable<Operation['fromProvider']>;

@@ -8,19 +8,20 @@ export function usageOfReply(reply: JsonObject): Usage | null {
 }
 
 /**
- * The provider's counts as ours. `billed_units` are what is paid for; `tokens` also count what the provider itself adds to the
- * prompt, and stand in where nothing is billed.
+ * Returns the provider's counts as ours. `tokens` counts all that the model read and wrote, and `cached_tokens` is a part of its input.
+ * `billed_units` is what is paid for: it leaves out what the provider adds itself, and stands in if `tokens` is absent. Prices use it by
+ * `raw`.
  */
 export function usageOf(raw: JsonObject): Usage {
   const billed = isObject(raw.billed_units) ? raw.billed_units : {};
   const tokens = isObject(raw.tokens) ? raw.tokens : {};
-  const input = tokenCount(billed.input_tokens ?? tokens.input_tokens);
+  const input = tokenCount(tokens.input_tokens ?? billed.input_tokens);
   const cacheReadTokens = Math.min(input, tokenCount(raw.cached_tokens));
   return {
     ...emptyUsage(),
     inputTokens: input - cacheReadTokens,
     cacheReadTokens,
-    outputTokens: tokenCount(billed.output_tokens ?? tokens.output_tokens),
+    outputTokens: tokenCount(tokens.output_tokens ?? billed.output_tokens),
     raw,
   };
 }

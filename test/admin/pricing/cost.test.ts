@@ -87,6 +87,21 @@ describe('what usage costs', () => {
       rates({ request_token: 2 }, { generated_images: 40_000, web_search: 10_000 }),
       20 + 80_000 + 30_000,
     ],
+    [
+      'the tokens that Cohere bills, not those it counts or has cached',
+      {
+        inputTokens: 52,
+        cacheReadTokens: 448,
+        outputTokens: 20,
+        rawUsage: {
+          billed_units: { input_tokens: 12, output_tokens: 10 },
+          tokens: { input_tokens: 500, output_tokens: 20 },
+          cached_tokens: 448,
+        },
+      },
+      rates({ request_token: 2, cache_read_input_token: 0.5, response_token: 8 }),
+      12 * 2 + 10 * 8,
+    ],
     ['a fee for each request', { inputTokens: 10 }, rates({ request_token: 2 }, {}, 5_000), 5_020],
     [
       'a multiplier for all',

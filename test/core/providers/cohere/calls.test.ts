@@ -40,14 +40,14 @@ it('asks version 2 with the stored key and answers in the format of the route', 
   const [call] = harness.calls;
   expect([call?.origin, call?.path]).toEqual(['https://api.cohere.ai', '/v2/chat']);
   expect(findHeader(call?.headers ?? [], 'authorization')).toBe('Bearer sk-stored');
-  expect(harness.records).toMatchObject([{ inputTokens: 12, cacheReadTokens: 5, outputTokens: 12 }]);
+  expect(harness.records).toMatchObject([{ inputTokens: 210, cacheReadTokens: 5, outputTokens: 14 }]);
 });
 
 it('streams in the format of the route', async () => {
   const harness = harnessWith(streamed(stream));
   const reply = await harness.send({ body: { ...body, stream: true } });
   expect(eventsOfText(reply.text).at(-1)?.data).toBe('[DONE]');
-  expect(harness.records).toMatchObject([{ inputTokens: 12, outputTokens: 12, errorCode: null }]);
+  expect(harness.records).toMatchObject([{ inputTokens: 210, outputTokens: 14, errorCode: null }]);
 });
 
 it('answers Messages calls over chat', async () => {
