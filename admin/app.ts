@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { internalPaths } from '../core/contract/internal-api.ts';
 import { causeOf } from './cause-of.ts';
@@ -14,6 +15,7 @@ import { servePrices } from './pricing/serve-prices.ts';
 import { adminRoutes, publicRoutes } from './resources/index.ts';
 
 const versions = ['/v1', '/v2'] as const;
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
  * The whole HTTP surface: the admin API under `/v1` and `/v2` alike with its description, the gateways' API under `/internal/v1`,
@@ -41,12 +43,16 @@ export function createApp(services: AdminServices): Hono {
   servePrices(app, versions, services);
   serveOpenApi(app, versions, services);
   app.notFound((c) => {
-    const error = new AdminError(
-      'AB08',
-      `There is no route ${c.req.method} ${c.req.path.slice(0, 200)}; GET /v1/docs lists all routes`,
-    );
-    services.logRejection(error, { route: 'none', requestId: null, keyId: null, workspaceId: null, durationMs: 0 });
-    return errorReply(error, {});
+    const { method, path } = c.req;
+    const allow = methods.filter((one) => app.router.match(one, path)[0].length > 0);
+    const shown = `${method} ${path.slice(0, 200)}`;
+    const error =
+      allow.length === 0
+        ? new AdminError('AB08', `There is no route ${shown}; GET /v1/docs lists all routes`)
+        : new AdminError('AB01', `There is no route ${shown}; the methods of this path are ${allow.join(', ')}`, null, 405);
+    const requestId = randomUUID();
+    services.logRejection(error, { route: 'none', requestId, keyId: null, workspaceId: null, durationMs: 0 });
+    return errorReply(error, { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) });
   });
   app.onError((thrown) => {
     services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');

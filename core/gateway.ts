@@ -16,6 +16,7 @@ import { deriveKey } from './contract/secret.ts';
 import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { errorFormatOf, matchEndpoint } from './endpoints/index.ts';
+import { explainPath } from './explain-path.ts';
 import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
 import { startHealth } from './health/start-health.ts';
 import type { UnreadyReason } from './http/built-in-routes.ts';
@@ -238,6 +239,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
     memory,
     match: matchEndpoint,
+    explainPath,
     errorReply,
     forwardToControlPlane: createForward({
       transport,

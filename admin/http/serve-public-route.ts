@@ -28,6 +28,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
     const startedAtMs = services.clock.elapsed();
     const headers: Record<string, string> = {
       [`${services.settings.headerPrefix}request-id`]: requestId,
+      'x-request-id': requestId,
       'cache-control': 'no-store',
     };
     const expired = new AbortController();

@@ -86,7 +86,7 @@ class Visit {
     this.#services = services;
     this.#c = c;
     this.trail = new VisitTrail(route, services, c);
-    this.headers = { [`${services.settings.headerPrefix}request-id`]: this.trail.id };
+    this.headers = { [`${services.settings.headerPrefix}request-id`]: this.trail.id, 'x-request-id': this.trail.id };
   }
 
   async run(signal: AbortSignal): Promise<unknown> {

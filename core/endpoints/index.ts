@@ -1,10 +1,8 @@
 import type { Endpoint, WireFormat } from '../contract/context.ts';
-import { ownBatchPrefix } from '../contract/own-store.ts';
 import { speech, transcriptions, translations } from './audio.ts';
 import { batchRoutes } from './batches.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { completions } from './completions.ts';
-import { isControlPlanePath } from './control-plane.ts';
 import { decisions } from './decisions.ts';
 import { embeddings } from './embeddings.ts';
 import { explainEndpoint } from './explain.ts';
@@ -15,7 +13,8 @@ import { messages, messagesCountTokens } from './messages.ts';
 import { modelsEndpoint } from './models.ts';
 import { moderations } from './moderations.ts';
 import { ocr } from './ocr.ts';
-import { proxyEndpoint } from './proxy.ts';
+import { ownerOf } from './owned-paths.ts';
+import { isExplicitProxy, proxyEndpoint, proxyMethods } from './proxy.ts';
 import { realtimeEndpoint } from './realtime.ts';
 import { rerank } from './rerank.ts';
 import { responseRoutes, responses } from './responses.ts';
@@ -57,23 +56,39 @@ const find = compileRoutes(shaped, standalone);
 /** `GET /files/{id}` and so on: every route there is. What is none of them is the control plane's or passes through. */
 export const routeNames: readonly string[] = [...shaped.map(({ method, path }) => `${method} ${path}`), ...standalone.keys()];
 
-/** What a path means: an endpoint of the data plane, the control plane, or nothing (404, 405). */
-export type Match = Endpoint | 'control-plane' | 'not-found' | 'method-not-allowed';
+/** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing (404, 405). */
+export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 export function matchEndpoint(method: string, path: string): Match {
-  if (!path.startsWith('/v1/')) return isControlPlanePath(path) ? 'control-plane' : 'not-found';
+  // Cohere's own path, which its clients do not let anybody change.
+  if (path === '/v2/rerank') return find(method, rerank.path) ?? 'method-not-allowed';
+  if (!path.startsWith('/v1/')) return ownerOf(path) ?? 'not-found';
   const below = path.slice('/v1'.length);
   const known = find(method, below);
   if (known) return known;
-  // What is noted about a batch of the service; everything else about batches is the data plane's.
-  if (method === 'PUT' && below.startsWith(`/batches/${ownBatchPrefix}`)) return 'control-plane';
-  if (isControlPlanePath(path)) return 'control-plane';
-  return proxyEndpoint(method, below) ?? 'method-not-allowed';
+  // The control plane stores notes about batches; everything else about batches is the data plane's.
+  if (method === 'PUT' && batchPath.test(below)) return 'control-plane';
+  if (isExplicitProxy(below)) return proxyEndpoint(method, below) ?? 'method-not-allowed';
+  const owner = ownerOf(path);
+  if (owner !== null) return owner;
+  const endpoint = proxyEndpoint(method, below);
+  if (endpoint === null) return 'method-not-allowed';
+  // A second `/v1` is left out on the way to a provider, and must not reach what the first one does not.
+  return ownerOf(`/v1${endpoint.proxyPath}`) === null ? endpoint : 'reserved';
+}
+
+const batchPath = /^\/batches\/[^/]+$/;
+
+/** Methods of the routes at a path, without pass-through; empty when no route has it. */
+export function routeMethods(path: string): readonly string[] {
+  if (path === '/v2/rerank') return [rerank.method];
+  if (!path.startsWith('/v1/')) return [];
+  return proxyMethods.filter((method) => find(method, path.slice('/v1'.length)) !== null);
 }
 
 /** The format that an error takes when only the path of its request can be relied on. */
 export function errorFormatOf(path: string): WireFormat | 'control-plane' {
-  if (isControlPlanePath(path)) return 'control-plane';
+  if (path !== '/v2/rerank' && ownerOf(path) === 'control-plane') return 'control-plane';
   return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
 }
 

@@ -1,7 +1,14 @@
 import type { Endpoint } from '../contract/context.ts';
 
-const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+/** Methods that pass through. */
+export const proxyMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const methods: ReadonlySet<string> = new Set(proxyMethods);
 const scopes = ['completions.write'];
+
+/** True for `/proxy/…`, which asks for pass-through by its name. */
+export function isExplicitProxy(pathBelowV1: string): boolean {
+  return pathBelowV1.startsWith('/proxy/');
+}
 
 /**
  * Pass-through for everything below `/v1` that is no route of ours: method, path, query and bytes go to the provider as they
@@ -9,7 +16,7 @@ const scopes = ['completions.write'];
  */
 export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | null {
   if (!methods.has(method)) return null;
-  const path = pathBelowV1.startsWith('/proxy/') ? pathBelowV1.slice('/proxy'.length) : pathBelowV1;
+  const path = isExplicitProxy(pathBelowV1) ? pathBelowV1.slice('/proxy'.length) : pathBelowV1;
   // Clients that put `/v1` in their own paths too would otherwise reach `/v1/v1/…`.
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
   return { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath };

@@ -10,7 +10,8 @@ export interface ForwardOptions {
   /** `http://127.0.0.1:8788`. */
   readonly controlPlaneUrl: string;
   readonly clusterKey: string;
-  errorReply(error: GatewayError): Reply;
+  /** An error in the format of the control plane. */
+  errorReply(error: GatewayError, format: 'control-plane'): Reply;
 }
 
 const notForwarded: ReadonlySet<string> = new Set([
@@ -76,6 +77,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
                   retryAfterMs: 1000,
                 })
               : error,
+            'control-plane',
           );
           sink.send(reply.status, reply.headers, reply.body);
         },

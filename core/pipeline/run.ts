@@ -26,8 +26,8 @@ import { streamError } from './stream-error.ts';
 import { traceIdOf } from './trace-id.ts';
 import { unfinishedUsage } from './unfinished-usage.ts';
 
-/** What a path means: an endpoint of the data plane, the control plane, or nothing. */
-type Match = Endpoint | 'control-plane' | 'not-found' | 'method-not-allowed';
+/** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
+type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 export interface PipelineOptions {
   readonly chain: Chain;
@@ -41,8 +41,10 @@ export interface PipelineOptions {
   /** Takes requests that become WebSocket sessions; absent = there are none. */
   readonly sessions?: Sessions;
   match(method: string, path: string): Match;
+  /** Explains a method and path that no route and no provider takes; null when nothing can be said about them. */
+  explainPath(method: string, path: string): GatewayError | null;
   /** Status, headers and body of an error in the format of the route. */
-  errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain'): Reply;
+  errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain', requestId: string): Reply;
   forwardToControlPlane(request: InboundRequest, sink: ReplySink): void;
 }
 
@@ -81,9 +83,7 @@ export function createHandler(options: PipelineOptions): Handle {
 }
 
 async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {
-  if (match === 'not-found')
-    throw new GatewayError('not_found', { message: `Not Found: ${ctx.request.method} ${ctx.request.path.slice(0, 200)}` });
-  if (match === 'method-not-allowed') throw new GatewayError('method_not_allowed');
+  if (typeof match === 'string') throw noRoute(options, ctx.request);
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
   if (ctx.gatewayHeaders.has('debug-route')) await addDebugRoute(ctx, options.dispatcher);
@@ -95,6 +95,19 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
     ? await runSession(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
     : await dispatch(ctx, sink, options.dispatcher);
   if (answer !== null && !ctx.aborted) await deliver(options, ctx, sink, answer);
+}
+
+function noRoute(options: PipelineOptions, { method, path }: InboundRequest): GatewayError {
+  return (
+    options.explainPath(method, path) ??
+    new GatewayError('not_found', { message: `Not Found: ${method} ${path.slice(0, 200)} is no route of the gateway` })
+  );
+}
+
+/** A pass-through path without a provider may be a misspelt route of the gateway. */
+function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
+  if (error.code !== 'missing_provider' || ctx.endpoint?.name !== 'proxy') return error;
+  return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
 }
 
 /** Runs `onRequest` down the list. The body is read just before the first hook that may look at it. */
@@ -230,7 +243,7 @@ function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 
 /** The exit of everything that went wrong before the first byte. */
 function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
-  const error = ctx.svcOptions === null ? thrown : nameSvcOption(thrown, ctx.svcOptions);
+  const error = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
   if (ctx.aborted || ctx.ended) {
     if (!sink.finished) sink.destroy();
     return;
@@ -251,7 +264,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
         return sink.destroy();
       }
       if (replacement) return sendReply(options, ctx, sink, replacement);
-      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain');
+      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
       const headers = [...reply.headers];
       addGatewayHeaders(ctx, headers, null);
       complete(

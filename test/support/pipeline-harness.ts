@@ -12,6 +12,7 @@ import { Secret } from '../../core/contract/secret.ts';
 import type { TokenVerifier } from '../../core/contract/tokens.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
 import { matchEndpoint } from '../../core/endpoints/index.ts';
+import { explainPath } from '../../core/explain-path.ts';
 import { startHealth } from '../../core/health/start-health.ts';
 import { compileChain, mergePlugins } from '../../core/pipeline/compile-plan.ts';
 import { withHeldProxyBodies } from '../../core/pipeline/hold-proxy-body.ts';
@@ -190,9 +191,16 @@ export function createHarness(
     bodies: { jsonBytesMax: 1024 * 1024, formBytesMax: options.formBytesMax ?? 1024 * 1024, streamedBytesMax: 8 * 1024 * 1024 },
     memory,
     match: matchEndpoint,
-    errorReply: (error: GatewayError): Reply => ({
+    explainPath,
+    errorReply: (error: GatewayError, _format, requestId): Reply => ({
       status: error.status,
-      headers: ['content-type', 'application/json'],
+      headers: [
+        'content-type',
+        'application/json',
+        'x-request-id',
+        requestId,
+        ...(error.allow ? ['allow', error.allow.join(', ')] : []),
+      ],
       body: JSON.stringify({ error: { message: error.message, code: error.code, param: error.param } }),
     }),
     forwardToControlPlane: (_request, sink) => sink.send(299, [], 'control plane'),

@@ -1,0 +1,80 @@
+/** `control-plane`: the control plane answers. `reserved`: a route of the service that this version does not have. */
+export type PathOwner = 'control-plane' | 'reserved';
+
+/**
+ * First path segments below `/v1` that belong to the service. No request to them is sent to a provider; `/v1/proxy/…` reaches a
+ * provider's route of the same name. A name is listed here only if the service has it or keeps it for itself: everything else
+ * below `/v1` passes through.
+ */
+const owners: ReadonlyMap<string, PathOwner> = new Map([
+  ...ownedBy('control-plane', [
+    'admin',
+    'agent-integrations',
+    'agent-servers',
+    'analytics',
+    'api-keys',
+    'audit-logs',
+    'auth',
+    'collections',
+    'config',
+    'configs',
+    'docs',
+    'feedback',
+    'guardrails',
+    'integrations',
+    'labels',
+    'logs',
+    'mcp-integrations',
+    'mcp-servers',
+    'model-configs',
+    'oauth',
+    'openapi.json',
+    'organisation',
+    'organisations',
+    'plugins',
+    'policies',
+    'prompts',
+    'providers',
+    'scim',
+    'secret-references',
+    'tools',
+    'users',
+    'utils',
+    'virtual-keys',
+    'workspace-exclusions',
+    'workspaces',
+  ]),
+  ...ownedBy('reserved', [
+    '.well-known',
+    'agent',
+    'datasets',
+    'dataservice',
+    'fine-tuning',
+    'finetune',
+    'gateway',
+    'mcp',
+    'otel',
+    'registry',
+    'verify-ping',
+  ]),
+]);
+
+/** `.` and `..`, also percent-encoded: a URL parser resolves them, and could end up outside `/v1` and `/v2`. */
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/**
+ * Returns the owner of a path; null when it belongs to no part of the service. A path with a dot segment is never the control
+ * plane's: its internal API lies beside the public one.
+ */
+export function ownerOf(path: string): PathOwner | null {
+  // Public prices have no version in their path.
+  if (path.startsWith('/v2/') || path.startsWith('/model-configs/')) return dotSegment.test(path) ? null : 'control-plane';
+  if (!path.startsWith('/v1/')) return null;
+  const end = path.indexOf('/', 4);
+  const owner = owners.get(end === -1 ? path.slice(4) : path.slice(4, end)) ?? null;
+  return owner !== null && dotSegment.test(path) ? 'reserved' : owner;
+}
+
+function ownedBy(owner: PathOwner, segments: readonly string[]): (readonly [string, PathOwner])[] {
+  return segments.map((segment) => [segment, owner] as const);
+}

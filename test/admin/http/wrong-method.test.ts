@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+describe('methods that a path of the control plane does not have', () => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+  });
+  afterAll(() => plane?.close());
+
+  it.each([
+    ['PATCH', '/v1/configs', 'GET, POST'],
+    ['DELETE', '/v2/configs', 'GET, POST'],
+    ['POST', '/v1/configs/pc-a', 'GET, PUT, DELETE'],
+    ['GET', '/v1/auth/login', 'POST'],
+    ['DELETE', '/v1/openapi.json', 'GET'],
+    ['OPTIONS', '/v1/auth/self', 'GET'],
+  ])('%s %s is 405 with allow: %s', async (method, path, allow) => {
+    const reply = await fetch(`${plane.url}${path}`, { method });
+    expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
+    expect(await reply.json()).toEqual({
+      success: false,
+      data: { message: expect.stringContaining(`There is no route ${method} ${path}`), errorCode: 'AB01' },
+    });
+  });
+
+  it('are 404 without allow where no method has the path', async () => {
+    const reply = await fetch(`${plane.url}/v1/nothing`, { method: 'POST' });
+    expect([reply.status, reply.headers.get('allow')]).toEqual([404, null]);
+    expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('errors of routes carry x-request-id', async () => {
+    const reply = await fetch(`${plane.url}/v1/configs`);
+    expect(reply.status).toBe(401);
+    expect(reply.headers.get('x-request-id')).toBe(reply.headers.get('x-svc-request-id'));
+    expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

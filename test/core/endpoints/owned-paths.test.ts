@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { errorFormatOf, matchEndpoint } from '../../../core/endpoints/index.ts';
+
+describe('paths of the control plane', () => {
+  it.each(['/v1/configs', '/v1/configs/pc-a', '/v1/logs/..a', '/v1/providers/a.b', '/v2/organisations/x/...', '/v1/mcp-servers'])(
+    '%s goes to the control plane',
+    (path) => {
+      expect(matchEndpoint('GET', path)).toBe('control-plane');
+      expect(errorFormatOf(path)).toBe('control-plane');
+    },
+  );
+
+  it.each(['/v1/chat/completions', '/v1/config-s', '/v1/', '/v2', '/internal/v1/changes', '/v1/deployments', '/v1/agents'])(
+    '%s does not go to the control plane',
+    (path) => {
+      expect(matchEndpoint('GET', path)).not.toBe('control-plane');
+    },
+  );
+
+  it.each([
+    '/v2/../internal/v1/changes',
+    '/v2/.././internal/v1/changes',
+    '/v1/configs/../../internal/v1/changes',
+    '/v1/configs/%2e%2e/%2E%2e/internal/v1/changes',
+    '/v1/configs/.%2e/..',
+    '/v1/configs/.',
+  ])('%s goes neither to the control plane nor to a provider', (path) => {
+    expect(['reserved', 'not-found']).toContain(matchEndpoint('GET', path));
+  });
+
+  it('PUT of a batch goes to the control plane, every other method of batches does not', () => {
+    expect(matchEndpoint('PUT', '/v1/batches/batch_1')).toBe('control-plane');
+    expect(matchEndpoint('GET', '/v1/batches/batch_1')).toMatchObject({ operation: 'retrieveBatch' });
+  });
+});
+
+describe('paths kept for the service', () => {
+  it.each([
+    '/v1/otel/v1/traces',
+    '/v1/agent/x',
+    '/v1/datasets',
+    '/v1/datasets/d1',
+    '/v1/gateway/tokenize',
+    '/v1/fine-tuning/jobs',
+    '/v1/finetune',
+    '/v1/dataservice/x',
+    '/v1/mcp',
+    '/v1/verify-ping',
+    '/v1/v1/otel/v1/traces',
+    '/v1/v1/configs',
+  ])('%s is reserved for every method', (path) => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) expect(matchEndpoint(method, path)).toBe('reserved');
+  });
+
+  it.each([
+    ['/v1/proxy/otel/v1/traces', '/otel/v1/traces'],
+    ['/v1/proxy/datasets', '/datasets'],
+    ['/v1/deployments/d1/run', '/deployments/d1/run'],
+    ['/v1/agents/completions', '/agents/completions'],
+    ['/v1/fine_tuning/other', '/fine_tuning/other'],
+  ])('%s passes through', (path, proxyPath) => {
+    expect(matchEndpoint('POST', path)).toMatchObject({ name: 'proxy', proxyPath });
+  });
+});
+
+describe('the rerank path of Cohere', () => {
+  it('is the rerank route, and nothing else of /v2 is the data plane’s', () => {
+    expect(matchEndpoint('POST', '/v2/rerank')).toBe(matchEndpoint('POST', '/v1/rerank'));
+    expect(matchEndpoint('GET', '/v2/rerank')).toBe('method-not-allowed');
+    expect(matchEndpoint('POST', '/v2/chat')).toBe('control-plane');
+    expect(errorFormatOf('/v2/rerank')).toBe('chat');
+  });
+});
