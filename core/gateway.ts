@@ -44,6 +44,7 @@ import { guardPlugin } from './plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from './plugin-host/load-plugins.ts';
 import { providers } from './providers/index.ts';
 import { mockTransport } from './providers/mock/transport.ts';
+import { passedUsage } from './providers/passed-usage.ts';
 import { ownStore } from './providers/svc/index.ts';
 import { createSessions } from './realtime/sessions.ts';
 import { refusedRecord } from './refused-record.ts';
@@ -212,7 +213,12 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     parseBaseUrl: outbound.parseBaseUrl,
     now: clock.now,
   });
-  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), settings.jsonBodyBytesMax);
+  const bodies = {
+    jsonBytesMax: settings.jsonBodyBytesMax,
+    formBytesMax: settings.formBytesMax,
+    streamedBytesMax: settings.streamedBodyBytesMax,
+  };
+  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), bodies);
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
     ownerMax: {
@@ -232,11 +238,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     plans,
     services,
     prefixes,
-    bodies: {
-      jsonBytesMax: settings.jsonBodyBytesMax,
-      formBytesMax: settings.formBytesMax,
-      streamedBytesMax: settings.streamedBodyBytesMax,
-    },
+    bodies,
     memory,
     match: matchEndpoint,
     explainPath,
@@ -252,6 +254,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       resolve,
       services,
       retryBudget,
+      passedUsage,
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
       outgoing: {

@@ -4,6 +4,7 @@ import type { GatewayError } from './errors.ts';
 import type { FormPart, StreamedForm } from './form.ts';
 import type { HeaderList, InboundRequest, RequestBody } from './http.ts';
 import type { JsonObject } from './json.ts';
+import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { Credentials, OperationName } from './provider.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
@@ -33,6 +34,16 @@ export interface Endpoint {
   readonly format: WireFormat;
   /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
   readonly proxyPath: string;
+  /** What a pass-through request means for budgets; absent on all other routes. */
+  readonly traffic?: PassedTraffic;
+}
+
+/** What a pass-through request says about its price, read from its bytes without parsing them whole. */
+export interface PassedRequest {
+  /** The members that decide about the price, as the request has them: `model`, `max_tokens`, `n`, `quality`, … */
+  readonly params: JsonObject;
+  /** Estimate of its input tokens. */
+  readonly inputTokens: number;
 }
 
 /**
@@ -56,6 +67,8 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>;
   /** What the key is limited to; null or absent: nothing. */
   readonly limits?: EntityLimits | null;
+  /** True: requests whose usage no reply can state are rejected. */
+  readonly rejectsUnmetered?: boolean;
   readonly defaults: {
     /** Of a token perhaps its id. */
     readonly configSlug: string | null;
@@ -139,6 +152,8 @@ export class RequestContext {
   params: JsonObject | null = null;
   /** What a pass-through body says, for plans that route by it; its bytes are not touched. Null otherwise. */
   passedParams: JsonObject | null = null;
+  /** What a pass-through request says about its price; null on other routes and for what runs no model. */
+  passed: PassedRequest | null = null;
   /** A pass-through body whose first bytes were looked at, from its beginning; null where it was not, or is kept whole. */
   peekedBody: RequestBody | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */

@@ -79,6 +79,8 @@ export const apiKeyDocument = v.object({
   /** ISO time of the last reset of its usage by hand; usage from before does not count. */
   usageResetAt: v.optional(v.nullable(v.string())),
   rateLimits: v.optional(v.array(rateLimitDocument)),
+  /** True: requests whose usage no reply can state are rejected. */
+  rejectUnmetered: v.optional(v.boolean()),
   defaults: v.object({
     /** Slug of the config used when the request names none. */
     configSlug: v.nullable(v.string()),
@@ -185,6 +187,8 @@ export const workspaceDocument = v.object({
   ),
   usageLimits: v.optional(v.array(usageLimitsDocument)),
   rateLimits: v.optional(v.array(rateLimitDocument)),
+  /** True: requests whose usage no reply can state are rejected. */
+  rejectUnmetered: v.optional(v.boolean()),
 });
 
 /** The catalogue of a workspace: the models of each provider that its keys can use. */

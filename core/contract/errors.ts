@@ -37,6 +37,7 @@ export const errorTable = {
     'rate_limit_error',
     'Too many WebSocket sessions are open; end one, or try again later',
   ),
+  unmetered_request: row(400, 'client', false, 'invalid_request_error', 'The usage of this request cannot be measured'),
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
   invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../contract/context.ts';
+import { passedTraffic } from '../contract/passed-traffic.ts';
 
 /** Methods that pass through. */
 export const proxyMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -19,5 +20,5 @@ export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | n
   const path = isExplicitProxy(pathBelowV1) ? pathBelowV1.slice('/proxy'.length) : pathBelowV1;
   // Clients that put `/v1` in their own paths too would otherwise reach `/v1/v1/…`.
   const proxyPath = path.startsWith('/v1/') ? path.slice('/v1'.length) : path;
-  return { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath };
+  return { name: 'proxy', operation: null, scopes, format: 'plain', proxyPath, traffic: passedTraffic(method, proxyPath) };
 }

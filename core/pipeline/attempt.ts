@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
+import type { PassedUsage } from '../contract/passed-usage.ts';
 import type { Clock, Reply } from '../contract/plugin.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../contract/upstream.ts';
 import type { FrameSocket } from '../contract/web-socket.ts';
@@ -11,6 +12,7 @@ import { PassingEvents } from './passing-events.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { contentLength, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
+import { ReplyMeter, unansweredUsage } from './reply-meter.ts';
 import { ReplyStream } from './reply-stream.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from './unfinished-usage.ts';
@@ -18,6 +20,7 @@ import { unfinishedUsage, usageOfCall } from './unfinished-usage.ts';
 export interface AttemptOptions {
   readonly transport: UpstreamTransport;
   readonly clock: Clock;
+  readonly passedUsage: PassedUsage;
   /** True when a reply of this status will be sent whatever it is: no retry and no other target is left for it. */
   isFinal(status: number): boolean;
   /** The client left while this try was under way; called before anything else hears of it. */
@@ -58,6 +61,8 @@ class Attempt implements UpstreamHandler {
   #held: HeldReply | null = null;
   #stream: ReplyStream | null = null;
   #events: PassingEvents | null = null;
+  /** Reads the usage of a reply that is passed through. */
+  #meter: ReplyMeter | null = null;
 
   constructor(
     ctx: RequestContext,
@@ -88,8 +93,9 @@ class Attempt implements UpstreamHandler {
   onHead(status: number, headers: HeaderList): void {
     this.#status = status;
     this.#headers = headers;
-    if (this.#ctx.plan.readsReply) return;
     const ok = this.#isAccepted;
+    if (ok && this.#ctx.passed) this.#meter = new ReplyMeter(this.#ctx, headers, this.#options.passedUsage);
+    if (this.#ctx.plan.readsReply) return;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
       if (!ok) return;
@@ -111,19 +117,34 @@ class Attempt implements UpstreamHandler {
 
   onData(chunk: Uint8Array): boolean {
     try {
-      if (!this.#stream) return this.#keep(chunk);
-      const passed = this.#events ? this.#events.push(chunk) : chunk;
-      return passed === null ? true : this.#stream.write(passed);
+      const more = this.#pass(chunk);
+      // Behind the bytes themselves: metering delays none of them.
+      this.#meter?.push(chunk);
+      return more;
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
       return true;
     }
   }
 
+  #pass(chunk: Uint8Array): boolean {
+    if (!this.#stream) return this.#keep(chunk);
+    const passed = this.#events ? this.#events.push(chunk) : chunk;
+    return passed === null ? true : this.#stream.write(passed);
+  }
+
   onEnd(): void {
-    if (!this.#stream) this.#endPlain();
-    else if (this.#stream.decided) void this.#stream.decided.then(() => this.#endStream());
-    else this.#endStream();
+    const metering = this.#meter?.end();
+    const deciding = this.#stream?.decided ?? null;
+    if (!metering && !deciding) this.#end();
+    else void Promise.all([metering, deciding]).then(() => this.#end());
+  }
+
+  #end(): void {
+    if (this.settled) return;
+    if (this.#meter) this.#ctx.usage = this.#meter.usage();
+    if (this.#stream) this.#endStream();
+    else this.#endPlain();
   }
 
   onError(error: GatewayError): void {
@@ -187,7 +208,7 @@ class Attempt implements UpstreamHandler {
     if (stream.replacement) return this.#replace(stream.replacement);
     const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id) ?? wholeEnd;
     if (error) this.#countUnfinished();
-    else this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
+    else if (!this.#meter) this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
     if (this.#events) this.#ctx.streamEvents = this.#events.count;
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
@@ -211,6 +232,10 @@ class Attempt implements UpstreamHandler {
 
   /** The reply has not come to its end: what it has used by then. */
   #countUnfinished(): void {
+    if (this.#ctx.passed) {
+      this.#ctx.usage = this.#meter?.unfinished() ?? unansweredUsage(this.#ctx);
+      return;
+    }
     const events = this.#events?.count ?? 0;
     this.#ctx.streamEvents = events;
     const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };

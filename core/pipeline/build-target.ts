@@ -25,6 +25,8 @@ export interface ResolvedTarget {
    * `model_not_allowed`.
    */
   readonly ofModel?: ((model: string) => ResolvedTarget) | null;
+  /** True where the stored provider, or its integration, has a budget or rate limit. */
+  readonly isLimited?: boolean;
   /**
    * Where parts of the credential come from a secret manager: has them read anew, because the provider has refused them. Resolves with
    * whether resolving the target again would give others. Never rejects.

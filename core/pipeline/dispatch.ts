@@ -2,6 +2,7 @@ import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
 import type { ReplySink } from '../contract/http.ts';
 import { isPromise, type Maybe } from '../contract/json.ts';
+import type { PassedUsage } from '../contract/passed-usage.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SignServices } from '../contract/provider.ts';
@@ -20,6 +21,8 @@ export interface Dispatcher {
   readonly outgoing: OutgoingOptions;
   readonly services: Services;
   readonly retryBudget: RetryBudget;
+  /** Reads usage from replies that are passed through. */
+  readonly passedUsage: PassedUsage;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
   /** The same for stored providers, where these may be called as the machine; without it they are called like all others. */

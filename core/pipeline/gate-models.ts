@@ -4,6 +4,7 @@ import { GatewayError } from '../contract/errors.ts';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import type { Target } from '../contract/plan.ts';
 import type { ResolvedTarget } from './build-target.ts';
+import { modelInPath } from './passed-request.ts';
 import { shapeParams } from './shape-params.ts';
 import { isSession } from './socket-call.ts';
 
@@ -65,19 +66,7 @@ function namedModels(ctx: RequestContext, target: Target): string[] {
     const asked = query.get('model');
     return [...texts(shapeParams(asked === null ? {} : { model: asked }, target).model), ...texts(query.get('deployment'))];
   }
-  return [...texts(query.get('model')), ...inPath(ctx.endpoint?.proxyPath ?? ''), ...inBody(ctx)];
-}
-
-/** `/models/<model>:generateContent`, `/model/<model>/invoke`, `/deployments/<model>/…`; reading about models is no call of them. */
-function inPath(path: string): string[] {
-  const match = /\/(?:models\/([^/:?]+):|model\/([^/?]+)\/|deployments\/([^/?]+)\/)/.exec(path);
-  const name = match?.[1] ?? match?.[2] ?? match?.[3];
-  if (name === undefined) return [];
-  try {
-    return [decodeURIComponent(name)];
-  } catch {
-    return [name];
-  }
+  return [...texts(query.get('model')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? '')), ...inBody(ctx)];
 }
 
 /** Fields of a pass-through body that make a batch of a file, in the words of one provider or another. */

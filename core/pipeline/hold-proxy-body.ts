@@ -1,27 +1,33 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isPromise } from '../contract/json.ts';
-import { readBytes } from './read-body.ts';
+import { holdForLimits } from './hold-for-limits.ts';
+import { readHeldBody } from './passed-request.ts';
+import { type BodyLimits, readBytes } from './read-body.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
 
 /**
  * The resolver, with pass-through bodies read whole where somebody has to see them: the provider's adapter, whose signature covers the
- * body, or the check of models. Rejects with `body_too_large` beyond `bytesMax`.
+ * body, the check of models, or a limit of the provider. Rejects with `body_too_large` beyond `jsonBytesMax`.
  */
-export function withHeldProxyBodies(resolve: ResolveTarget, bytesMax: number): ResolveTarget {
+export function withHeldProxyBodies(resolve: ResolveTarget, limits: BodyLimits): ResolveTarget {
   return (ctx, target) => {
     const found = resolve(ctx, target);
     if (ctx.endpoint?.operation !== null || ctx.body !== null || ctx.bodyTaken || ctx.request.body.length === 0) return found;
-    if (isPromise(found)) return found.then((resolved) => hold(ctx, resolved, bytesMax));
-    return mustHold(ctx, found) ? hold(ctx, found, bytesMax) : found;
+    if (isPromise(found)) return found.then((resolved) => hold(ctx, resolved, limits));
+    return mustHold(ctx, found) || found.isLimited ? hold(ctx, found, limits) : found;
   };
 }
 
-async function hold(ctx: RequestContext, resolved: ResolvedTarget, bytesMax: number): Promise<ResolvedTarget> {
-  if (!mustHold(ctx, resolved)) return resolved;
+async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyLimits): Promise<ResolvedTarget> {
+  if (!mustHold(ctx, resolved)) {
+    if (resolved.isLimited && ctx.passed) await holdForLimits(ctx, limits);
+    return resolved;
+  }
   // Routing by parameters has read the beginning, and it was too long for that already.
   if (ctx.peekedBody !== null) throw new GatewayError('body_too_large');
-  ctx.body = await readBytes(ctx, bytesMax);
+  ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  readHeldBody(ctx);
   return resolved;
 }
 

@@ -9,6 +9,7 @@ import type { UpstreamCall } from '../contract/upstream.ts';
 import { callerOf } from './caller.ts';
 import { isGatewayHeader } from './gateway-headers.ts';
 import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
+import { meteredBody } from './passed-request.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 
@@ -179,7 +180,8 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
     path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
     method: ctx.request.method,
     headers,
-    body: ctx.body ?? (ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.peekedBody ?? ctx.request.body)),
+    body:
+      ctx.body ?? (ctx.request.body.length === 0 ? null : meteredBody(ctx, takenOnce(ctx, ctx.peekedBody ?? ctx.request.body))),
     timeouts: timeoutsOf(ctx, target, options, null),
     bodyBytesMax: options.streamedBodyBytesMax,
   };

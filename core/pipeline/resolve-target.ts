@@ -116,7 +116,8 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     settings: JsonObject,
   ): ResolvedTarget {
     const adapter = adapterOf(document.provider);
-    const made = build(adapter, slug, settings, credentials, own);
+    const built = build(adapter, slug, settings, credentials, own);
+    const made = hasLimits(document) ? { ...built, isLimited: true } : built;
     if (!document.models) return made;
     const ofModel = gateModels(made, document.models, {
       headers: () => options.openModelHeaders?.(document) ?? {},
@@ -159,6 +160,10 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (target.provider !== null && own && bringsNothing) fixed.set(target, resolved);
     return resolved;
   }
+}
+
+function hasLimits({ usageLimits, rateLimits, integrationLimits: shared }: ProviderDocument): boolean {
+  return Boolean(usageLimits || rateLimits?.length || shared?.usageLimits || shared?.rateLimits.length);
 }
 
 /** Settings that choose the model beside its name. */

@@ -14,8 +14,10 @@ import { addStatedDuration, estimateUsage, isEstimated } from './estimate-usage.
 import { explainConfig } from './explain-config.ts';
 import { readGatewayHeaders } from './gateway-headers.ts';
 import { releaseBytes } from './hold-bytes.ts';
+import { holdForLimits, isLimited } from './hold-for-limits.ts';
 import { listModels } from './list-models.ts';
 import { nameSvcOption } from './name-svc-options.ts';
+import { readPassed } from './passed-request.ts';
 import { peekParams } from './peek-params.ts';
 import type { PlanStore } from './plan-store.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
@@ -121,6 +123,8 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
         ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);
       }
       if (ctx.plan.readsParams && !ctx.endpoint?.operation) await peekParams(ctx, options.bodies);
+      readPassed(ctx);
+      if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, options.bodies);
     }
     // The plan may have been replaced by the hook before: the list is read anew each time.
     const hook = ctx.plan.onRequest[i];

@@ -64,9 +64,10 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
     }
     // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
     if (ctx.aborted) return clientClosed();
-    const { transport, services } = dispatcher;
+    const { transport, services, passedUsage } = dispatcher;
     const answer = await attempt(ctx, sink, resolved, outgoing, {
       transport,
+      passedUsage,
       clock: services.clock,
       onLeft: () => void ctx.attempts.push(resultOf(ctx, clientClosed(), given, services.clock)),
       isFinal: (status) => {

@@ -178,6 +178,7 @@ function identityOf(document: ApiKeyDocument): Identity {
     userName: document.userName ?? null,
     scopes: new Set(document.scopes),
     limits: limitsOf(document),
+    rejectsUnmetered: document.rejectUnmetered ?? false,
     defaults: document.defaults,
   };
 }

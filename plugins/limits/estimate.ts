@@ -1,7 +1,8 @@
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { PassedRequest, RequestContext } from '../../core/contract/context.ts';
 import { imageRate } from '../../core/contract/image-rate.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
 import type { ModelRates } from '../../core/contract/leases.ts';
+import { answersWithTokens, makesImages } from '../../core/contract/passed-traffic.ts';
 import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/usage.ts';
 
 /** Tokens a request may take. */
@@ -28,12 +29,20 @@ const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'f
 
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
 export function estimateTokens(ctx: RequestContext): TokenEstimate {
+  if (ctx.passed) return passedTokens(ctx, ctx.passed);
   const { params } = ctx;
   let input = 0;
   if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
   if (ctx.endpoint?.operation && !answers.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
   const stated = params && maximumOf(params);
+  return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
+}
+
+/** Estimates the tokens of a pass-through request from what was read of its bytes. */
+function passedTokens(ctx: RequestContext, { params, inputTokens: input }: PassedRequest): TokenEstimate {
+  if (!answersWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
+  const stated = maximumOf(params);
   return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
 }
 
@@ -65,20 +74,30 @@ export function estimatedCost(
   { input, output }: { input: number; output: number },
   rates: ModelRates,
 ): number {
-  const { params } = ctx;
+  const params = paramsOf(ctx);
   const tier = serviceTierOf(params?.service_tier);
   const ofTier = (tier !== null && rates.tiers?.[tier]) || rates;
   // A tier that is asked for may not be had: whatever costs more is set aside.
   const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
-  if (!rates.images || !imageOperations.has(ctx.endpoint?.operation ?? '')) return Math.ceil(tokens);
+  if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const count = typeof params?.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
   return Math.ceil(tokens + count * (imageRate(rates.images, params?.quality, params?.size) ?? 0));
 }
 
 const imageOperations: ReadonlySet<string> = new Set(['imageGenerate', 'imageEdit', 'imageVariation']);
 
+function asksForImages({ endpoint }: RequestContext): boolean {
+  return endpoint?.operation ? imageOperations.has(endpoint.operation) : makesImages(endpoint?.proxyPath ?? '');
+}
+
+function paramsOf(ctx: RequestContext): JsonObject | null {
+  return ctx.params ?? ctx.passed?.params ?? null;
+}
+
 /** What a finished request has used of a limit, by its own counts; 0 where the price is not known. */
-export function usedUnits(unit: 'tokens' | 'cost', { usage, params }: RequestContext, rates: ModelRates | null): number {
+export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: ModelRates | null): number {
+  const { usage } = ctx;
+  const params = paramsOf(ctx);
   if (usage === null) return 0;
   if (unit === 'tokens') return Math.min(totalTokens(usage), unitsPerCallMax);
   if (rates === null) return 0;

@@ -8,6 +8,7 @@ import { definePlugin, type Hooks, type Services } from '../../core/contract/plu
 import { type Meter, metersOf } from './meters.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
+import { refuseDeferred, refuseUnmetered } from './unmetered.ts';
 
 /** Budgets and rate limits of key, workspace, provider and integration. Requests without any meet two comparisons. */
 export const limits = definePlugin({
@@ -44,9 +45,11 @@ function createHooks(services: Services, leases: Leases): Hooks {
       if (!identity) return undefined;
       const known = ofCaller.get(identity);
       const meters = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+      if (identity.rejectsUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
       if (meters.length === 0) return undefined;
+      if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
       const state = stateOf(ctx);
-      return state.admit(isFree(ctx) ? meters.filter((meter) => !meter.isBudget) : meters, state.own);
+      return state.admit(isFree(ctx) ? meters.filter((meter) => meter.unit === 'requests') : meters, state.own);
     },
 
     onUpstream(ctx, target) {
@@ -85,7 +88,8 @@ function createHooks(services: Services, leases: Leases): Hooks {
     if (state.target === target) return undefined;
     state.leaveTarget();
     state.target = target;
-    const meters = isFree(ctx) ? all.filter((meter) => !meter.isBudget) : all;
+    const meters = isFree(ctx) ? all.filter((meter) => meter.unit === 'requests') : all;
+    if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
     const priced = meters.find((meter) => meter.unit === 'cost') ?? state.own.find(({ meter }) => meter.unit === 'cost')?.meter;
     if (!priced) return state.admit(meters, state.ofTarget);
     const then = (): Maybe<undefined> => {
@@ -111,7 +115,8 @@ function createHooks(services: Services, leases: Leases): Hooks {
   }
 
   function ratesFor(ctx: RequestContext, target: Target): ReturnType<Leases['rates']> {
-    const forced = target.overrideParams?.model;
+    // Overrides change no bytes that are passed through.
+    const forced = ctx.passed === null ? target.overrideParams?.model : null;
     const model = typeof forced === 'string' ? forced : (ctx.model ?? null);
     if (model === null || ctx.provider === null) return null;
     const workspaceId = ctx.identity?.workspaceId ?? '';
@@ -166,10 +171,10 @@ function limitsOf(
 
 const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels']);
 
-/** Requests that budgets do not hold up (semantics §4.2): looking at files, batches and models, and counting tokens. */
+/** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
 function isFree(ctx: RequestContext): boolean {
   const name = ctx.endpoint?.name ?? '';
   // A session begins with a GET, whatever its path.
-  const isSession = name === 'realtime' || (ctx.request.webSocketProtocols ?? null) !== null;
-  return uncharged.has(name) || (ctx.request.method === 'GET' && !isSession);
+  if (name === 'realtime' || (ctx.request.webSocketProtocols ?? null) !== null) return false;
+  return uncharged.has(name) || ctx.request.method === 'GET' || ctx.endpoint?.traffic === 'free';
 }

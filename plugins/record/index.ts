@@ -94,7 +94,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     outputTokens: usage?.outputTokens ?? 0,
     reasoningTokens: usage?.reasoningTokens ?? 0,
     media: usage ? mediaOf(usage) : null,
-    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(ctx.params) }),
+    ...(usage?.units.generated_images === undefined ? undefined : { image: imageOf(ctx.params ?? ctx.passed?.params ?? null) }),
     ...(usage?.serviceTier ? { serviceTier: usage.serviceTier } : undefined),
     usageEstimated: usage?.estimated ?? false,
     rawUsage: usage?.raw ?? null,

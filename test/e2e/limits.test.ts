@@ -120,6 +120,36 @@ it('a budget of cost is kept, shown with what was used, marked when it is used u
   expect(await read()).toMatchObject({ status: 'active', usage_limits: { status: 'active' } });
 });
 
+it('a budget holds for requests that are passed through, and counts an estimate where the reply states nothing', async () => {
+  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
+  closers.push(() => gateway.close());
+  const json = { 'content-type': 'application/json' };
+  const pass = (key: string, path: string): Promise<FreshReply> =>
+    onFreshConnection(gateway.origin + path, { headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' }, body });
+  gateway.upstream.always(reply(200, JSON.stringify(answerOf(150)), json));
+  const stated = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 440 } });
+  for (const path of ['/v1/proxy/chat/completions', '/v1/fine-foo', '/v1/proxy/responses']) {
+    expect((await pass(stated.key, path)).status).toBe(200);
+  }
+  expect(JSON.parse((await pass(stated.key, '/v1/fine-foo')).body).error).toMatchObject({ type: 'api_key_exhaust_error' });
+  gateway.upstream.always(reply(200, JSON.stringify({ content: 'x'.repeat(4_000) }), json));
+  const silent = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
+  expect((await pass(silent.key, '/v1/fine-foo')).status).toBe(200);
+  expect((await pass(silent.key, '/v1/fine-foo')).status).toBe(412);
+  const used = async (id: string): Promise<number> =>
+    (await gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body.usage_limits.current_usage;
+  await until(async () => (await used(stated.id)) === 450 && (await used(silent.id)) > 1_000, { what: 'the settlement' });
+  const logs = (await gateway.admin.get(`/logs?workspace_id=${gateway.workspaceId}&page_size=100`)).body.data as Logged[];
+  const sources = logs.map(({ metrics }) => metrics.usage_source);
+  expect([countOf(sources, 'provider'), countOf(sources, 'estimate')]).toEqual([3, 1]);
+});
+
+const countOf = (sources: readonly (string | null)[], source: string): number => sources.filter((one) => one === source).length;
+
+interface Logged {
+  readonly metrics: { readonly usage_source: string | null };
+}
+
 it('a rate limit lets requests pass and a budget goes on with its lease while the control plane is away', async () => {
   const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
   closers.push(() => gateway.close());

@@ -22,6 +22,7 @@ import { createRetryBudget } from '../../core/pipeline/retry-budget.ts';
 import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { createTokenFetch } from '../../core/pipeline/token-fetch.ts';
 import { providers } from '../../core/providers/index.ts';
+import { passedUsage } from '../../core/providers/passed-usage.ts';
 import { builtInPlugins } from '../../plugins/index.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { answer, chatReply, type Script } from './provider-scripts.ts';
@@ -183,12 +184,17 @@ export function createHarness(
       return { origin: url.origin, path: url.pathname + url.search };
     },
   };
+  const bodies = {
+    jsonBytesMax: 1024 * 1024,
+    formBytesMax: options.formBytesMax ?? 1024 * 1024,
+    streamedBytesMax: 8 * 1024 * 1024,
+  };
   const handle = createHandler({
     chain,
     plans,
     services,
     prefixes: ['x-svc-', 'x-other-'],
-    bodies: { jsonBytesMax: 1024 * 1024, formBytesMax: options.formBytesMax ?? 1024 * 1024, streamedBytesMax: 8 * 1024 * 1024 },
+    bodies,
     memory,
     match: matchEndpoint,
     explainPath,
@@ -207,6 +213,7 @@ export function createHarness(
     dispatcher: {
       transport,
       services,
+      passedUsage,
       retryBudget: createRetryBudget({
         clock,
         percent: options.retryBudget?.percent ?? 20,
@@ -227,7 +234,7 @@ export function createHarness(
           },
           now: services.clock.now,
         }),
-        1024 * 1024,
+        bodies,
       ),
       outgoing: {
         prefixes: ['x-svc-', 'x-other-'],

@@ -30,6 +30,8 @@ const metrics = v.strictObject({
   total_units: v.number(),
   /** Null: the price of the model is not known. */
   cost: v.pipe(nullableNumber, v.description('Cost in the unit that cost_unit names: US cents')),
+  /** `provider`: as the provider counted it; `estimate`: it counted nothing, or not all of it; null: nothing was used. */
+  usage_source: v.nullable(v.picklist(['provider', 'estimate'])),
   cost_currency: v.literal('USD'),
   cost_unit: v.literal('cent'),
   price_source: nullableText,

@@ -61,6 +61,7 @@ export function toLog(
       res_units: record.outputTokens,
       total_units: inputTokens + record.outputTokens,
       cost: typeof row.costMicroUsd === 'number' ? moneyOf(row.costMicroUsd, row.costNanoRest, 'cent') : null,
+      usage_source: sourceOf(record),
       cost_currency: 'USD',
       cost_unit: 'cent',
       price_source: row.priceSource ?? null,
@@ -118,4 +119,9 @@ function toBatch({ batch }: RequestRecord) {
 function lastIndexOf(path: string | null): number {
   const match = /\[(\d+)\][^[]*$/.exec(path ?? '');
   return match ? Number(match[1]) : 0;
+}
+
+function sourceOf({ usageEstimated, rawUsage, media, inputTokens, outputTokens }: RequestRecord): 'provider' | 'estimate' | null {
+  if (usageEstimated) return 'estimate';
+  return rawUsage || media || inputTokens + outputTokens > 0 ? 'provider' : null;
 }

@@ -132,6 +132,7 @@ describe.each(databases)('request records, on %s', (database) => {
         req_units: 120,
         res_units: 45,
         total_units: 165,
+        usage_source: 'provider',
         cost_currency: 'USD',
         is_success: true,
         trace_id: traceId,

@@ -1,0 +1,76 @@
+/**
+ * What a pass-through request means for budgets, by its method and path alone:
+ * - `free`: it runs no model. It is not reserved, counted or estimated.
+ * - `stated`: it runs a model, and replies to it state what was used in a known format.
+ * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.
+ * - `deferred`: it starts work whose usage no reply to it can state (batches, long-running predictions).
+ */
+export type PassedTraffic = 'free' | 'stated' | 'unknown' | 'deferred';
+
+/**
+ * Classifies a pass-through request. `path` is the path below the provider's base URL. Reading and deleting is free, and so is every
+ * call that only manages stored resources or counts tokens. WebSocket sessions are never free: ask `sessionTraffic`.
+ */
+export function passedTraffic(method: string, path: string): PassedTraffic {
+  if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return 'free';
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  if (countsTokens.test(plain)) return 'free';
+  // A cancelled batch was counted, or refused, when it was made.
+  if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
+  if (statedVerb.test(plain)) return 'stated';
+  if (managed.test(plain)) return runsThread.test(plain) ? 'unknown' : 'free';
+  return stated.test(plain) ? 'stated' : 'unknown';
+}
+
+/** Classifies a WebSocket session by its path below `/v1`: OpenAI's realtime and Responses events and Gemini's live events state usage. */
+export function sessionTraffic(path: string): PassedTraffic {
+  return path === '' || /(?:^|\/)(?:realtime|responses)\/?$/.test(path) || /BidiGenerateContent/.test(path)
+    ? 'stated'
+    : 'unknown';
+}
+
+/** Versions and prefixes that providers put before the name of a resource. */
+const prefix = '(?:/(?:v\\d\\w*|openai|upload|api|projects/[^/]+|locations/[^/]+|publishers/[^/]+|serving-endpoints))*';
+
+const countsTokens = /(?:\/count_tokens|\/input_tokens|\/count-tokens|\/tokenize|\/detokenize|:countTokens|:computeTokens)$/;
+
+const deferred = new RegExp(
+  `^${prefix}/(?:(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
+);
+
+/** Verbs of Google's APIs, which stand behind any resource. */
+const statedVerb = /:(?:generateContent|streamGenerateContent|embedContent|rawPredict|streamRawPredict)$/;
+
+/** Stored resources: making, changing and listing them runs no model. */
+const managed = new RegExp(
+  `^${prefix}/(?:files|uploads|vector_stores|containers|conversations|assistants|threads|datasets|cachedContents|fileSearchStores|corpora|fine_tuning|fine-tuning|fine_tunes|fine-tunes|finetuning|tunedModels|tuningJobs|evals|webhooks|skills|organization)(?:/|:|$)`,
+);
+const runsThread = /\/runs(?:\/[^/]+\/submit_tool_outputs)?$/;
+
+const stated = new RegExp(
+  '/(?:chat/completions|completions|embeddings|responses|messages|rerank|embed|chat|ocr|audio/(?:speech|transcriptions|translations)|' +
+    'images/(?:generations|edits|variations)|moderations|converse|converse-stream|invoke|invoke-with-response-stream)$',
+);
+
+/** False for moderations: their makers do not bill them, so a reply without counts has used nothing. */
+export function isEstimable(path: string): boolean {
+  return !/\/moderations\/?$/.test(path);
+}
+
+/** False for requests whose replies have no tokens of text: nothing is set aside for these replies. */
+export function answersWithTokens(path: string): boolean {
+  return !withoutTokens.test(path);
+}
+
+const withoutTokens =
+  /(?:\/embeddings|\/embed|\/rerank|\/moderations|\/ocr|\/audio\/[a-z]+|\/images\/[a-z]+|:embedContent|:batchEmbedContents|:predict)\/?$/;
+
+/** True for requests that ask for images. */
+export function makesImages(path: string): boolean {
+  return /(?:\/images\/[a-z]+|:predict)\/?$/.test(path);
+}
+
+/** True for requests that have text spoken, which is billed by its characters. */
+export function makesSpeech(path: string): boolean {
+  return /\/audio\/speech\/?$/.test(path);
+}

@@ -1,0 +1,68 @@
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+
+type Decoder = ReturnType<typeof createGunzip> | ReturnType<typeof createBrotliDecompress>;
+
+const makers: Readonly<Record<string, () => Decoder>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** Encoded bytes that may wait to be decoded. */
+const waitingBytesMax = 1024 * 1024;
+/** Decoded bytes of one reply that are looked at: a few compressed kilobytes can stand for gigabytes. */
+const decodedBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Decodes a copy of an encoded body beside the bytes that go on. It runs in zlib's threads and holds only its window. A body that is
+ * damaged, grows beyond 64 MiB, or arrives faster than it can be decoded is given up: `failed`.
+ */
+export class SideDecoder {
+  failed = false;
+  readonly #decoder: Decoder;
+  readonly #over: Promise<void>;
+  #decodedBytes = 0;
+
+  /** Null: no decoder for this encoding. */
+  static of(encoding: string, onData: (chunk: Uint8Array) => void): SideDecoder | null {
+    const make = Object.hasOwn(makers, encoding.toLowerCase()) ? makers[encoding.toLowerCase()] : undefined;
+    return make ? new SideDecoder(make(), onData) : null;
+  }
+
+  private constructor(decoder: Decoder, onData: (chunk: Uint8Array) => void) {
+    this.#decoder = decoder;
+    decoder.on('data', (chunk: Uint8Array) => {
+      this.#decodedBytes += chunk.length;
+      if (this.#decodedBytes > decodedBytesMax) this.#giveUp();
+      else onData(chunk);
+    });
+    this.#over = new Promise((resolve) => {
+      decoder.on('error', () => this.#giveUp());
+      decoder.on('close', resolve);
+    });
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.failed) return;
+    this.#decoder.write(chunk);
+    if (this.#decoder.writableLength > waitingBytesMax) this.#giveUp();
+  }
+
+  /** Resolves when everything pushed is decoded, or given up. Never rejects. */
+  end(): Promise<void> {
+    if (!this.failed) this.#decoder.end();
+    return this.#over;
+  }
+
+  /** Stops at once. Safe to call twice. */
+  discard(): void {
+    this.#decoder.destroy();
+  }
+
+  #giveUp(): void {
+    this.failed = true;
+    this.#decoder.destroy();
+  }
+}

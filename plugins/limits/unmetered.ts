@@ -1,0 +1,50 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+import { sessionTraffic } from '../../core/contract/passed-traffic.ts';
+
+/** Rejects work whose usage comes later: a budget cannot hold it. Throws `unmetered_request`. */
+export function refuseDeferred({ endpoint }: RequestContext): void {
+  if (endpoint?.traffic !== 'deferred') return;
+  throw unmetered('A budget applies here, and this request starts work whose usage comes later. Use POST /v1/batches instead');
+}
+
+/** `reject_unmetered_requests`: rejects what no reply states the usage of. Throws `unmetered_request`. */
+export function refuseUnmetered(ctx: RequestContext): void {
+  const reason = reasonOf(ctx);
+  if (reason === null) return;
+  throw unmetered(`${reason}. reject_unmetered_requests is set for the API key or its workspace`);
+}
+
+/** Why the usage of a request cannot be measured, and what to do; null if it can. */
+function reasonOf(ctx: RequestContext): string | null {
+  const { endpoint, passed } = ctx;
+  if (endpoint?.name !== 'proxy') return null;
+  if (ctx.request.webSocketProtocols) {
+    return sessionTraffic(endpoint.proxyPath) === 'unknown' ? `Sessions on ${shown(ctx)} state no usage. Use /v1/realtime` : null;
+  }
+  switch (endpoint.traffic) {
+    case 'deferred':
+      return 'This request starts work whose usage comes later. Use POST /v1/batches';
+    case 'unknown':
+      return `Replies to ${shown(ctx)} state no usage in a known format. Use a unified route such as /v1/chat/completions`;
+    case 'stated':
+      if (passed?.params.background === true) return 'background: the usage of a background response comes later. Leave it out';
+      return isSilentStream(ctx) ? 'This stream states no usage. Set stream_options.include_usage to true' : null;
+    default:
+      return null;
+  }
+}
+
+/** Streams in OpenAI's chat format state usage only if they are asked to. */
+function isSilentStream({ endpoint, passed }: RequestContext): boolean {
+  if (passed?.params.stream !== true || passed.params.include_usage === true) return false;
+  return /\/completions\/?$/.test(endpoint?.proxyPath ?? '');
+}
+
+function shown({ request }: RequestContext): string {
+  return request.path.slice(0, 200);
+}
+
+function unmetered(message: string): GatewayError {
+  return new GatewayError('unmetered_request', { message });
+}

@@ -1,0 +1,295 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { HeaderList } from '../../../core/contract/http.ts';
+import type { RequestRecord } from '../../../core/contract/record.ts';
+import { createHarness, type FakeRequest, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
+
+const json = ['content-type', 'application/json'];
+const events = ['content-type', 'text/event-stream'];
+
+/** Sends these bytes in chunks of this size. */
+function bytes(body: Uint8Array | string, headers: HeaderList, chunkBytes = 7): Script {
+  return (_call, handler) => {
+    handler.onHead(200, [...headers]);
+    const whole = Buffer.from(body as Uint8Array);
+    for (let at = 0; at < whole.length; at += chunkBytes) handler.onData(whole.subarray(at, at + chunkBytes));
+    handler.onEnd();
+  };
+}
+
+/** Takes the request's body, however it comes, before it answers. */
+const reading =
+  (script: Script): Script =>
+  (call, handler) => {
+    if (call.body === null || call.body instanceof Uint8Array) return script(call, handler);
+    return call.body.pipe(
+      { onData: () => true, onEnd: () => void script(call, handler), onError: () => {} },
+      call.bodyBytesMax ?? 0,
+    );
+  };
+
+/** Passes one request through and gives what the client got and what was recorded. */
+async function pass(script: Script, request: Partial<FakeRequest> = {}): Promise<{ sink: FakeSink; record: RequestRecord }> {
+  const harness = createHarness();
+  harness.script(reading(script));
+  const sink = await harness.send({
+    method: 'POST',
+    path: '/v1/proxy/chat/completions',
+    body: { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] },
+    ...request,
+    headers: { 'x-svc-provider': '@one', ...request.headers },
+  });
+  return { sink, record: harness.records[0] as RequestRecord };
+}
+
+const sse = (...items: readonly object[]): string => items.map((item) => `data: ${JSON.stringify(item)}\n\n`).join('');
+const chat = { model: 'gpt-5-2026', choices: [{ message: { content: 'hello' } }] };
+const openAi = { prompt_tokens: 30, completion_tokens: 20, total_tokens: 50, prompt_tokens_details: { cached_tokens: 10 } };
+const ofOpenAi = { inputTokens: 20, cacheReadTokens: 10, outputTokens: 20, usageEstimated: false };
+
+describe('usage of replies that are passed through', () => {
+  it.each<[string, string, string, HeaderList, Partial<RequestRecord>]>([
+    [
+      'chat',
+      '/proxy/chat/completions',
+      JSON.stringify({ ...chat, usage: openAi, service_tier: 'flex' }),
+      json,
+      { ...ofOpenAi, serviceTier: 'flex' },
+    ],
+    [
+      'chat stream',
+      '/proxy/chat/completions',
+      `${sse({ ...chat, usage: null }, { ...chat, choices: [], usage: openAi })}data: [DONE]\n\n`,
+      events,
+      ofOpenAi,
+    ],
+    [
+      'embeddings',
+      '/proxy/embeddings',
+      JSON.stringify({ data: [{ embedding: [0.1, -2e-3] }], usage: { prompt_tokens: 8, total_tokens: 8 } }),
+      json,
+      { inputTokens: 8, outputTokens: 0 },
+    ],
+    [
+      'responses',
+      '/proxy/responses',
+      JSON.stringify({
+        usage: {
+          input_tokens: 9,
+          input_tokens_details: { cached_tokens: 4 },
+          output_tokens: 6,
+          output_tokens_details: { reasoning_tokens: 2 },
+        },
+      }),
+      json,
+      { inputTokens: 5, cacheReadTokens: 4, outputTokens: 6, reasoningTokens: 2 },
+    ],
+    [
+      'responses stream',
+      '/proxy/responses',
+      sse(
+        { type: 'response.created', response: { usage: null } },
+        { type: 'response.completed', response: { service_tier: 'priority', usage: { input_tokens: 9, output_tokens: 6 } } },
+      ),
+      events,
+      { inputTokens: 9, outputTokens: 6, serviceTier: 'priority' },
+    ],
+    [
+      'messages stream',
+      '/proxy/messages',
+      sse(
+        {
+          type: 'message_start',
+          message: { usage: { input_tokens: 7, cache_read_input_tokens: 5, cache_creation_input_tokens: 3, output_tokens: 1 } },
+        },
+        { type: 'content_block_delta', delta: { type: 'text_delta', text: 'hello' } },
+        { type: 'message_delta', delta: {}, usage: { output_tokens: 11, cache_read_input_tokens: null } },
+      ),
+      events,
+      { inputTokens: 7, cacheReadTokens: 5, cacheWriteTokens: 3, outputTokens: 11 },
+    ],
+    [
+      'generateContent',
+      '/models/gemini-x:generateContent',
+      JSON.stringify({
+        usageMetadata: { promptTokenCount: 12, cachedContentTokenCount: 2, candidatesTokenCount: 5, thoughtsTokenCount: 4 },
+        modelVersion: 'gemini-x-001',
+      }),
+      json,
+      { inputTokens: 10, cacheReadTokens: 2, outputTokens: 9, reasoningTokens: 4, model: 'gemini-x' },
+    ],
+    [
+      'streamGenerateContent as an array',
+      '/models/gemini-x:streamGenerateContent',
+      JSON.stringify(
+        [
+          { usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 1 } },
+          { usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 8 } },
+        ],
+        null,
+        2,
+      ),
+      json,
+      { inputTokens: 12, outputTokens: 8, model: 'gemini-x' },
+    ],
+    [
+      'converse',
+      '/model/a.claude%3A0/converse',
+      JSON.stringify({ output: {}, usage: { inputTokens: 3, outputTokens: 4, cacheReadInputTokens: 2 } }),
+      json,
+      { inputTokens: 3, outputTokens: 4, cacheReadTokens: 2, model: 'a.claude:0' },
+    ],
+    [
+      'invoke, by its headers',
+      '/model/amazon.titan/invoke',
+      '{"results":[]}',
+      [...json, 'x-amzn-bedrock-input-token-count', '6', 'x-amzn-bedrock-output-token-count', '2'],
+      { inputTokens: 6, outputTokens: 2, model: 'amazon.titan' },
+    ],
+    [
+      'Cohere v2 chat',
+      '/v2/chat',
+      JSON.stringify({ usage: { billed_units: { input_tokens: 5, output_tokens: 6 }, tokens: { input_tokens: 70 } } }),
+      json,
+      { inputTokens: 5, outputTokens: 6 },
+    ],
+    [
+      'Cohere v2 stream',
+      '/v2/chat',
+      sse({ type: 'message-end', delta: { usage: { billed_units: { input_tokens: 5, output_tokens: 6 } } } }),
+      events,
+      { inputTokens: 5, outputTokens: 6 },
+    ],
+    [
+      'rerank',
+      '/proxy/rerank',
+      JSON.stringify({ results: [], meta: { billed_units: { search_units: 2 } } }),
+      json,
+      { media: expect.objectContaining({ units: { search_units: 2 } }) as never, usageEstimated: false },
+    ],
+    [
+      'OCR',
+      '/proxy/ocr',
+      JSON.stringify({ pages: [], usage_info: { pages_processed: 3 } }),
+      json,
+      { media: expect.objectContaining({ units: { pages: 3 } }) as never },
+    ],
+    [
+      'images',
+      '/proxy/images/generations',
+      JSON.stringify({ data: [{ b64_json: 'x'.repeat(999) }, { url: 'https://a' }] }),
+      json,
+      { media: expect.objectContaining({ units: { generated_images: 2 } }) as never, usageEstimated: false },
+    ],
+    [
+      'transcriptions',
+      '/proxy/audio/transcriptions',
+      JSON.stringify({ text: 'hi', usage: { type: 'duration', seconds: 4 } }),
+      json,
+      { media: expect.objectContaining({ units: { audio_seconds: 4 } }) as never },
+    ],
+    [
+      'newline-delimited JSON',
+      '/api/chat',
+      `{"done":false}\n{"done":true,"prompt_eval_count":5,"eval_count":9}\n`,
+      ['content-type', 'application/x-ndjson'],
+      { inputTokens: 5, outputTokens: 9 },
+    ],
+  ])('is read from %s, and no byte changes', async (_what, path, body, headers, expected) => {
+    for (const chunkBytes of [1, 64, 1_000_000]) {
+      const { sink, record } = await pass(bytes(body, headers, chunkBytes), { path: `/v1${path}` });
+      expect(sink.text).toBe(body);
+      expect(record).toMatchObject({ outcome: 'success', model: 'gpt-5', usageEstimated: false, ...expected });
+    }
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+    ['zstd', zstdCompressSync],
+  ])('is read from a copy of a reply in %s', async (encoding, compress) => {
+    const body = compress(JSON.stringify({ ...chat, usage: openAi }));
+    const { sink, record } = await pass(bytes(body, [...json, 'content-encoding', encoding]));
+    expect(Buffer.concat(sink.chunks).equals(body)).toBe(true);
+    expect(sink.header('content-encoding')).toBe(encoding);
+    expect(record).toMatchObject(ofOpenAi);
+  });
+
+  it('is estimated for encoded replies that are damaged or in an unknown encoding', async () => {
+    for (const encoding of ['gzip', 'own']) {
+      const { sink, record } = await pass(bytes('x'.repeat(400), [...json, 'content-encoding', encoding]));
+      expect(sink.text).toHaveLength(400);
+      expect(record).toMatchObject({ usageEstimated: true, outputTokens: 100 });
+    }
+  });
+
+  it('is estimated where a reply states none: texts of the request and the reply, four bytes a token', async () => {
+    const body = { choices: [{ message: { content: 'a'.repeat(400) } }], other: 'b'.repeat(400) };
+    const request = { body: { model: 'm', input: 'x'.repeat(793), image_url: `data:${'y'.repeat(99_000)}` } };
+    const { record } = await pass(bytes(JSON.stringify(body), json), { path: '/v1/custom/thing', ...request });
+    expect(record).toMatchObject({ usageEstimated: true, model: 'm', inputTokens: 1_199, outputTokens: 100, media: null });
+  });
+
+  it('is estimated at a token an event for streams, and by size for plain text', async () => {
+    const stream = await pass(bytes(`${sse(chat, chat, chat)}data: [DONE]\n\n`, events));
+    expect(stream.record).toMatchObject({ usageEstimated: true, stream: true, outputTokens: 4 });
+    const text = await pass(bytes('x'.repeat(40), ['content-type', 'text/plain']), { path: '/v1/custom/thing' });
+    expect(text.record).toMatchObject({ usageEstimated: true, outputTokens: 10 });
+  });
+
+  it('is the characters of the request for speech, and nothing for moderations without counts', async () => {
+    const speech = { path: '/v1/proxy/audio/speech', body: { model: 'tts-1', input: 'héllo' } };
+    const spoken = await pass(bytes('sound', ['content-type', 'audio/mpeg']), speech);
+    expect(spoken.record).toMatchObject({ usageEstimated: false, inputTokens: 0, media: { units: { characters: 5 } } });
+    const moderated = await pass(bytes('{"results":[]}', json), { path: '/v1/proxy/moderations', body: { input: 'hi' } });
+    expect(moderated.record).toMatchObject({ usageEstimated: false, inputTokens: 0, outputTokens: 0 });
+  });
+
+  it.each([
+    ['GET', '/v1/proxy/files'],
+    ['DELETE', '/v1/proxy/files/file-1'],
+    ['POST', '/v1/proxy/files'],
+    ['POST', '/v1/v1beta/models/g:countTokens'],
+    ['POST', '/v1/proxy/messages/count_tokens'],
+    ['POST', '/v1/proxy/fine_tuning/jobs'],
+    ['POST', '/v1/proxy/batches/b-1/cancel'],
+  ])('is none for %s %s, whatever the reply says', async (method, path) => {
+    const { record } = await pass(bytes(JSON.stringify({ usage: openAi }), json), { method, path });
+    expect(record).toMatchObject({ inputTokens: 0, outputTokens: 0, usageEstimated: false });
+  });
+
+  it('is what has come by then where the client leaves, marked as estimated', async () => {
+    const harness = createHarness();
+    harness.script((_call, handler) => {
+      handler.onHead(200, [...events]);
+      handler.onData(Buffer.from(sse({ message: { usage: { input_tokens: 7, output_tokens: 1 } } }, chat, chat, chat, chat)));
+    });
+    await harness.send({
+      path: '/v1/proxy/messages',
+      headers: { 'x-svc-provider': '@one' },
+      prepare: (sink) => sink.onFirstWrite(() => setImmediate(() => sink.leave())),
+    });
+    expect(harness.records[0]).toMatchObject({ outcome: 'aborted', inputTokens: 7, outputTokens: 5, usageEstimated: true });
+  });
+
+  it('is none where the provider refuses', async () => {
+    const { record } = await pass((_call, handler) => {
+      handler.onHead(429, [...json]);
+      handler.onData(Buffer.from('{"error":{"message":"slow"}}'));
+      handler.onEnd();
+    });
+    expect(record).toMatchObject({ status: 429, inputTokens: 0, usageEstimated: false });
+  });
+
+  it('takes the model of a streamed body or form, and of the reply where the request names none', async () => {
+    const reply = bytes(JSON.stringify({ ...chat, usage: openAi }), json);
+    const large = await pass(reply, { body: { messages: 'x'.repeat(100_000), model: 'last' } });
+    expect(large.record.model).toBe('last');
+    const form = `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nwhisper-1\r\n--b\r\ncontent-disposition: form-data; name="file"\r\n\r\n${'z'.repeat(100_000)}\r\n--b--`;
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const spoken = await pass(reply, { path: '/v1/proxy/audio/transcriptions', body: form, headers });
+    expect(spoken.record.model).toBe('whisper-1');
+    expect((await pass(reply, { body: {} })).record.model).toBe('gpt-5-2026');
+  });
+});

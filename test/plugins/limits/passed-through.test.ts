@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ApiKeyDocument, ProviderDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { startLeases } from '../../../core/leases/start-leases.ts';
+import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { answer, chatReply, createHarness, type FakeSink, workspaceId } from '../../support/pipeline-harness.ts';
+
+const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
+const budgetOf = (creditLimit: number, type: 'cost' | 'tokens'): UsageLimitsDocument => ({
+  ...{ id: randomUUID(), type, creditLimit, alertThreshold: null },
+  ...{ periodicReset: null, periodicResetDays: null, nextUsageResetAt: null },
+});
+
+function start(key: Partial<ApiKeyDocument> = {}) {
+  const ledger = newFakeLedger();
+  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+  const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const harness = createHarness({ leases, key });
+  const ask = (path: string, sent: JsonObject | string = body, method = 'POST', headers = {}): Promise<FakeSink> =>
+    harness.send({ method, path, headers: { 'x-svc-provider': '@one', ...headers }, body: sent });
+  return { ...harness, harness, ledger, ask };
+}
+
+const codeOf = (sink: FakeSink): string => JSON.parse(sink.text).error.code;
+
+describe('pass-through requests', () => {
+  it.each(['/v1/proxy/chat/completions', '/v1/fine-foo', '/v1/proxy/v1beta/models/g:generateContent'])(
+    'to %s reserve tokens of a budget before the call and settle what was used',
+    async (path) => {
+      const { ask, calls, records } = start({ usageLimits: budgetOf(20, 'tokens') });
+      const replies = [await ask(path), await ask(path), await ask(path)];
+      expect(replies.map((reply) => reply.status)).toEqual([200, 200, 412]);
+      expect(codeOf(replies[2] as FakeSink)).toBe('key_usage_limit');
+      expect(calls).toHaveLength(2);
+      expect(records[0]).toMatchObject({ inputTokens: 3, outputTokens: 2, reservations: [{ units: 5 }] });
+    },
+  );
+
+  it('at the same time never take more of a budget than there is', async () => {
+    const { ask, calls } = start({ usageLimits: budgetOf(100, 'tokens') });
+    const sent = { ...body, max_tokens: 40 };
+    const replies = await Promise.all(Array.from({ length: 8 }, () => ask('/v1/proxy/chat/completions', sent)));
+    expect(replies.filter((reply) => reply.status === 200)).toHaveLength(2);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('reserve the price of the model in their body, and of the images they ask for', async () => {
+    const { ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
+    ledger.rates.set('dall-e-3', { input: 0, output: 0, cacheRead: 0, images: { hd: { '1024x1024': 300_000 } } });
+    expect((await ask('/v1/proxy/chat/completions', { ...body, max_tokens: 30 })).status).toBe(412);
+    const images = { model: 'dall-e-3', prompt: 'a cat', n: 4, quality: 'hd', size: '1024x1024' };
+    expect((await ask('/v1/proxy/images/generations', images)).status).toBe(412);
+    expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
+  });
+
+  it('reserve the price of a model whose name stands behind 64 KiB of prompt', async () => {
+    const { ask, ledger, calls } = start({ usageLimits: budgetOf(10, 'cost') });
+    ledger.rates.set('gpt-5', { input: 1_000, output: 0, cacheRead: 0 });
+    const { status } = await ask('/v1/proxy/chat/completions', { messages: 'x'.repeat(100_000), max_tokens: 1, model: 'gpt-5' });
+    expect([status, calls.length]).toEqual([412, 0]);
+  });
+
+  it('take from the budget of their provider, and of its integration', async () => {
+    for (const limits of [
+      { usageLimits: budgetOf(20, 'tokens') },
+      {
+        integrationLimits: { usageLimits: budgetOf(20, 'tokens'), usageResetAt: null, rateLimits: [], status: 'active' as const },
+      },
+    ]) {
+      const { ask, documents } = start();
+      const id = `provider ${workspaceId}/one`;
+      documents.set(id, { ...(documents.get(id) as ProviderDocument), ...limits });
+      const large = { messages: 'x'.repeat(100_000), max_tokens: 1 };
+      expect((await ask('/v1/proxy/chat/completions', large)).status).toBe(412);
+      expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
+    }
+  });
+
+  it('are charged an estimate where the reply states nothing', async () => {
+    const { ask, script, records } = start({ usageLimits: budgetOf(160, 'tokens') });
+    script(answer(200, { choices: [{ message: { content: 'x'.repeat(600) } }] }));
+    expect([(await ask('/v1/custom')).status, (await ask('/v1/custom')).status]).toEqual([200, 412]);
+    expect(records[0]).toMatchObject({ usageEstimated: true, outputTokens: 150 });
+  });
+
+  it('are held up by limits of tokens, unless they use none', async () => {
+    const { ask, script } = start({ rateLimits: [{ type: 'tokens', unit: 'rpd', value: 20 }] });
+    script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 10, completion_tokens: 10 } }));
+    expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
+    expect(codeOf(await ask('/v1/proxy/chat/completions'))).toBe('key_rate_limit');
+    for (const [method, path] of [
+      ['GET', '/v1/proxy/files'],
+      ['DELETE', '/v1/proxy/files/file-1'],
+      ['POST', '/v1/proxy/vector_stores'],
+      ['POST', '/v1/proxy/messages/count_tokens'],
+    ] as const) {
+      expect((await ask(path, '', method)).status).toBe(200);
+    }
+  });
+
+  it('that a budget cannot hold make no batches: their usage comes later', async () => {
+    const { ask, calls } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
+    const refused = await ask('/v1/proxy/batches', { input_file_id: 'file-1' });
+    expect([refused.status, codeOf(refused)]).toEqual([400, 'unmetered_request']);
+    expect(JSON.parse(refused.text).error.message).toContain('POST /v1/batches');
+    expect(calls).toHaveLength(0);
+    const free = start();
+    expect((await free.ask('/v1/proxy/batches', { input_file_id: 'file-1' })).status).toBe(200);
+  });
+});
+
+describe('reject_unmetered_requests', () => {
+  const chat = '/v1/proxy/chat/completions';
+
+  it.each<[string, string, JsonObject]>([
+    ['a path of no known format', '/v1/custom/thing', body],
+    ['a chat stream that does not ask for usage', chat, { ...body, stream: true }],
+    ['a response that runs in the background', '/v1/proxy/responses', { model: 'm', background: true }],
+    ['a batch', '/v1/proxy/batches', { input_file_id: 'f' }],
+    ['a run of an assistant', '/v1/proxy/threads/t/runs', {}],
+  ])('rejects %s before any provider is asked, and says what to do', async (_what, path, sent) => {
+    const { ask, calls } = start({ rejectUnmetered: true });
+    const refused = await ask(path, sent);
+    expect([refused.status, codeOf(refused), calls.length]).toEqual([400, 'unmetered_request', 0]);
+    expect(JSON.parse(refused.text).error.message).toMatch(/reject_unmetered_requests/);
+  });
+
+  it.each<[string, string, JsonObject]>([
+    ['POST', '/v1/chat/completions', { ...body, stream: true }],
+    ['POST', chat, body],
+    ['POST', chat, { ...body, stream: true, stream_options: { include_usage: true } }],
+    ['POST', '/v1/proxy/messages', { ...body, stream: true }],
+    ['POST', '/v1/proxy/models/g:streamGenerateContent', {}],
+    ['POST', '/v1/proxy/files', {}],
+    ['GET', '/v1/custom/thing', {}],
+  ])('lets %s %s pass', async (method, path, sent) => {
+    const { ask } = start({ rejectUnmetered: true });
+    expect((await ask(path, sent, method)).status).toBe(200);
+  });
+
+  it('holds for all keys of a workspace that sets it', async () => {
+    const { ask, documents } = start();
+    const id = `workspace ${workspaceId}`;
+    documents.set(id, { ...(documents.get(id) as object), rejectUnmetered: true });
+    expect(codeOf(await ask('/v1/custom/thing'))).toBe('unmetered_request');
+    expect((await ask(chat)).status).toBe(200);
+  });
+});
