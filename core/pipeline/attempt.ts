@@ -206,7 +206,7 @@ class Attempt implements UpstreamHandler {
     const stream = this.#stream as ReplyStream;
     if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.replacement) return this.#replace(stream.replacement);
-    const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id) ?? wholeEnd;
+    const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
     if (error) this.#countUnfinished();
     else if (!this.#meter) this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
     if (this.#events) this.#ctx.streamEvents = this.#events.count;

@@ -2,6 +2,7 @@ import { GatewayError } from '../contract/errors.ts';
 import type { Operation, OperationCall, StreamReader } from '../contract/provider.ts';
 import type { Usage } from '../contract/usage.ts';
 import { EventStream } from './event-stream.ts';
+import { lateNotes } from './reply-headers.ts';
 
 /** How a stream of events came to its end. */
 export interface StreamEnd {
@@ -18,11 +19,16 @@ export class PassingEvents {
   readonly isTranslated: boolean;
   readonly #reader: StreamReader;
   readonly #events: EventStream;
+  readonly #call: OperationCall;
+  readonly #headed: { readonly dropped: number; readonly adapted: number };
   #begun = false;
 
+  /** Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. */
   constructor(operation: Operation, call: OperationCall) {
     const translator = operation.translateStream?.(call) ?? null;
     this.isTranslated = translator !== null;
+    this.#call = call;
+    this.#headed = { dropped: call.dropped.length, adapted: call.adapted.length };
     this.#reader = operation.streamReader();
     this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
   }
@@ -52,9 +58,10 @@ export class PassingEvents {
     return text === '' ? null : Buffer.from(text);
   }
 
-  end(provider: string): StreamEnd {
+  /** `prefix` is that of the reply's own headers. */
+  end(provider: string, prefix: string): StreamEnd {
     const text = this.#events.end();
-    const owed = this.isTranslated ? text : '';
+    const owed = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
     const error = this.#reader.error?.() ?? null;
     if (error !== null || this.#reader.complete()) return { owed, error, told: error !== null };
     const message = `${provider} ended the stream before it was complete`;

@@ -65,6 +65,19 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call
   for (const item of ctx.replyHeaders) headers.push(item);
 }
 
+/**
+ * Comments of an event stream (HTML standard, server-sent events: clients ignore them) with what a translator dropped or adapted after
+ * the headers had left. They follow the last event and repeat the names of the headers. Empty if there is nothing to report.
+ * `headed` = how many names of each list the headers have.
+ */
+export function lateNotes(prefix: string, call: OperationCall, headed: { dropped: number; adapted: number }): string {
+  const lines: string[] = [];
+  if (call.dropped.length > headed.dropped)
+    lines.push(`: ${prefix}dropped-params: ${headerList(call.dropped.slice(headed.dropped))}\n`);
+  if (call.adapted.length > headed.adapted) lines.push(`: ${prefix}adapted: ${headerList(call.adapted.slice(headed.adapted))}\n`);
+  return lines.length === 0 ? '' : `${lines.join('')}\n`;
+}
+
 /** Names from a request body may hold anything: only what fits a header value is shown, at most 1,000 characters. */
 function headerList(names: readonly string[]): string {
   return names

@@ -4,6 +4,8 @@ import type { OperationCall } from '../../contract/provider.ts';
 import { isOwnThought } from '../shared/anthropic/own-thoughts.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { noteOnce } from '../shared/note-once.ts';
+import { objectsIn } from '../shared/objects-in.ts';
+import { isNativePart, openBlock } from '../shared/sealed-blocks.ts';
 import { toolArguments } from '../shared/tool-arguments.ts';
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
@@ -66,25 +68,37 @@ function toolResult(message: JsonObject, path: string, names: NameDocument): Jso
  * strict compliance), then text, then tool calls.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall, names: NameDocument): JsonObject[] {
-  const kept = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const kept = objectsIn(message.content_blocks).map(openBlock);
   const thoughts = kept.flatMap((block) => thoughtBlock(block, call));
+  const native = kept.flatMap((block) => nativeBlock(block, call));
   if (message.reasoning_content && thoughts.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const said = contentBlocks(message.content, `${path}.content`, names);
-  return [...thoughts, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
+  return [...thoughts, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
 /** Thoughts are only taken back signed, and only by the maker that signs; all others refuse the field. */
 function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
   const maker = makerOf(call.model);
-  if (maker === 'anthropic' || maker === '') {
+  if ((maker === 'anthropic' || maker === '') && isOwnThought(block)) {
     if (block.type === 'redacted_thinking') return [{ reasoningContent: { redactedContent: block.data } }];
-    if (isOwnThought(block)) {
-      return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
-    }
+    return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
   }
   noteOnce(call.dropped, 'messages.content_blocks');
   return [];
+}
+
+/** What tools of the provider did comes back to Nova models, which run such; other models would refuse it. */
+function nativeBlock(block: JsonObject, call: OperationCall): JsonObject[] {
+  const isServerTool = block.type === 'server_tool_use';
+  if (!isServerTool && !isNativePart(block)) return [];
+  if (makerOf(call.model) !== 'amazon') {
+    noteOnce(call.dropped, 'messages.content_blocks');
+    return [];
+  }
+  const { type, ...fields } = block;
+  if (!isServerTool) return [fields];
+  return [{ toolUse: { toolUseId: fields.id, name: fields.name, input: fields.input, type } }];
 }
 
 function toolUses(message: JsonObject, path: string, call: OperationCall): JsonObject[] {

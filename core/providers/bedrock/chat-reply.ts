@@ -1,36 +1,97 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { annotationsOf } from '../shared/anthropic/citations.ts';
+import { objectsIn } from '../shared/objects-in.ts';
+import { dropFromReply } from '../shared/reply-notes.ts';
+import { kindOf } from '../shared/sealed-blocks.ts';
+import { sharedCitations } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
  * A Converse reply as a chat completion. Without strict compliance the message also carries `content_blocks`, in the form all
- * providers of this gateway share: sent back unchanged, signed thoughts survive. Fields this does not know are kept.
+ * providers of this gateway share: sent back unchanged, signed thoughts survive. With it, blocks that have no place in a chat message
+ * are reported. Fields this does not know are kept.
  */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { output, stopReason, usage: _usage, metrics: _metrics, ...others } = reply;
   const message = isObject(output) && isObject(output.message) ? output.message : {};
-  const blocks = Array.isArray(message.content) ? message.content.filter(isObject) : [];
   const usage = usageOfReply(reply);
-  const toolCalls = blocks.map((block) => block.toolUse).filter(isObject);
-  const texts = blocks.map(textOf).filter((text) => text !== null);
-  const said: JsonObject = {
-    role: 'assistant',
-    // OpenAI has null for bare tool calls.
-    content: texts.length === 0 ? null : texts.join(''),
-    refusal: null,
-    ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(toolCall) } : {}),
-    ...(call.strict ? {} : { content_blocks: blocks.map(sharedBlock) }),
-  };
+  const choice = { index: 0, message: messageOf(objectsIn(message.content), call), logprobs: null };
   return {
     id: call.newId('chatcmpl-'),
     object: 'chat.completion',
     created: call.nowSeconds,
     model: call.model,
     provider: 'bedrock',
-    choices: [{ index: 0, message: said, logprobs: null, finish_reason: finishReasonOf(stopReason, call.strict) }],
+    choices: [{ ...choice, finish_reason: finishReasonOf(stopReason, call.strict), ...stopSequence(reply, call) }],
     ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
     ...others,
+  };
+}
+
+/** The stop sequence that Claude ended at, asked for by `additionalModelResponseFieldPaths`; for callers that are not strict. */
+export function stopSequence({ additionalModelResponseFields: fields }: JsonObject, call: OperationCall): JsonObject {
+  const { stop_sequence: text } = isObject(fields) && isObject(fields.delta) ? fields.delta : {};
+  return call.strict || typeof text !== 'string' ? {} : { stop_sequence: text };
+}
+
+/** An image of the model as an entry of `images`; null if it is neither data nor stored. */
+export function imageOf(format: unknown, source: unknown): JsonObject | null {
+  const { bytes, s3Location } = isObject(source) ? source : {};
+  const stored = isObject(s3Location) ? s3Location.uri : null;
+  const url = typeof bytes === 'string' ? `data:image/${String(format)};base64,${bytes}` : stored;
+  return typeof url === 'string' ? { type: 'image_url', image_url: { url } } : null;
+}
+
+/** True for a call of a tool that the provider itself runs: no client can answer it. */
+export function isServerTool(use: JsonObject): boolean {
+  return use.type === 'server_tool_use';
+}
+
+function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObject {
+  let content: string | null = null;
+  let thoughts = '';
+  const annotations: JsonObject[] = [];
+  const images: JsonObject[] = [];
+  const toolCalls: JsonObject[] = [];
+  const shared: JsonObject[] = [];
+  for (const block of blocks) {
+    const { toolUse, reasoningContent, citationsContent, image } = block;
+    const text = textOf(block);
+    if (text !== null) {
+      const start: number = content?.length ?? 0;
+      content = (content ?? '') + text;
+      const citations = isObject(citationsContent) ? sharedCitations(citationsContent.citations, call) : [];
+      annotations.push(...annotationsOf(citations, start, content.length, call));
+      shared.push({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) });
+    } else if (isObject(toolUse) && !isServerTool(toolUse)) {
+      toolCalls.push(toolCall(toolUse));
+      shared.push({ type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: toolUse.input });
+    } else if (isObject(reasoningContent)) {
+      const thought = thoughtOf(reasoningContent);
+      thoughts += typeof thought.thinking === 'string' ? thought.thinking : '';
+      if (call.strict && thought.type === 'redacted_thinking') dropFromReply(call, thought.type);
+      shared.push(thought);
+    } else {
+      const made = isObject(image) ? imageOf(image.format, image.source) : null;
+      if (made !== null) images.push(made);
+      else {
+        if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
+        shared.push(nativeBlock(block));
+      }
+    }
+  }
+  return {
+    role: 'assistant',
+    // OpenAI has null for bare tool calls.
+    content,
+    refusal: null,
+    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(annotations.length > 0 ? { annotations } : {}),
+    ...(images.length > 0 ? { images } : {}),
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+    ...(call.strict ? {} : { content_blocks: shared }),
   };
 }
 
@@ -46,15 +107,18 @@ function toolCall(use: JsonObject): JsonObject {
   return { id: use.toolUseId, type: 'function', function: { name: use.name, arguments: JSON.stringify(use.input ?? {}) } };
 }
 
-/** A block in the shared form; kinds without one stay as they are. */
-function sharedBlock(block: JsonObject): JsonObject {
-  const { toolUse, reasoningContent, citationsContent } = block;
-  if (typeof block.text === 'string') return { type: 'text', text: block.text };
-  if (isObject(toolUse)) return { type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: toolUse.input };
-  if (isObject(citationsContent)) return { type: 'text', text: textOf(block), citations: citationsContent.citations };
-  if (!isObject(reasoningContent)) return block;
-  const { reasoningText, redactedContent } = reasoningContent;
+function thoughtOf({ reasoningText, redactedContent }: JsonObject): JsonObject {
   if (redactedContent !== undefined) return { type: 'redacted_thinking', data: redactedContent };
   const { text, signature } = isObject(reasoningText) ? reasoningText : ({} as JsonObject);
   return { type: 'thinking', thinking: text ?? '', ...(signature === undefined ? {} : { signature }) };
+}
+
+/** A block of a kind without a shared form, under its kind; calls of the provider's own tools are told from those of the client's. */
+export function nativeBlock(block: JsonObject): JsonObject {
+  const { toolUse } = block;
+  return isObject(toolUse) && isServerTool(toolUse) ? serverToolBlock(toolUse) : { type: kindOf(block), ...block };
+}
+
+export function serverToolBlock({ toolUseId: id, name, input }: JsonObject): JsonObject {
+  return { type: 'server_tool_use', id, name, input: input ?? {} };
 }

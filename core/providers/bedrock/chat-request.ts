@@ -4,6 +4,7 @@ import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { type LostParams, passedParams, textOnly } from '../shared/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
+import { claudeTraits } from './claude-models.ts';
 import { contentBlocks, documentNames } from './content-parts.ts';
 import { inferenceConfig } from './inference-config.ts';
 import { isModelField, modelFields } from './model-fields.ts';
@@ -45,6 +46,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
     ...unlessEmpty('outputConfig', { ...format.config, ...effort, ...asObject(params.outputConfig) }),
     ...unlessEmpty('requestMetadata', requestMetadata(params, call)),
     ...serviceTier(params, call),
+    ...stopSequencePath(params, call),
     ...passed,
   };
 }
@@ -87,6 +89,13 @@ function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
     else noteOnce(call.dropped, name === 'user' ? 'user' : 'metadata');
   }
   return { ...kept, ...asObject(params.requestMetadata) };
+}
+
+/** Claude names the stop sequence it ended at only if it is asked to, and only callers that are not strict have a field for it. */
+function stopSequencePath({ stop }: JsonObject, call: OperationCall): JsonObject {
+  const stops = typeof stop === 'string' || (Array.isArray(stop) && stop.length > 0);
+  if (!stops || call.strict || claudeTraits(call.model) === null) return {};
+  return { additionalModelResponseFieldPaths: ['/delta/stop_sequence'] };
 }
 
 function serviceTier(params: JsonObject, call: OperationCall): JsonObject {

@@ -1,6 +1,13 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
+import { annotationsOf } from '../shared/anthropic/citations.ts';
 import { chatChunks } from '../shared/chat-chunks.ts';
+import { objectsIn } from '../shared/objects-in.ts';
+import { dropFromReply, dropUnread } from '../shared/reply-notes.ts';
+import { inputOf } from '../shared/said.ts';
+import { kindOf } from '../shared/sealed-blocks.ts';
+import { imageOf, isServerTool, nativeBlock, serverToolBlock, stopSequence } from './chat-reply.ts';
+import { sharedCitations } from './citations.ts';
 import { eventFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
@@ -11,17 +18,42 @@ interface ToolBlock {
   hasArguments: boolean;
 }
 
+/** What a block has brought that can only be said once it stops. */
+interface Held {
+  /** Sealed thoughts, which may come in several pieces of base64. */
+  readonly redacted: Buffer[];
+  /** Citations of its text, in the shared form, and where the text begins. */
+  readonly citations: JsonObject[];
+  from: number;
+  /** The block itself, for kinds that chat completions have no deltas for. */
+  native: JsonObject | null;
+  input: string;
+}
+
+/** Fields of a stream's `metadata` that are read here, or that say nothing of the reply. */
+const readMetadata: ReadonlySet<string> = new Set(['usage', 'metrics', 'serviceTier', 'performanceConfig', 'p']);
+
 /**
  * Converse events as chat completion chunks. A usage chunk comes only when the client asked for it; `[DONE]` at the end, and
  * only after `messageStop`: a stream the provider cut must not look whole. An exception goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
-  const { head, withUsage, chunk, choice, emit } = chatChunks(call, 'bedrock');
+  const { head, withUsage, chunk, choice, choiceOf, emit } = chatChunks(call, 'bedrock');
   const tools = new Map<unknown, ToolBlock>();
   /** Blocks of which a piece has gone out; Converse opens only tool blocks by an event of their own. */
   const opened = new Set<unknown>();
+  const held = new Map<unknown, Held>();
+  /** Characters of text so far. */
+  let spoken = 0;
   let stopped = false;
 
+  const heldOf = (index: unknown): Held => {
+    const known = held.get(index);
+    if (known) return known;
+    const fresh: Held = { redacted: [], citations: [], from: spoken, native: null, input: '' };
+    held.set(index, fresh);
+    return fresh;
+  };
   /** The block beside the OpenAI field, for clients that are not strict: as it opens, then the texts to append to it. */
   const piece = (index: unknown, type: string, texts: JsonObject): JsonObject => {
     if (call.strict) return {};
@@ -32,7 +64,10 @@ export function chatStream(call: OperationCall): StreamTranslator {
 
   const blockStart = (index: unknown, start: JsonObject): StreamEvent[] => {
     const use = start.toolUse;
-    if (!isObject(use)) return [];
+    if (!isObject(use) || isServerTool(use)) {
+      heldOf(index).native = start;
+      return [];
+    }
     const tool: ToolBlock = { place: tools.size, hasArguments: false };
     tools.set(index, tool);
     const first = { index: tool.place, id: use.toolUseId, type: 'function', function: { name: use.name, arguments: '' } };
@@ -40,31 +75,83 @@ export function chatStream(call: OperationCall): StreamTranslator {
   };
 
   const blockDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
-    if (typeof delta.text === 'string') return emit({ content: delta.text, ...piece(index, 'text', { text: delta.text }) });
+    if (typeof delta.text === 'string') {
+      if (!opened.has(index) && !held.has(index)) heldOf(index);
+      spoken += delta.text.length;
+      return emit({ content: delta.text, ...piece(index, 'text', { text: delta.text }) });
+    }
     const tool = tools.get(index);
-    if (tool && isObject(delta.toolUse) && typeof delta.toolUse.input === 'string' && delta.toolUse.input !== '') {
+    if (tool && isObject(delta.toolUse)) {
       const { input } = delta.toolUse;
+      if (typeof input !== 'string' || input === '') return [];
       tool.hasArguments = true;
       return emit({ tool_calls: [argumentsDelta(tool, input)], ...piece(index, 'tool_use', { partial_json: input }) });
     }
-    return isObject(delta.reasoningContent) ? emit(thought(index, delta.reasoningContent)) : [];
+    if (isObject(delta.reasoningContent)) return thought(index, delta.reasoningContent);
+    return isObject(delta.citation) ? citation(index, delta.citation) : nativeDelta(index, delta);
   };
 
-  const thought = (index: unknown, { text, signature, redactedContent }: JsonObject): JsonObject => {
-    if (redactedContent !== undefined) return piece(index, 'redacted_thinking', { data: redactedContent });
-    if (typeof text === 'string') return piece(index, 'thinking', { thinking: text });
-    return typeof signature === 'string' ? piece(index, 'thinking', { signature }) : {};
+  const thought = (index: unknown, { text, signature, redactedContent }: JsonObject): StreamEvent[] => {
+    if (typeof redactedContent === 'string') {
+      heldOf(index).redacted.push(Buffer.from(redactedContent, 'base64'));
+      return [];
+    }
+    if (typeof text === 'string') return emit({ reasoning_content: text, ...piece(index, 'thinking', { thinking: text }) });
+    return typeof signature === 'string' ? emit(piece(index, 'thinking', { signature })) : [];
   };
 
-  /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
+  const citation = (index: unknown, given: JsonObject): StreamEvent[] => {
+    const citations = sharedCitations([given], call);
+    heldOf(index).citations.push(...citations);
+    return citations.flatMap((made) =>
+      emit(piece(index, 'text', { ...(opened.has(index) ? {} : { text: '' }), citation: made })),
+    );
+  };
+
+  /** A delta of a kind without a field of its own (an image, what a server tool returned): the block leaves whole. */
+  const nativeDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
+    const block = heldOf(index);
+    const [kind, said] = Object.entries(delta)[0] ?? [];
+    if (kind === undefined) return [];
+    if (kind === 'toolUse' && isObject(said)) block.input += String(said.input ?? '');
+    else block.native = merged(block.native ?? {}, kind, said);
+    return [];
+  };
+
   const blockStop = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
-    return tool && !tool.hasArguments ? emit({ tool_calls: [argumentsDelta(tool, '{}')] }) : [];
+    // A call without arguments streams none, where a plain reply has `{}`; both must read the same.
+    if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, '{}')] });
+    const block = held.get(index);
+    if (block === undefined) return [];
+    held.delete(index);
+    if (block.native !== null) return nativeEnd(index, block.native, block.input);
+    if (block.redacted.length > 0) {
+      if (call.strict) dropFromReply(call, 'redacted_thinking');
+      return emit(piece(index, 'redacted_thinking', { data: Buffer.concat(block.redacted).toString('base64') }));
+    }
+    const annotations = annotationsOf(block.citations, block.from, spoken, call);
+    return annotations.length > 0 ? emit({ annotations }) : [];
+  };
+
+  const nativeEnd = (index: unknown, block: JsonObject, input: string): StreamEvent[] => {
+    const { image, toolUse } = block;
+    const made = isObject(image) ? imageOf(image.format, image.source) : null;
+    if (made !== null) return emit({ images: [made] });
+    if (call.strict) dropFromReply(call, isObject(toolUse) ? toolUse.type : kindOf(block));
+    const whole = isObject(toolUse) ? serverToolBlock({ ...toolUse, input: inputOf(input) }) : nativeBlock(block);
+    const { type, ...fields } = whole;
+    return emit(piece(index, String(type), fields));
   };
 
   const metadata = (data: JsonObject): StreamEvent[] => {
     const usage = withUsage ? usageOfReply(data) : null;
-    return usage === null ? [] : [chunk({ choices: [], usage: toChatUsage(usage, call.strict) })];
+    if (usage === null) {
+      dropUnread(data, readMetadata, call);
+      return [];
+    }
+    const { usage: _usage, metrics: _metrics, p: _padding, ...others } = data;
+    return [chunk({ choices: [], usage: toChatUsage(usage, call.strict), ...others })];
   };
 
   return {
@@ -82,7 +169,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
           return blockStop(data.contentBlockIndex);
         case 'messageStop':
           stopped = true;
-          return [choice({}, finishReasonOf(data.stopReason, call.strict))];
+          return [choiceOf(endingOf(data, call))];
         case 'metadata':
           return metadata(data);
         default: {
@@ -97,6 +184,19 @@ export function chatStream(call: OperationCall): StreamTranslator {
     },
     end: () => (stopped ? [{ event: null, data: '[DONE]' }] : []),
   };
+}
+
+function endingOf(data: JsonObject, call: OperationCall): JsonObject {
+  const finish_reason = finishReasonOf(data.stopReason, call.strict);
+  return { index: 0, delta: {}, logprobs: null, finish_reason, ...stopSequence(data, call) };
+}
+
+/** A block with a delta of it: lists grow, fields of objects are laid over. */
+function merged(block: JsonObject, kind: string, said: unknown): JsonObject {
+  const known = block[kind];
+  if (!isObject(known)) return { ...block, [kind]: Array.isArray(said) ? { content: said } : said };
+  if (Array.isArray(said)) return { ...block, [kind]: { ...known, content: [...objectsIn(known.content), ...said] } };
+  return { ...block, [kind]: isObject(said) ? { ...known, ...said } : said };
 }
 
 function argumentsDelta(tool: ToolBlock, text: string): JsonObject {

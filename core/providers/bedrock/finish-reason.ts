@@ -7,6 +7,9 @@ const finishReasons: Readonly<Record<string, string>> = {
   tool_use: 'tool_calls',
   guardrail_intervened: 'content_filter',
   content_filtered: 'content_filter',
+  // Cut short by a fault of the model: `stop` would call the reply whole.
+  malformed_tool_use: 'length',
+  malformed_model_output: 'length',
 };
 
 /** `finish_reason` for a `stopReason`. Without strict OpenAI compliance the provider's own word is kept. */

@@ -82,8 +82,8 @@ function claudeReasoning(effort: string, traits: ClaudeTraits, maxTokens: number
   if (kind === 'adaptive') {
     const taken = effort === 'minimal' ? 'low' : effort;
     if (taken !== effort) noteOnce(call.adapted, 'reasoning_effort');
-    // Only callers that are not strict get to see thoughts, and these models show them only when asked.
-    const thinking = call.strict ? { type: 'adaptive' } : { type: 'adaptive', display: 'summarized' };
+    // These models show their thoughts only when asked.
+    const thinking = { type: 'adaptive', display: 'summarized' };
     return { ...idle, fields: { thinking }, effort: taken, thinks: true };
   }
   const room = maxTokens ?? maxTokensThinking;

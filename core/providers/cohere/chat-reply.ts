@@ -1,23 +1,31 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { objectsIn } from '../shared/objects-in.ts';
+import { dropFromReply } from '../shared/reply-notes.ts';
+import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
  * A Chat API reply as a chat completion; the plan for tool calls is the text beside them. Without strict compliance the message
- * also carries `content_blocks` and `citations`. Top-level fields this does not know are kept.
+ * also carries `content_blocks` and `citations`; with it, what has no place in a chat message is reported. Top-level fields this does not know are kept.
  */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { id, message: sent, finish_reason: reason, usage: _usage, logprobs, ...others } = reply;
   const message = isObject(sent) ? sent : {};
   const parts = Array.isArray(message.content) ? message.content.filter(isObject) : [];
   const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter((text) => typeof text === 'string' && text !== '');
+  const thoughts = parts.map((part) => (typeof part.thinking === 'string' ? part.thinking : '')).join('');
+  const annotations = objectsIn(message.citations).flatMap((citation) => annotationsOf(citation, startsOf(message), call));
+  for (const part of parts) reportPart(part.type, call);
   const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
   const usage = usageOfReply(reply);
   const said: JsonObject = {
     role: 'assistant',
     content: texts.length === 0 && toolCalls.length > 0 ? null : texts.join(''),
     refusal: null,
+    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(annotations.length > 0 ? { annotations } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(withArguments) } : {}),
     ...(call.strict ? {} : { content_blocks: parts, ...(message.citations ? { citations: message.citations } : {}) }),
   };
@@ -32,6 +40,23 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     ...(usage === null ? {} : { usage: toChatUsage(usage) }),
     ...others,
   };
+}
+
+/** Reports a part of a type that a strict chat message has no field for. */
+export function reportPart(type: unknown, call: OperationCall): void {
+  if (call.strict && type !== 'text' && type !== 'thinking') dropFromReply(call, type);
+}
+
+/** Where each part of the content begins in the text of the message. */
+function startsOf(message: JsonObject): TextStarts {
+  let at = typeof message.tool_plan === 'string' ? message.tool_plan.length : 0;
+  const starts = objectsIn(message.content).map((part): [unknown, number] => {
+    const start = at;
+    at += typeof part.text === 'string' ? part.text.length : 0;
+    return [part.type, start];
+  });
+  const first = starts.find(([type]) => type === 'text')?.[1] ?? at;
+  return (index) => (typeof index === 'number' ? (starts[index]?.[1] ?? first) : first);
 }
 
 /** A call without arguments has an empty text for them here, where OpenAI has `{}`. */

@@ -1,6 +1,10 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
 import { chatChunks } from '../shared/chat-chunks.ts';
+import { objectsIn } from '../shared/objects-in.ts';
+import { dropFromReply } from '../shared/reply-notes.ts';
+import { reportPart } from './chat-reply.ts';
+import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { endFault } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
@@ -14,15 +18,41 @@ export function chatStream(call: OperationCall): StreamTranslator {
   /** Places of tool calls, by the provider's index, and whether arguments have come for them. */
   const tools = new Map<unknown, { readonly place: number; hasArguments: boolean }>();
   const opened = new Set<unknown>();
+  /** Characters of text so far, and at the start of each part of the content. */
+  let spoken = 0;
+  const starts = new Map<unknown, number>();
+  const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
 
   /** A piece of content, and beside it the block it belongs to, for clients that are not strict. */
-  const content = (index: unknown, { text, thinking }: JsonObject): StreamEvent[] => {
+  const content = (index: unknown, said: JsonObject): StreamEvent[] => {
+    const { type: stated, text, thinking } = said;
+    if (stated !== undefined && stated !== 'text' && stated !== 'thinking') {
+      reportPart(stated, call);
+      opened.add(index);
+      return call.strict ? [] : emit({ content_blocks: [{ index, delta: said }] });
+    }
     const [type, piece] = typeof thinking === 'string' ? (['thinking', thinking] as const) : (['text', text] as const);
     if (typeof piece !== 'string' || piece === '') return [];
+    if (type === 'text') {
+      if (!starts.has(index)) starts.set(index, spoken);
+      spoken += piece.length;
+    }
     const block = opened.has(index) ? { [type]: piece } : { type, [type]: piece };
     opened.add(index);
     const beside = call.strict ? {} : { content_blocks: [{ index, delta: block }] };
-    return emit({ ...(type === 'text' ? { content: piece } : {}), ...beside });
+    return emit({ [type === 'text' ? 'content' : 'reasoning_content']: piece, ...beside });
+  };
+
+  const plan = (text: string): StreamEvent[] => {
+    spoken += text.length;
+    return emit({ content: text });
+  };
+
+  const citations = (given: unknown): StreamEvent[] => {
+    const listed = objectsIn([given].flat());
+    const annotations = listed.flatMap((citation) => annotationsOf(citation, startOf, call));
+    const beside = call.strict || listed.length === 0 ? {} : { citations: listed };
+    return emit({ ...(annotations.length > 0 ? { annotations } : {}), ...beside });
   };
 
   const toolCall = (index: unknown, started: boolean, toolCalls: unknown): StreamEvent[] => {
@@ -67,16 +97,17 @@ export function chatStream(call: OperationCall): StreamTranslator {
           return [choice({ role: 'assistant', content: '' })];
         case 'content-start':
         case 'content-delta':
+          if (data.logprobs) dropFromReply(call, 'logprobs');
           return isObject(message.content) ? content(data.index, message.content) : [];
         case 'tool-plan-delta':
-          return typeof message.tool_plan === 'string' ? emit({ content: message.tool_plan }) : [];
+          return typeof message.tool_plan === 'string' ? plan(message.tool_plan) : [];
         case 'tool-call-start':
         case 'tool-call-delta':
           return toolCall(data.index, data.type === 'tool-call-start', message.tool_calls);
         case 'tool-call-end':
           return toolEnd(data.index);
         case 'citation-start':
-          return call.strict || !message.citations ? [] : emit({ citations: [message.citations].flat() });
+          return citations(message.citations);
         case 'message-end':
           return end(delta);
         default:

@@ -11,7 +11,7 @@ import { modelPath } from './paths.ts';
 
 const id = 'google';
 
-const chatComplete = geminiChat(id, modelPath, { serviceTier: true });
+const chatComplete = geminiChat(id, modelPath, { isGeminiApi: true });
 
 /** What the Gemini API answers, by generateContent save for embeddings and Imagen. */
 export const operations: ProviderAdapter['operations'] = {

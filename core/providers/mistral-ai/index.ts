@@ -5,7 +5,7 @@ import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
 import { mistralKept } from './kept.ts';
 import { mistralSettings } from './settings.ts';
-import { withContentAsText, withThinkingParts } from './thinking.ts';
+import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 
 /** OpenAI parameters that Mistral answers with 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
@@ -37,7 +37,7 @@ const compatible = openAiCompatible({
     streamUsage: 'always',
     ownFinishReasons: true,
     request: (params) => withToolIds(withDocuments(withThinkingParts(params))),
-    reply: withContentAsText,
+    reply: contentAsText,
   },
   chatExtras: ['reasoning_content'],
 });

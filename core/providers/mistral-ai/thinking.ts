@@ -1,16 +1,55 @@
 import type { JsonObject } from '../../contract/json.ts';
 import { isObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { adaptInReply, dropFromReply } from '../shared/reply-notes.ts';
+import { urlCitation, webAddressIn } from '../shared/url-citations.ts';
 
 /**
  * Mistral's reasoning models answer with a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and
  * `{type: 'text', text}`, where OpenAI clients expect text (https://docs.mistral.ai/capabilities/reasoning).
  */
 
-/** A reply or chunk with the text in `content` and the thoughts in `reasoning_content`; lists with other parts stay as they are. */
-export function withContentAsText(reply: JsonObject): JsonObject {
-  const { choices } = reply;
-  if (!Array.isArray(choices) || !choices.some((choice) => placeOf(choice) !== null)) return reply;
-  return { ...reply, choices: choices.map(asText) };
+/**
+ * A reply or chunk with the text in `content` and the thoughts in `reasoning_content`; sources with a web address become annotations.
+ * Other parts (references to results of tools) are in `content_blocks` for callers that are not strict, and reported for strict ones.
+ */
+export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonObject {
+  let blocks = 0;
+  const place = (part: JsonObject, isDelta: boolean): JsonObject => (isDelta ? { index: blocks++, delta: part } : part);
+
+  const asText = (choice: unknown): unknown => {
+    const at = placeOf(choice);
+    if (at === null || !isObject(choice)) return choice;
+    const { content, ...holder } = choice[at] as JsonObject & { content: unknown[] };
+    let [text, thoughts] = ['', ''];
+    const annotations: JsonObject[] = [];
+    const others: JsonObject[] = [];
+    for (const part of content) {
+      if (!isObject(part)) text += typeof part === 'string' ? part : '';
+      else if (part.type === 'text') text += textIn(part.text);
+      else if (part.type === 'thinking') thoughts += textIn(part.thinking);
+      else {
+        const url = webAddressIn(part.url);
+        if (url !== null) annotations.push(urlCitation(url, part.title, text.length, text.length));
+        if (call.strict) (url === null ? dropFromReply : adaptInReply)(call, part.type);
+        else others.push(place(part, at === 'delta'));
+      }
+    }
+    const shaped = {
+      ...holder,
+      content: text,
+      ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+      ...(annotations.length > 0 ? { annotations } : {}),
+      ...(others.length > 0 ? { content_blocks: others } : {}),
+    };
+    return { ...choice, [at]: shaped };
+  };
+
+  return (reply) => {
+    const { choices } = reply;
+    if (!Array.isArray(choices) || !choices.some((choice) => placeOf(choice) !== null)) return reply;
+    return { ...reply, choices: choices.map(asText) };
+  };
 }
 
 /** A request whose assistant messages carry their `reasoning_content` the way Mistral takes it back. */
@@ -20,29 +59,14 @@ export function withThinkingParts(params: JsonObject): JsonObject {
   return { ...params, messages: messages.map((message) => (hasReasoning(message) ? asParts(message) : message)) };
 }
 
-/** Where a choice keeps a list of thinking and text parts. */
+/** Where a choice keeps a list of parts. */
 function placeOf(choice: unknown): 'message' | 'delta' | null {
   if (!isObject(choice)) return null;
   for (const place of ['message', 'delta'] as const) {
     const holder = choice[place];
-    if (isObject(holder) && Array.isArray(holder.content) && holder.content.every(isKnownPart)) return place;
+    if (isObject(holder) && Array.isArray(holder.content)) return place;
   }
   return null;
-}
-
-function asText(choice: JsonObject): JsonObject {
-  const place = placeOf(choice);
-  if (place === null) return choice;
-  const holder = choice[place] as JsonObject & { content: JsonObject[] };
-  const joined = (type: string): string =>
-    holder.content.map((part) => (part.type === type ? textIn(type === 'thinking' ? part.thinking : part.text) : '')).join('');
-  const thoughts = joined('thinking');
-  const shaped = { ...holder, content: joined('text'), ...(thoughts === '' ? {} : { reasoning_content: thoughts }) };
-  return { ...choice, [place]: shaped };
-}
-
-function isKnownPart(part: unknown): boolean {
-  return isObject(part) && (part.type === 'text' || part.type === 'thinking');
 }
 
 function textIn(value: unknown): string {

@@ -20,7 +20,7 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
       return quirks.request ? quirks.request(body) : body;
     },
     fromProvider: (reply, call) => {
-      const body = quirks.reply ? quirks.reply(reply) : reply;
+      const body = quirks.reply ? quirks.reply(call)(reply) : reply;
       return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(body) : body;
     },
     translateStream: (call) => chatStream(quirks, call),

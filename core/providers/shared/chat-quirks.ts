@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
 
 /** How a provider's chat and text completions differ from OpenAI's. Everything absent = no difference. */
 export interface ChatQuirks {
@@ -17,6 +18,9 @@ export interface ChatQuirks {
   readonly ownFinishReasons?: boolean;
   /** What else has to change in a request; must return the same object when nothing does. */
   readonly request?: (params: JsonObject) => JsonObject;
-  /** What else has to change in a reply or one chunk of it; must return the same object when nothing does. */
-  readonly reply?: (reply: JsonObject) => JsonObject;
+  /**
+   * What else has to change in a reply or one chunk of it; must return the same object when nothing does. Asked for once per reply or
+   * stream, so that it may count.
+   */
+  readonly reply?: (call: OperationCall) => (reply: JsonObject) => JsonObject;
 }

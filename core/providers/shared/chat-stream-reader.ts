@@ -23,7 +23,8 @@ export function chatStreamReader(id: string): StreamReader {
         if (data.trim() === '[DONE]') done = true;
         return;
       }
-      if (data.error) error ??= streamFault(id, data.error);
+      const fault = errorIn(data);
+      if (fault !== null) error ??= streamFault(id, fault);
       raw = usageIn(data) ?? raw;
       if (data.service_tier) serviceTier = data.service_tier;
       if (!Array.isArray(data.choices)) return;
@@ -37,6 +38,15 @@ export function chatStreamReader(id: string): StreamReader {
     complete: () => error === null && (done || (begun.size > 0 && ended.size === begun.size)),
     error: () => error,
   };
+}
+
+/**
+ * The error that an event of a chat stream holds, null for none: under `error`, or the event itself (`{"object": "error", "message"}`, as
+ * Mistral has it).
+ */
+export function errorIn(data: JsonObject): unknown {
+  if (data.error) return data.error;
+  return data.object === 'error' ? data : null;
 }
 
 /** Token counts of a chunk; Groq also keeps them under a name of its own. */

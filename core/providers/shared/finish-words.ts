@@ -6,7 +6,7 @@ const cutWords: ReadonlySet<string> = new Set([
   ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
   // The provider broke off: anything else would call the reply whole.
   ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
-  ...['unexpected_tool_call', 'too_many_tool_calls'],
+  ...['unexpected_tool_call', 'too_many_tool_calls', 'malformed_tool_use', 'malformed_model_output'],
 ]);
 
 const filterWords: ReadonlySet<string> = new Set([

@@ -1,21 +1,22 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
+import type { OperationCall } from '../../contract/provider.ts';
+import { objectsIn } from './objects-in.ts';
+import { adaptInReply, dropFromReply } from './reply-notes.ts';
+import { fieldsOf, inputOf, type SaidSink } from './said.ts';
+import { sealBlock } from './sealed-blocks.ts';
 
 /** Turns pieces of a reply, in whatever order they come, into the content block events of a Messages stream. */
-export interface BlockSequence {
-  thinking(text: string): JsonObject[];
-  signature(text: string): JsonObject[];
-  text(text: string): JsonObject[];
-  /** One entry of `delta.tool_calls`. */
-  tool(toolCall: JsonObject): JsonObject[];
-  /** A block that comes in one piece. */
-  whole(block: JsonObject): JsonObject[];
+export interface BlockSequence extends SaidSink {
   /** Closes what is open. */
   finish(): JsonObject[];
   callsTools(): boolean;
+  refuses(): boolean;
 }
 
 interface Block {
   readonly kind: 'thinking' | 'text' | 'tool' | 'whole';
+  /** Tells one native block of text or thoughts from the next. */
+  readonly key: unknown;
   /** What `content_block_start` says; a tool's id and name are complete before it is sent. */
   readonly opening: JsonObject;
   /** Deltas that wait for their turn. */
@@ -31,15 +32,18 @@ interface Block {
  * first open block is sent as it comes; later ones wait until it is known to be whole: text as soon as something follows it,
  * a tool call once its arguments are complete JSON. Nothing is ever lost or reordered inside a block.
  */
-export function blockSequence(): BlockSequence {
+export function blockSequence(call: OperationCall, seals: boolean): BlockSequence {
   const blocks: Block[] = [];
   const tools = new Map<unknown, Block>();
   /** Place of the block that is being sent. */
   let live = 0;
   let opened = false;
+  let refused = false;
+  /** True once a citation came in Anthropic's own form: annotations then only repeat it. */
+  let cites = false;
 
-  const open = (kind: Block['kind'], opening: JsonObject): Block => {
-    const block: Block = { kind, opening, waiting: [], text: '', sealed: false };
+  const open = (kind: Block['kind'], opening: JsonObject, key: unknown = undefined): Block => {
+    const block: Block = { kind, key, opening, waiting: [], text: '', sealed: false };
     blocks.push(block);
     return block;
   };
@@ -63,10 +67,10 @@ export function blockSequence(): BlockSequence {
   };
 
   /** The block that text of this kind belongs to: the last one, as long as nothing else has come since. */
-  const current = (kind: 'thinking' | 'text'): Block => {
+  const current = (kind: 'thinking' | 'text', key: unknown): Block => {
     const last = blocks.at(-1);
-    if (last?.kind === kind && !last.sealed) return last;
-    return open(kind, kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' });
+    if (last?.kind === kind && !last.sealed && (key === undefined || last.key === key)) return last;
+    return open(kind, kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }, key);
   };
 
   const add = (block: Block, delta: JsonObject): JsonObject[] => {
@@ -74,14 +78,60 @@ export function blockSequence(): BlockSequence {
     return advance();
   };
 
+  /** A block that comes in one piece. */
+  const whole = (block: JsonObject): JsonObject[] => {
+    open('whole', block);
+    return advance();
+  };
+
   return {
-    thinking: (text) => (text === '' ? [] : add(current('thinking'), { type: 'thinking_delta', thinking: text })),
-    signature(text) {
-      const block = current('thinking');
-      block.sealed = true;
-      return add(block, { type: 'signature_delta', signature: text });
+    thought(key, piece) {
+      if (piece.type === 'redacted_thinking') return whole({ type: piece.type, data: piece.data });
+      const events: JsonObject[] = [];
+      const { thinking, signature } = piece;
+      if (typeof thinking === 'string' && thinking !== '') {
+        events.push(...add(current('thinking', key), { type: 'thinking_delta', thinking }));
+      }
+      if (typeof signature === 'string' && signature !== '') {
+        const block = current('thinking', key);
+        block.sealed = true;
+        events.push(...add(block, { type: 'signature_delta', signature }));
+      }
+      return events;
     },
-    text: (text) => (text === '' ? [] : add(current('text'), { type: 'text_delta', text })),
+    text: (text, _logprobs, key) => add(current('text', key), { type: 'text_delta', text }),
+    refusal(text) {
+      refused = true;
+      return add(current('text', undefined), { type: 'text_delta', text });
+    },
+    annotation(annotation, cited) {
+      if (cites) return [];
+      const { url, title } = fieldsOf(annotation);
+      if (annotation.type !== 'url_citation' || typeof url !== 'string') {
+        dropFromReply(call, 'annotations');
+        return [];
+      }
+      adaptInReply(call, 'annotations');
+      // The span of the reply stands for the words of the page, which nobody has.
+      const citation = { type: 'web_search_result_location', cited_text: cited, encrypted_index: '', title: title ?? null, url };
+      return add(current('text', undefined), { type: 'citations_delta', citation });
+    },
+    citation(citation, key) {
+      cites = true;
+      return add(current('text', key), { type: 'citations_delta', citation });
+    },
+    image() {
+      dropFromReply(call, 'images');
+      return [];
+    },
+    native(block) {
+      if (!seals) {
+        dropFromReply(call, block.type);
+        return [];
+      }
+      adaptInReply(call, block.type);
+      return whole(sealBlock(block));
+    },
     tool(toolCall) {
       const fn = isObject(toolCall.function) ? toolCall.function : {};
       const key = toolCall.index ?? toolCall.id;
@@ -94,12 +144,9 @@ export function blockSequence(): BlockSequence {
       block.text += fn.arguments;
       return add(block, { type: 'input_json_delta', partial_json: fn.arguments });
     },
-    whole(block) {
-      open('whole', block);
-      return advance();
-    },
     finish: () => advance(true),
     callsTools: () => tools.size > 0,
+    refuses: () => refused,
   };
 }
 
@@ -110,4 +157,24 @@ function isWhole(block: Block): boolean {
   } catch {
     return false;
   }
+}
+
+/** The blocks that these events tell of, as a plain reply has them. */
+export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  let input = '';
+  for (const { type, content_block: opening, delta } of events) {
+    if (type === 'content_block_start' && isObject(opening)) blocks.push({ ...opening });
+    const block = blocks.at(-1);
+    if (block === undefined) continue;
+    if (type === 'content_block_delta' && isObject(delta)) {
+      if (delta.type === 'citations_delta') block.citations = [...objectsIn(block.citations), delta.citation];
+      else if (delta.type === 'input_json_delta') input += String(delta.partial_json);
+      else for (const name of ['text', 'thinking', 'signature']) if (name in delta) block[name] = `${block[name]}${delta[name]}`;
+    } else if (type === 'content_block_stop' && block.type === 'tool_use') {
+      block.input = inputOf(input);
+      input = '';
+    }
+  }
+  return blocks;
 }

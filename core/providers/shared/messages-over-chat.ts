@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider.ts';
 import { derivedCalls } from './derived-calls.ts';
 import { toMessagesReply } from './messages-over-chat-reply.ts';
 import { type ChatExtras, extrasOf, toChatParams } from './messages-over-chat-request.ts';
@@ -15,6 +15,8 @@ export function messagesOverChat(chat: Operation, understands: ChatExtras = []):
     // Only then do providers hand out their thoughts; what is dropped is reported on the outer call.
     () => ({ strict: false }),
   );
+  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return {
     path: (call) => chat.path(chatCallOf(call)),
     toProvider: (params, call) => {
@@ -23,9 +25,9 @@ export function messagesOverChat(chat: Operation, understands: ChatExtras = []):
     },
     fromProvider: (reply, call) => {
       const completion = chat.fromProvider?.(reply, chatCallOf(call)) ?? reply;
-      return toMessagesReply(completion, chat.usage(reply), call);
+      return toMessagesReply(completion, chat.usage(reply), call, opensBlocks(call));
     },
-    translateStream: (call) => messagesStream(chat, chatCallOf(call), call),
+    translateStream: (call) => messagesStream(chat, chatCallOf(call), call, opensBlocks(call)),
     usage: chat.usage,
     streamReader: chat.streamReader,
     ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),

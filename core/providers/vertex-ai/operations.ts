@@ -18,7 +18,7 @@ import { type VertexModel, vertexModel } from './models.ts';
 const id = 'vertex-ai';
 
 const gemini = withLabels(
-  geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { serviceTier: false }),
+  geminiChat(id, (call) => locationPath(call.settings, vertexModel(call.model).path), { isGeminiApi: false }),
 );
 const geminiMessages = messagesOverChat(gemini, geminiChatExtras);
 

@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
 import { chatChunks } from '../chat-chunks.ts';
-import { refusalOf } from './chat-reply.ts';
+import { objectsIn } from '../objects-in.ts';
+import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
+import { annotationsOf } from './citations.ts';
 import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { laterCounts, toChatUsage, usageOf } from './usage.ts';
@@ -13,14 +15,27 @@ interface ToolBlock {
   hasArguments: boolean;
 }
 
+/** Fields of `message_start` and of `message_delta` that chunks say in their own way. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'role', 'content', 'model', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
+]);
+
 /**
  * Messages events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after
- * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream.
+ * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream. Content that
+ * `message_start` holds already is sent at once: a reply that goes on after the provider ran a tool comes that way.
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
-  const { head, withUsage, chunk, choice, emit } = chatChunks(call, provider);
+  const { head, withUsage, chunk, emit } = chatChunks(call, provider);
   const tools = new Map<unknown, ToolBlock>();
   let counts: JsonObject | null = null;
+  let started = false;
+  /** Characters of text so far, and at the start of the open block. */
+  let [spoken, from] = [0, 0];
+  /** Citations of the open block: where its text ends is known when it stops. */
+  let cited: JsonObject[] = [];
+  /** Top-level fields that a plain reply keeps; the last chunk of the choice has them. */
+  let others: JsonObject = {};
 
   /** The provider's own piece beside the OpenAI one, for clients that are not strict. */
   const native = (index: unknown, piece: JsonObject): JsonObject =>
@@ -30,12 +45,28 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     if (typeof message.id === 'string') head.id = message.id;
     if (typeof message.model === 'string') head.model = message.model;
     counts = laterCounts(counts, message.usage);
-    return [choice({ role: 'assistant', content: '' })];
+    const opening = started ? [] : emit({ role: 'assistant', content: '' });
+    started = true;
+    const said = objectsIn(message.content).flatMap((block, index) => [...blockStart(index, block), ...blockStop(index)]);
+    return [...opening, ...said, ...messageEnd(message, null)];
   };
 
   const blockStart = (index: unknown, block: JsonObject): StreamEvent[] => {
-    if (block.type === 'text' && block.text) return emit({ content: block.text, ...native(index, block) });
-    if (block.type !== 'tool_use') return emit(native(index, block));
+    from = spoken;
+    cited = objectsIn(block.citations);
+    if (block.type === 'text') {
+      if (typeof block.text !== 'string' || block.text === '') return emit(native(index, block));
+      spoken += block.text.length;
+      return emit({ content: block.text, ...native(index, block) });
+    }
+    if (block.type === 'thinking') {
+      const thought = block.thinking ? { reasoning_content: block.thinking } : {};
+      return emit({ ...thought, ...native(index, block) });
+    }
+    if (block.type !== 'tool_use') {
+      reportBlock(block.type, call);
+      return emit(native(index, block));
+    }
     const tool: ToolBlock = { place: tools.size, input: block.input, hasArguments: false };
     tools.set(index, tool);
     const first = { index: tool.place, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
@@ -44,7 +75,12 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
 
   const blockDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
     const { type, ...piece } = delta;
-    if (type === 'text_delta') return emit({ content: delta.text, ...native(index, piece) });
+    if (type === 'text_delta') {
+      spoken += String(delta.text ?? '').length;
+      return emit({ content: delta.text, ...native(index, piece) });
+    }
+    if (type === 'thinking_delta') return emit({ reasoning_content: delta.thinking, ...native(index, piece) });
+    if (type === 'citations_delta' && isObject(delta.citation)) cited.push(delta.citation);
     const tool = tools.get(index);
     if (type !== 'input_json_delta' || !tool || typeof delta.partial_json !== 'string') return emit(native(index, piece));
     if (delta.partial_json === '') return [];
@@ -54,15 +90,23 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
 
   /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
   const blockStop = (index: unknown): StreamEvent[] => {
+    const annotations = cited.length === 0 ? [] : annotationsOf(cited, from, spoken, call);
+    cited = [];
     const tool = tools.get(index);
-    return tool && !tool.hasArguments ? emit({ tool_calls: [argumentsDelta(tool, JSON.stringify(tool.input ?? {}))] }) : [];
+    if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, JSON.stringify(tool.input ?? {}))] });
+    return annotations.length > 0 ? emit({ annotations }) : [];
   };
 
-  const messageDelta = (delta: JsonObject, usage: unknown): StreamEvent[] => {
-    counts = laterCounts(counts, usage);
-    if (typeof delta.stop_reason !== 'string') return [];
-    const refusal = refusalOf(delta);
-    return [choice(refusal === null ? {} : { refusal }, finishReasonOf(delta.stop_reason, call.strict))];
+  /** `given` holds the stop reason, or none yet; `data` what an event has beside it. */
+  const messageEnd = (given: JsonObject, data: JsonObject | null): StreamEvent[] => {
+    if (data !== null) counts = laterCounts(counts, data.usage);
+    others = { ...others, ...unread(given), ...unread(data ?? {}) };
+    if (typeof given.stop_reason !== 'string') return [];
+    const refusal = refusalOf(given);
+    const delta = refusal === null ? {} : { refusal };
+    const reason = finishReasonOf(given.stop_reason, call.strict);
+    const ending = { index: 0, delta, logprobs: null, finish_reason: reason, ...stopSequence(given.stop_sequence, call) };
+    return [chunk({ choices: [ending], ...(withUsage ? { usage: null } : {}), ...withoutNulls(others) })];
   };
 
   const stop = (): StreamEvent[] => {
@@ -83,7 +127,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
         case 'content_block_stop':
           return blockStop(data.index);
         case 'message_delta':
-          return isObject(data.delta) ? messageDelta(data.delta, data.usage) : [];
+          return isObject(data.delta) ? messageEnd(data.delta, data) : [];
         case 'message_stop':
           return stop();
         case 'error':
@@ -95,6 +139,10 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     },
     end: () => [],
   };
+}
+
+function unread(from: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !readFields.has(name)));
 }
 
 function argumentsDelta(tool: ToolBlock, text: string): JsonObject {

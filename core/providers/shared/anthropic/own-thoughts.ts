@@ -3,10 +3,10 @@ import type { OperationCall } from '../../../contract/provider.ts';
 import { noteOnce } from '../note-once.ts';
 
 /**
- * The marks of signatures that other providers gave, as this gateway hands them out (`gemini/signatures.ts`,
- * `chat-over-responses/signed-thoughts.ts`).
+ * The marks of signatures that other providers gave, and of blocks that this gateway sealed, as it hands them out
+ * (`gemini/signatures.ts`, `chat-over-responses/signed-thoughts.ts`, `sealed-blocks.ts`).
  */
-const foreign = /^(gemini|openai):/;
+const foreign = /^(gemini|openai|native):/;
 
 /**
  * True for a thought that Claude can take back: signed, and by Claude. In a conversation that moved between providers there may be

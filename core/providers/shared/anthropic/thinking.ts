@@ -51,8 +51,8 @@ function askedParams(params: JsonObject, call: OperationCall): JsonObject {
   if (typeof effort !== 'string') return { max_tokens: asked ?? fallback };
   if (effort === 'none') return { max_tokens: asked ?? fallback, ...thinkingOff(call) };
   if (traits.thinking === 'adaptive') {
-    // Since 4.7 the text of thoughts is left out unless it is asked for; only lenient clients get to see it.
-    const thinking = call.strict ? { type: 'adaptive' } : { type: 'adaptive', display: 'summarized' };
+    // Since 4.7 the text of thoughts is left out unless it is asked for.
+    const thinking = { type: 'adaptive', display: 'summarized' };
     return { max_tokens: asked ?? defaultMaxTokensThinking, thinking, ...effortOf(params, call) };
   }
   return budgetParams(effort, asked, call);

@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import type { Usage } from '../../../contract/usage.ts';
 import { asChatUsage } from '../as-chat-usage.ts';
-import { inputOf } from '../messages-over-chat-reply.ts';
 import { objectsIn } from '../objects-in.ts';
 import { streamFault } from '../provider-fault.ts';
+import { inputOf } from '../said.ts';
 import { toBlock } from './signed-thoughts.ts';
 
 /** Fields of a response that are said in another way, or that only repeat the request. All others are kept. */

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { dropUnread } from '../reply-notes.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
 import { partsReader, type Said, wholeBlocks } from './reply-parts.ts';
@@ -9,7 +10,7 @@ import { toChatUsage, usageOfReply } from './usage.ts';
 /**
  * A generateContent reply as a chat completion. Without strict compliance messages also carry `content_blocks` (thoughts with
  * their signatures, code that was run, …) and choices what else Gemini says of them (grounding, citations, safety ratings).
- * Top-level fields this does not know are kept.
+ * With it, what has no place in a chat message is reported. Top-level fields this does not know are kept.
  */
 export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const {
@@ -25,6 +26,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
   const answers = Array.isArray(candidates) ? candidates.filter(isObject) : [];
   const refusal = refusalOf(promptFeedback);
   const usage = usageOfReply(reply);
+  if (call.strict && refusal === null) dropUnread({ promptFeedback }, nothingRead, call);
   return {
     id: typeof responseId === 'string' ? responseId : call.newId('chatcmpl-'),
     object: 'chat.completion',
@@ -40,6 +42,8 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
     ...others,
   };
 }
+
+const nothingRead: ReadonlySet<string> = new Set();
 
 /** Why the prompt itself was refused, in the provider's words; null when it was not. */
 export function refusalOf(promptFeedback: unknown): string | null {
@@ -64,6 +68,8 @@ export function lenientFields(candidate: JsonObject): JsonObject {
 /** The fields of a message or delta that carry more than text. */
 export function saidFields(said: Said): JsonObject {
   return {
+    ...(said.reasoning === '' ? {} : { reasoning_content: said.reasoning }),
+    ...(said.annotations.length > 0 ? { annotations: said.annotations } : {}),
     ...(said.images.length > 0 ? { images: said.images } : {}),
     ...(said.signature === null ? {} : extraContent(said.signature)),
   };

@@ -24,8 +24,11 @@ const lostParams: LostParams = {
 };
 
 export interface GeminiRequestOptions {
-  /** Takes `serviceTier` in the body: the Gemini API does, Vertex AI has headers for it. */
-  readonly serviceTier: boolean;
+  /**
+   * False for Vertex AI. The Gemini API takes `serviceTier` in the body, for which Vertex AI has headers, and shows what its own tools
+   * did beside functions (`includeServerSideToolInvocations`) if it is asked to.
+   */
+  readonly isGeminiApi: boolean;
 }
 
 /**
@@ -37,7 +40,7 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
   const { system, contents } = toConversation(params.messages, call);
   const config = { ...generationConfig(params, call), ...objectIn(params.generationConfig) };
-  const { toolConfig, ...tools } = toolParams(params, call);
+  const { toolConfig, ...tools } = toolParams(params, call, options);
   const choice = { ...objectIn(toolConfig), ...objectIn(params.toolConfig) };
   const instruction = params.systemInstruction ?? (system.length > 0 ? { parts: system } : undefined);
   return {
@@ -56,7 +59,7 @@ export function chatRequest(params: JsonObject, call: OperationCall, options: Ge
 function serviceTier(tier: unknown, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   if (tier === undefined || tier === null || tier === 'auto') return {};
   const known = tier === 'default' ? 'standard' : tier;
-  if (options.serviceTier && ['standard', 'flex', 'priority'].includes(String(known))) return { serviceTier: known };
+  if (options.isGeminiApi && ['standard', 'flex', 'priority'].includes(String(known))) return { serviceTier: known };
   if (tier !== 'default') noteOnce(call.dropped, 'service_tier');
   return {};
 }

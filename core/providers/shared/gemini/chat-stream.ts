@@ -6,7 +6,7 @@ import { streamFault } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
 import { type PartsReader, partsReader } from './reply-parts.ts';
-import { toChatUsage, usageOf } from './usage.ts';
+import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
 interface Answer {
   readonly parts: PartsReader;
@@ -70,7 +70,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       }
       if (typeof data.responseId === 'string') head.id ??= data.responseId;
       if (typeof data.modelVersion === 'string') head.model = data.modelVersion;
-      if (isObject(data.usageMetadata)) counts = { ...counts, ...data.usageMetadata };
+      counts = laterCounts(counts, data.usageMetadata);
       const events = (Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []).flatMap(candidateChunk);
       const refusal = refusalOf(data.promptFeedback);
       return refusal === null ? events : [...events, ...refusedChunk(refusal)];

@@ -2,36 +2,48 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
+import { objectsIn } from '../objects-in.ts';
+import { isNativePart, openBlock } from '../sealed-blocks.ts';
 import { toolArguments } from '../tool-arguments.ts';
 import { imagePart } from './media.ts';
 import { traitsOf } from './models.ts';
 import { contentParts } from './parts.ts';
-import { fromBlockSignature, signatureIn } from './signatures.ts';
+import { fromBlockSignature, type PlacedSignature, signatureIn } from './signatures.ts';
 
 /**
- * An assistant message as the parts it was, signatures in their places: on tool calls, on the text, on images. Those that are
- * only in thinking blocks of `content_blocks` belong to the calls in their order, or else to the text. Summaries of thoughts are
- * not sent: the signature is what the model remembers by.
+ * An assistant message as the parts it was, signatures in their places: on thoughts, text, images and tool calls. Those in thinking
+ * blocks of `content_blocks` name their place. Unsigned thoughts are not sent: the signature is what the model remembers by.
  */
 export function modelParts(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
-  const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
+  const blocks = objectsIn(message.content_blocks).map(openBlock);
   if (message.reasoning_content && blocks.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
-  const spoken = [
-    ...blocks.flatMap(nativePart),
+  // Parts that chat completions have no words for (code that was run, calls of server tools) come back as they left.
+  const native = blocks.filter(isNativePart).map(({ type: _type, ...part }) => part);
+  const texts = [
     ...contentParts(message.content ?? textBlocks(blocks), `${path}.content`, call),
     ...contentParts(message.refusal, `${path}.refusal`, call),
-    ...imageParts(message.images, path),
   ];
-  const own = signatureIn(message);
-  if (own !== null) signText(spoken, own);
+  const images = imageParts(message.images, path);
   const calls = callParts(message.tool_calls, path, call);
-  const used = new Set([...spoken, ...calls].map((part) => part.thoughtSignature));
-  const spare = signaturesOf(blocks, call).filter((signature) => !used.has(signature));
-  for (const [index, part] of calls.entries()) {
-    if (part.thoughtSignature === undefined && spare.length > 0) calls[index] = { ...part, thoughtSignature: spare.shift() };
+  const own = signatureIn(message);
+  if (own !== null) signText(texts, own);
+  const used = new Set([...texts, ...images, ...calls].map((part) => part.thoughtSignature));
+  const thoughts: JsonObject[] = [];
+  const spare: string[] = [];
+  for (const { block, place, signature } of signaturesOf(blocks, call)) {
+    if (used.has(signature)) continue;
+    const [kind, ordinal] = place?.split('.') ?? [];
+    const signed = kind === 'call' ? calls : images;
+    if (kind === 'thought') thoughts.push({ text: String(block.thinking ?? ''), thought: true, thoughtSignature: signature });
+    else if (kind === 'text') signText(texts, signature);
+    else if (place === null || !sign(signed, Number(ordinal), signature)) spare.push(signature);
   }
-  for (const signature of spare) signText(spoken, signature);
-  return [...spoken, ...calls];
+  for (const index of calls.keys()) {
+    const next = spare[0];
+    if (next !== undefined && sign(calls, index, next)) spare.shift();
+  }
+  for (const signature of spare) signText(texts, signature);
+  return [...thoughts, ...native, ...texts, ...images, ...calls];
 }
 
 /** For clients that send `content_blocks` back in place of the content. */
@@ -41,33 +53,30 @@ function textBlocks(blocks: readonly JsonObject[]): JsonObject[] {
 
 /** Puts a signature on the last text that has none; after a stream it stands on an empty one (as Gemini itself sends it). */
 function signText(parts: JsonObject[], signature: string): void {
-  const last = parts.at(-1);
-  if (last?.text !== undefined && last.thoughtSignature === undefined) {
-    parts[parts.length - 1] = { ...last, thoughtSignature: signature };
-  } else parts.push({ text: '', thoughtSignature: signature });
+  if (!sign(parts, parts.length - 1, signature)) parts.push({ text: '', thoughtSignature: signature });
+}
+
+/** False if there is no such part, or it is signed already. */
+function sign(parts: JsonObject[], index: number, signature: string): boolean {
+  const part = parts[index];
+  if (part === undefined || part.thoughtSignature !== undefined) return false;
+  parts[index] = { ...part, thoughtSignature: signature };
+  return true;
 }
 
 /** Signatures in thinking blocks. Those of other providers mean nothing here and are left out. */
-function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): string[] {
-  const signatures: string[] = [];
-  for (const { type, signature, data } of blocks) {
-    if (type !== 'thinking' && type !== 'redacted_thinking') continue;
-    const ours = fromBlockSignature(signature);
-    if (ours !== null) signatures.push(ours);
-    else if (signature || data) noteOnce(call.dropped, 'messages.thinking');
-  }
-  return signatures;
-}
-
-/** Parts that chat completions have no words for (code that was run, and its result) come back as they left. */
-function nativePart(block: JsonObject): JsonObject[] {
-  const { type: _type, ...part } = block;
-  return part.executableCode !== undefined || part.codeExecutionResult !== undefined ? [part] : [];
+function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): (PlacedSignature & { block: JsonObject })[] {
+  return blocks.flatMap((block) => {
+    if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
+    const ours = fromBlockSignature(block.signature);
+    if (ours !== null) return [{ ...ours, block }];
+    if (block.signature || block.data) noteOnce(call.dropped, 'messages.thinking');
+    return [];
+  });
 }
 
 function imageParts(images: unknown, path: string): JsonObject[] {
-  if (!Array.isArray(images)) return [];
-  return images.filter(isObject).map((image, index) => {
+  return objectsIn(images).map((image, index) => {
     const signature = signatureIn(image);
     return { ...imagePart(image, `${path}.images[${index}]`), ...(signature === null ? {} : { thoughtSignature: signature }) };
   });

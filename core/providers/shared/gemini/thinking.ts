@@ -14,8 +14,8 @@ const budgets: Readonly<Record<string, number>> = {
 };
 
 /**
- * `thinkingConfig` for the `reasoning_effort` of a chat call, or for `thinking` as Anthropic's clients send it, which wins. Only
- * lenient clients get to see thoughts, so only for them summaries are asked for. What the model cannot do is reported.
+ * `thinkingConfig` for the `reasoning_effort` of a chat call, or for `thinking` as Anthropic's clients send it, which wins.
+ * Summaries of the thoughts are asked for with it. What the model cannot do is reported.
  */
 export function thinkingConfig(params: JsonObject, call: OperationCall): JsonObject {
   const traits = traitsOf(call.model);
@@ -26,7 +26,7 @@ export function thinkingConfig(params: JsonObject, call: OperationCall): JsonObj
     if (asked !== 'off') noteOnce(call.dropped, name);
     return {};
   }
-  const summaries = call.strict || asked === 'off' ? {} : { includeThoughts: true };
+  const summaries = asked === 'off' ? {} : { includeThoughts: true };
   const amount = amountOf(asked, traits);
   if (amount.changed) noteOnce(call.adapted, name);
   const config = { ...amount.config, ...summaries };

@@ -2,13 +2,15 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
+import type { GeminiRequestOptions } from './chat-request.ts';
 import { toGeminiSchema } from './json-schema.ts';
+import { traitsOf } from './models.ts';
 
 /**
  * `tools` and `toolConfig` of a chat call; empty when it has no tools. Functions are declared together; Google's own tools
  * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed as they are. Throws `bad_request` for tools of other kinds.
  */
-export function toolParams(params: JsonObject, call: OperationCall): JsonObject {
+export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   const { mode, only, filter } = toolChoice(params);
   let functions = functionList(params, call);
   if (filter) {
@@ -19,9 +21,13 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
   const tools = [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...native];
   if (tools.length === 0) return {};
   if (params.parallel_tool_calls === false) noteOnce(call.dropped, 'parallel_tool_calls');
-  if (mode === null || functions.length === 0) return { tools };
+  // Beside functions, the Gemini API shows what its own tools did only if it is asked to; the parts are needed in the next turn.
+  const mixed = options.isGeminiApi && functions.length > 0 && native.length > 0 && traitsOf(call.model).signedCalls;
+  const shown = mixed ? { includeServerSideToolInvocations: true } : {};
   const names = mode === 'ANY' && only.length > 0 && !filter ? { allowedFunctionNames: only } : {};
-  return { tools, toolConfig: { functionCallingConfig: { mode, ...names } } };
+  const choice = mode === null || functions.length === 0 ? {} : { functionCallingConfig: { mode, ...names } };
+  const toolConfig = { ...choice, ...shown };
+  return Object.keys(toolConfig).length > 0 ? { tools, toolConfig } : { tools };
 }
 
 function functionList(params: JsonObject, call: OperationCall): JsonObject[] {

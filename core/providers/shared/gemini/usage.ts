@@ -29,6 +29,15 @@ export function usageOf(counts: JsonObject): Usage {
   };
 }
 
+/**
+ * Counts of a stream so far. Those with a total are of the whole reply and replace earlier ones: a count that is missing in them is 0,
+ * even if an earlier event had one. Others, which come before the end, add to what is known.
+ */
+export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
+  if (!isObject(later)) return counts;
+  return typeof later.totalTokenCount === 'number' ? later : { ...counts, ...later };
+}
+
 /** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, audioInputTokens, audioOutputTokens } = usage;
@@ -44,7 +53,7 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
 
 /**
  * Reads a streamGenerateContent stream. It has no terminal event: it is complete once every candidate that began has a finish
- * reason, or when the prompt was refused. Counts are cumulative, so the last ones hold.
+ * reason, or when the prompt was refused.
  */
 export function geminiStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
@@ -56,7 +65,7 @@ export function geminiStreamReader(provider: string): StreamReader {
     push({ data }) {
       if (!isObject(data)) return;
       if (isObject(data.error)) fault ??= streamFault(provider, data.error);
-      if (isObject(data.usageMetadata)) counts = { ...counts, ...data.usageMetadata };
+      counts = laterCounts(counts, data.usageMetadata);
       if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
       for (const candidate of Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []) {
         const index = candidate.index ?? 0;

@@ -1,5 +1,9 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { adaptInReply, dropFromReply } from '../reply-notes.ts';
+import type { SaidSink } from '../said.ts';
+import { sealBlock } from '../sealed-blocks.ts';
+import { webAddressIn } from '../url-citations.ts';
 import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';
 import { toolItem } from './output-tool.ts';
@@ -15,16 +19,7 @@ export interface OutputItem {
 }
 
 /** Turns pieces of a reply, in whatever order they come, into output items and the events of a Responses stream. */
-export interface OutputItems {
-  /** A piece of a thought: text, signature, or a sealed block; `key` tells one thought from the next. */
-  thought(key: unknown, piece: JsonObject): JsonObject[];
-  text(text: string, logprobs: readonly unknown[]): JsonObject[];
-  refusal(text: string): JsonObject[];
-  annotations(annotations: readonly JsonObject[]): JsonObject[];
-  /** One entry of `tool_calls`, whole or a delta of it. */
-  tool(toolCall: JsonObject): JsonObject[];
-  /** An image the model made, as data URL. */
-  image(url: string): JsonObject[];
+export interface OutputItems extends SaidSink {
   /** Closes what is open. */
   finish(cut: boolean): JsonObject[];
   /** The items so far, in their order. */
@@ -35,12 +30,14 @@ export interface OutputItems {
  * Items begin in the order in which their first piece came. Text and thoughts are closed as soon as something else begins; a tool
  * call stays open until its arguments are whole, because chat chunks may mix several calls.
  */
-export function outputItems(call: OperationCall): OutputItems {
+export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const items: OutputItem[] = [];
   const open = new Set<OutputItem>();
   const tools = new Map<unknown, ReturnType<typeof toolItem>>();
   let reasoning: ReturnType<typeof reasoningItem> | null = null;
   let message: ReturnType<typeof messageItem> | null = null;
+  /** Characters of text so far: annotations count in all of it, an item in its own. */
+  let spoken = 0;
 
   const begin = <Item extends OutputItem>(item: Item): JsonObject[] => {
     const events: JsonObject[] = [];
@@ -56,7 +53,7 @@ export function outputItems(call: OperationCall): OutputItems {
   };
   const inMessage = (): [NonNullable<typeof message>, JsonObject[]] => {
     if (message !== null && open.has(message)) return [message, []];
-    message = messageItem(call.newId('msg_'), items.length);
+    message = messageItem(call.newId('msg_'), items.length, () => spoken);
     return [message, begin(message)];
   };
 
@@ -70,19 +67,32 @@ export function outputItems(call: OperationCall): OutputItems {
       return [...events, ...reasoning.add(key, piece)];
     },
     text(text, logprobs) {
-      if (text === '') return [];
       const [item, events] = inMessage();
-      return [...events, ...item.text(text, logprobs)];
+      events.push(...item.text(text, logprobs));
+      spoken += text.length;
+      return events;
     },
     refusal(text) {
-      if (text === '') return [];
       const [item, events] = inMessage();
       return [...events, ...item.refusal(text)];
     },
-    annotations(annotations) {
-      if (annotations.length === 0) return [];
+    annotation(annotation) {
       const [item, events] = inMessage();
-      return [...events, ...item.annotate(annotations)];
+      return [...events, ...item.annotate(annotation)];
+    },
+    citation(citation) {
+      // Those of web pages come as annotations too; there is no form for others.
+      if (webAddressIn(citation.url, citation.source) === null) dropFromReply(call, 'citations');
+      else adaptInReply(call, 'citations');
+      return [];
+    },
+    native(block) {
+      if (!seals) {
+        dropFromReply(call, block.type);
+        return [];
+      }
+      adaptInReply(call, block.type);
+      return this.thought(block, sealBlock(block));
     },
     tool(toolCall) {
       const fn = isObject(toolCall.function) ? toolCall.function : {};
@@ -95,9 +105,15 @@ export function outputItems(call: OperationCall): OutputItems {
       tools.set(key, item);
       return [...begin(item), ...item.add(text)];
     },
-    image(url) {
+    image(image) {
+      const { url } = isObject(image.image_url) ? image.image_url : {};
+      const [, format, result] = /^data:image\/([a-z0-9.+-]+);base64,(.*)$/is.exec(String(url)) ?? [];
+      if (result === undefined) {
+        dropFromReply(call, 'images');
+        return [];
+      }
       const id = call.newId('ig_');
-      const value = { id, type: 'image_generation_call', status: 'completed', result: url.slice(url.indexOf(',') + 1) };
+      const value = { id, type: 'image_generation_call', status: 'completed', result, output_format: format };
       const done = { type: 'response.output_item.done', output_index: items.length, item: value };
       return begin({ value, isWhole: () => true, close: () => [done] });
     },

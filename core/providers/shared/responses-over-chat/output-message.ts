@@ -1,21 +1,26 @@
 import type { JsonObject } from '../../../contract/json.ts';
+import { fieldsOf } from '../said.ts';
 import type { OutputItem } from './output-items.ts';
 
 /** A `message` item: parts of text and refusal, one after the other. */
 export interface MessageItem extends OutputItem {
   text(text: string, logprobs: readonly unknown[]): JsonObject[];
   refusal(text: string): JsonObject[];
-  annotate(annotations: readonly JsonObject[]): JsonObject[];
+  /** An annotation of a chat message, whose places count in all text of the reply. */
+  annotate(annotation: JsonObject): JsonObject[];
 }
 
 interface Part {
   readonly type: 'output_text' | 'refusal';
   text: string;
+  /** Characters of the reply before this part. */
+  readonly from: number;
   readonly annotations: JsonObject[];
   readonly logprobs: unknown[];
 }
 
-export function messageItem(id: string, place: number): MessageItem {
+/** `spoken` counts the characters of the reply so far. */
+export function messageItem(id: string, place: number, spoken: () => number): MessageItem {
   const content: JsonObject[] = [];
   const value: JsonObject = { id, type: 'message', status: 'in_progress', role: 'assistant', content };
   let part: Part | null = null;
@@ -41,7 +46,7 @@ export function messageItem(id: string, place: number): MessageItem {
   const inPart = (type: Part['type']): [Part, JsonObject[]] => {
     if (part?.type === type) return [part, []];
     const ended = endPart();
-    part = { type, text: '', annotations: [], logprobs: [] };
+    part = { type, text: '', from: spoken(), annotations: [], logprobs: [] };
     content.push(shownPart(part));
     return [part, [...ended, event('content_part.added', { part: shownPart(part) })]];
   };
@@ -60,12 +65,11 @@ export function messageItem(id: string, place: number): MessageItem {
       into.text += text;
       return [...events, event('refusal.delta', { delta: text })];
     },
-    annotate(annotations) {
+    annotate(given) {
       const [into, events] = inPart('output_text');
-      for (const annotation of annotations) {
-        events.push(event('output_text.annotation.added', { annotation_index: into.annotations.length, annotation }));
-        into.annotations.push(annotation);
-      }
+      const annotation = annotationOf(given, into.from);
+      events.push(event('output_text.annotation.added', { annotation_index: into.annotations.length, annotation }));
+      into.annotations.push(annotation);
       return events;
     },
     close(cut) {
@@ -74,6 +78,13 @@ export function messageItem(id: string, place: number): MessageItem {
       return [...events, { type: 'response.output_item.done', output_index: place, item: structuredClone(value) }];
     },
   };
+}
+
+/** Chat completions nest what a citation says under its type, and count from the first character of the reply. */
+function annotationOf(annotation: JsonObject, from: number): JsonObject {
+  const inPart = (value: unknown): unknown => (typeof value === 'number' ? Math.max(0, value - from) : value);
+  const fields: JsonObject = { type: annotation.type, ...fieldsOf(annotation) };
+  return from === 0 ? fields : { ...fields, start_index: inPart(fields.start_index), end_index: inPart(fields.end_index) };
 }
 
 function shownPart({ type, text, annotations, logprobs }: Part): JsonObject {

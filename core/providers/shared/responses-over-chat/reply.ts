@@ -1,25 +1,35 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import type { Usage } from '../../../contract/usage.ts';
+import { idInFormat, keptFields, reportChoice } from '../reply-fields.ts';
+import { dropFromReply } from '../reply-notes.ts';
+import { saidReader } from '../said.ts';
 import { outputItems } from './output-items.ts';
 import { endingOf, responseObject } from './response-object.ts';
-import { addSaid } from './said.ts';
 import { responseUsage } from './usage.ts';
 
-/** A chat completion as a response object. Top-level fields this does not know are kept. */
-export function toResponse(completion: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
-  const { id, object: _object, created: _created, model, choices, usage: _usage, service_tier: tier, ...others } = completion;
+/** A chat completion as a response object. Top-level fields this does not know are kept. `seals`: see `messages-over-chat-reply.ts`. */
+export function toResponse(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
+  const { id, model, choices, service_tier: tier } = completion;
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
   const ending = endingOf(choice.finish_reason);
-  const items = outputItems(call);
-  if (isObject(choice.message)) addSaid(choice.message, choice.logprobs, items);
+  const items = outputItems(call, seals);
+  const said = saidReader(items, call);
+  if (isObject(choice.message)) said.add(choice.message, choice.logprobs);
+  said.finish();
+  reportChoice(choice, call);
+  if (Array.isArray(choices) && choices.length > 1) dropFromReply(call, 'choices');
   items.finish(ending.status === 'incomplete');
   const state = {
-    id: typeof id === 'string' && id !== '' ? id : call.newId('resp_'),
+    id: idInFormat('resp_', id, call),
     model: typeof model === 'string' && model !== '' ? model : call.model,
     ending,
     output: items.output(),
     usage: usage === null ? null : responseUsage(usage),
   };
-  return { ...others, ...responseObject(state, call), ...(typeof tier === 'string' ? { service_tier: tier } : {}) };
+  return {
+    ...keptFields(completion),
+    ...responseObject(state, call),
+    ...(typeof tier === 'string' ? { service_tier: tier } : {}),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../contract/provider.ts';
+import type { Operation, OperationCall } from '../../../contract/provider.ts';
 import { derivedCalls } from '../derived-calls.ts';
 import { type ChatExtras, extrasOf } from '../messages-over-chat-request.ts';
 import { noteOnce } from '../note-once.ts';
@@ -17,6 +17,8 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
     // Only then do providers hand out their thoughts.
     () => ({ strict: false, dropped: [], adapted: [] }),
   );
+  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return {
     path: (call) => chat.path(chatCallOf(call)),
     toProvider: (params, call) => {
@@ -27,13 +29,18 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
       return body;
     },
     fromProvider: (reply, call) => {
-      const chatCall = chatCallOf(call);
+      const chatCall = replying(chatCallOf(call), call);
       const completion = chat.fromProvider?.(reply, chatCall) ?? reply;
-      return toResponse(completion, chat.usage(reply, chatCall), call);
+      return toResponse(completion, chat.usage(reply, chatCall), call, opensBlocks(call));
     },
-    translateStream: (call) => responseStream(chat, chatCallOf(call), call),
+    translateStream: (call) => responseStream(chat, replying(chatCallOf(call), call), call, opensBlocks(call)),
     usage: chat.usage,
     streamReader: chat.streamReader,
     ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
   };
+}
+
+/** The chat call once its reply comes: what is reported from then on needs no words of the Responses API. */
+function replying(chatCall: OperationCall, { dropped, adapted }: OperationCall): OperationCall {
+  return { ...chatCall, dropped, adapted };
 }

@@ -1,8 +1,11 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../../contract/provider.ts';
+import { errorIn } from '../chat-stream-reader.ts';
+import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
+import { dropFromReply } from '../reply-notes.ts';
+import { saidReader } from '../said.ts';
 import { outputItems } from './output-items.ts';
 import { type Ending, endingOf, responseObject } from './response-object.ts';
-import { addSaid } from './said.ts';
 import { responseUsage } from './usage.ts';
 
 /**
@@ -10,10 +13,13 @@ import { responseUsage } from './usage.ts';
  * included; it is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers close without `[DONE]`. A
  * stream that was cut before gets none, one that the provider broke off with an error ends in `response.failed`.
  */
-export function responseStream(chat: Operation, chatCall: OperationCall, call: OperationCall): StreamTranslator {
+export function responseStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
-  const items = outputItems(call);
+  const items = outputItems(call, seals);
+  const said = saidReader(items, call);
+  /** Top-level fields that the response keeps. */
+  const kept: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
   let over = false;
   let finishReason: string | null = null;
@@ -26,13 +32,14 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   const response = (ending: Ending, error?: JsonObject): JsonObject => {
     const counts = ending.status === 'in_progress' ? null : reader.usage();
     const usage = counts === null ? null : responseUsage(counts);
-    const whole = responseObject({ id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) }, call);
+    const state = { id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) };
+    const whole = { ...kept, ...responseObject(state, call) };
     // The stream goes on changing what it has shown.
     return structuredClone(tier === null ? whole : { ...whole, service_tier: tier });
   };
   const start = (chunk: JsonObject): StreamEvent[] => {
     if (id !== '') return [];
-    id = typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : call.newId('resp_');
+    id = idInFormat('resp_', chunk.id, call);
     if (typeof chunk.model === 'string' && chunk.model !== '') model = chunk.model;
     const opening = response({ status: 'in_progress', reason: null });
     return [send({ type: 'response.created', response: opening }), send({ type: 'response.in_progress', response: opening })];
@@ -42,7 +49,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     over = true;
     const opening = start({});
     const ending = endingOf(finishReason);
-    const closing = items.finish(ending.status === 'incomplete').map(send);
+    const closing = [...said.finish(), ...items.finish(ending.status === 'incomplete')].map(send);
     return [...opening, ...closing, send({ type: `response.${ending.status}`, response: response(ending) })];
   };
   const fail = (error: unknown): StreamEvent[] => {
@@ -56,13 +63,20 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
     if (over) return [];
     if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
-    if (data.error) return fail(data.error);
+    const error = errorIn(data);
+    if (error !== null) return fail(error);
+    keepFields(kept, data);
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
     if (typeof data.service_tier === 'string') tier = data.service_tier;
-    if (!isObject(choice) || (choice.index !== undefined && choice.index !== 0)) return [];
+    if (!isObject(choice)) return [];
+    if (choice.index !== undefined && choice.index !== 0) {
+      dropFromReply(call, 'choices');
+      return [];
+    }
     if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason;
+    reportChoice(choice, call);
     const opening = start(data);
-    return [...opening, ...(isObject(choice.delta) ? addSaid(choice.delta, choice.logprobs, items).map(send) : [])];
+    return [...opening, ...(isObject(choice.delta) ? said.add(choice.delta, choice.logprobs).map(send) : [])];
   };
 
   return {

@@ -110,7 +110,7 @@ describe('reasoning', () => {
   });
 
   it.each([
-    ['anthropic.claude-opus-4-6-v1', 'high', { thinking: { type: 'adaptive' } }, { effort: 'high' }],
+    ['anthropic.claude-opus-4-6-v1', 'high', { thinking: { type: 'adaptive', display: 'summarized' } }, { effort: 'high' }],
     ['anthropic.claude-opus-4-6-v1', 'none', undefined, undefined],
     ['anthropic.claude-opus-5-v1', 'none', { thinking: { type: 'disabled' } }, undefined],
     ['anthropic.claude-3-5-haiku-20241022-v1:0', 'low', undefined, undefined],

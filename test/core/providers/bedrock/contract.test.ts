@@ -13,7 +13,7 @@ providerContractSuite(bedrock, {
     tool_use: 'tool_calls',
     guardrail_intervened: 'content_filter',
     content_filtered: 'content_filter',
-    malformed_tool_use: 'stop',
+    malformed_tool_use: 'length',
   },
   // CountTokens holds the body of the call it counts for in base64; Rerank keeps fields of the model apart.
   unwrap: (operation, body) => {

@@ -69,3 +69,24 @@ it('passes on when a spent quota comes back', async () => {
     provider: 'google',
   });
 });
+
+it('reports what a strict reply lost: plain in its headers, streamed in comments behind the last event', async () => {
+  const made = gateway();
+  const grounded = {
+    content: { role: 'model', parts: [{ text: 'Bern.' }, { executableCode: { language: 'PYTHON', code: '1' } }] },
+    finishReason: 'STOP',
+    groundingMetadata: { groundingChunks: [{ web: { uri: 'https://example.com', title: 'Example' } }] },
+  };
+  const reply = { candidates: [grounded], usageMetadata: { promptTokenCount: 1, totalTokenCount: 2, candidatesTokenCount: 1 } };
+  made.script(answer(200, reply), stream(`data: ${JSON.stringify(reply)}\n\n`));
+  const body = { model: '@gem/gemini-3.8-flash', messages: [{ role: 'user', content: 'x' }], user: 'u1' };
+  const plain = await made.send({ body });
+  expect(plain.header('x-svc-dropped-params')).toBe('user, reply.executableCode');
+  expect(plain.header('x-svc-adapted')).toBe('reply.groundingMetadata');
+  const streamed = await made.send({ body: { ...body, stream: true } });
+  expect(streamed.header('x-svc-dropped-params')).toBe('user');
+  expect(streamed.header('x-svc-adapted')).toBeUndefined();
+  expect(streamed.text.slice(streamed.text.indexOf('data: [DONE]'))).toBe(
+    'data: [DONE]\n\n: x-svc-dropped-params: reply.executableCode\n: x-svc-adapted: reply.groundingMetadata\n\n',
+  );
+});

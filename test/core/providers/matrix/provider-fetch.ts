@@ -27,8 +27,10 @@ export interface ProviderFetch {
   /** For the official clients: answers their calls as the gateway would, by the adapter, from what the provider says. */
   fetch(url: unknown, init?: { body?: unknown }): Promise<Response>;
   readonly sent: Sent[];
-  /** Text of the last reply. */
+  /** Texts of the replies. */
   readonly replies: string[];
+  /** What was reported of each reply, in its headers or behind its last event. */
+  readonly notes: { readonly dropped: readonly string[]; readonly adapted: readonly string[] }[];
 }
 
 /** `fault`: the stream breaks off after so many events of the provider, with its own word for it. */
@@ -44,9 +46,15 @@ export function providerFetch(
   const wire = provider.wires[format];
   const sent: Sent[] = [];
   const replies: string[] = [];
+  const notes: ProviderFetch['notes'] = [];
+  const note = (call: ReturnType<typeof callOf>): void => {
+    const ofReply = (name: string): boolean => name.startsWith('reply.');
+    notes.push({ dropped: call.dropped.filter(ofReply).sort(), adapted: call.adapted.filter(ofReply).sort() });
+  };
   return {
     sent,
     replies,
+    notes,
     async fetch(_url, init) {
       const params: JsonObject = JSON.parse(String(init?.body));
       const call = callOf(params, { strict: options.strict ?? true, settings: { ...provider.settings } }, {});
@@ -63,11 +71,13 @@ export function providerFetch(
           const reply = wire.plain(answer);
           const text = JSON.stringify(operation.fromProvider?.(reply, call) ?? reply);
           replies.push(text);
+          note(call);
           return new Response(text, { headers: { 'content-type': 'application/json' } });
         }
         const events = wire.stream(answer);
         const text = streamed(operation, wire, cut(events, wire, options.faultAfter), call, format);
         replies.push(text);
+        note(call);
         return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
       } catch (thrown) {
         if (!(thrown instanceof GatewayError)) throw thrown;

@@ -40,15 +40,39 @@ export async function readByClient(
   const completion: Any = runner ? await runner.finalChatCompletion() : await client.chat.completions.create(asked);
   const { message, finish_reason } = completion.choices[0];
   const calls = (message.tool_calls ?? []).map((call: Any) => [call.id, call.function.name, JSON.parse(call.function.arguments)]);
-  const blocks = stream ? blocksOfChunks(made.replies.at(-1) ?? '') : message.content_blocks;
+  const beyond = stream ? beyondOfChunks(made.replies.at(-1) ?? '') : beyondOfMessage(message);
   return {
     content: message.content || null,
     refusal: message.refusal ?? null,
     calls,
     finish_reason,
     usage: completion.usage,
+    ...beyond,
     // Arguments of a block are whole only in `tool_calls`, which are compared above.
-    blocks: blocks?.map((block: Any) => (block.type === 'tool_use' ? { type: block.type, id: block.id } : block)),
+    blocks: beyond.blocks?.map((block: Any) => (block.type === 'tool_use' ? { type: block.type, id: block.id } : block)),
+  };
+}
+
+/** Fields of a message that the official client does not put together from deltas. */
+interface Beyond {
+  readonly reasoning: string;
+  readonly annotations: JsonObject[];
+  readonly images: JsonObject[];
+  readonly blocks: JsonObject[] | undefined;
+}
+
+function beyondOfMessage(message: Any): Beyond {
+  const { reasoning_content: reasoning = '', annotations = [], images = [], content_blocks: blocks } = message;
+  return { reasoning, annotations, images, blocks };
+}
+
+function beyondOfChunks(text: string): Beyond {
+  const deltas = eventsIn(text).flatMap(({ choices }: Any) => (choices ?? []).map((choice: Any) => choice.delta ?? {}));
+  return {
+    reasoning: deltas.map(({ reasoning_content: said = '' }) => said).join(''),
+    annotations: deltas.flatMap(({ annotations = [] }) => annotations),
+    images: deltas.flatMap(({ images = [] }) => images),
+    blocks: blocksOf(deltas.flatMap(({ content_blocks: pieces = [] }) => pieces)),
   };
 }
 
@@ -59,18 +83,22 @@ function comparableItem({ id: _id, parsed_arguments: _parsed, ...item }: Any): J
 }
 
 function countsOf(usage: Any): JsonObject {
-  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
-  return { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens };
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, output_tokens_details } = usage;
+  return { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, output_tokens_details };
 }
 
-function blocksOfChunks(text: string): JsonObject[] | undefined {
-  const pieces = eventsIn(text)
-    .flatMap((chunk) => (chunk.choices ?? []) as Any[])
-    .flatMap((choice) => (choice.delta?.content_blocks ?? []) as BlockPiece[]);
+/** Blocks put together from their pieces: texts append, citations are collected, arguments are parsed at the end. */
+function blocksOf(pieces: readonly BlockPiece[]): JsonObject[] | undefined {
   if (pieces.length === 0) return undefined;
-  return wholeBlocks(pieces.map(({ index, delta }) => ({ index, delta: withoutFragments(delta) }))).filter(Boolean);
-}
-
-function withoutFragments({ partial_json: _, ...delta }: JsonObject): JsonObject {
-  return delta;
+  const cited = new Map<number, unknown[]>();
+  const inputs = new Map<number, string>();
+  const plain = pieces.map(({ index, delta: { partial_json: input, citation, ...delta } }) => {
+    if (citation !== undefined) cited.set(index, [...(cited.get(index) ?? []), citation]);
+    if (typeof input === 'string') inputs.set(index, (inputs.get(index) ?? '') + input);
+    return { index, delta };
+  });
+  const blocks = wholeBlocks(plain);
+  for (const [index, citations] of cited) blocks[index] = { ...blocks[index], citations };
+  for (const [index, input] of inputs) blocks[index] = { ...blocks[index], input: JSON.parse(input) };
+  return blocks.filter(Boolean);
 }

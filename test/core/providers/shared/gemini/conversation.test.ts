@@ -6,11 +6,11 @@ import { chatRequest } from '../../../../../core/providers/shared/gemini/chat-re
 import { thinkingConfig } from '../../../../../core/providers/shared/gemini/thinking.ts';
 import { callOf, translated } from '../../contract-suite.ts';
 
-const chat = geminiChat('google', () => '/m', { serviceTier: true });
+const chat = geminiChat('google', () => '/m', { isGeminiApi: true });
 
 function request(params: JsonObject, strict = true): { body: JsonObject; call: OperationCall } {
   const call = callOf({ model: 'gemini-3.8-flash', ...params }, { strict }, {});
-  return { body: chatRequest(call.params, call, { serviceTier: true }), call };
+  return { body: chatRequest(call.params, call, { isGeminiApi: true }), call };
 }
 
 /** The turns Gemini would be sent for this history. */
@@ -125,16 +125,19 @@ describe('reasoning', () => {
     ['gemini-2.0-flash', { reasoning_effort: 'low' }, undefined, [], ['reasoning_effort']],
     ['gemma-3-27b-it', { thinking: { type: 'disabled' } }, undefined, [], []],
   ])('%s takes %j as %j', (model, params, expected, adapted, dropped) => {
-    expect(config(model, params)).toEqual([expected, adapted, dropped]);
+    const [made, ...reported] = config(model, params);
+    const { includeThoughts: _, ...amount } = (made ?? {}) as JsonObject;
+    expect([made && amount, ...reported]).toEqual([expected, adapted, dropped]);
   });
 
-  it('is shown to lenient callers who ask for it', () => {
-    expect(config('gemini-3.8-flash', { reasoning_effort: 'low' }, false)[0]).toEqual({
+  it.each([true, false])('asks for summaries of thoughts if the caller asks for thoughts, strict compliance %s', (strict) => {
+    expect(config('gemini-3.8-flash', { reasoning_effort: 'low' }, strict)[0]).toEqual({
       thinkingLevel: 'LOW',
       includeThoughts: true,
     });
-    expect(config('gemini-3.8-flash', { thinking: { type: 'adaptive' } }, false)[0]).toEqual({ includeThoughts: true });
-    expect(config('gemini-2.5-flash', { reasoning_effort: 'none' }, false)[0]).toEqual({ thinkingBudget: 0 });
+    expect(config('gemini-3.8-flash', { thinking: { type: 'adaptive' } }, strict)[0]).toEqual({ includeThoughts: true });
+    expect(config('gemini-2.5-flash', { reasoning_effort: 'none' }, strict)[0]).toEqual({ thinkingBudget: 0 });
+    expect(config('gemini-3.8-flash', {}, strict)[0]).toBeUndefined();
   });
 });
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../../core/contract/json.ts';
 import type { Operation, StreamEvent } from '../../../../../core/contract/provider.ts';
 import { openai } from '../../../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../../../core/providers/shared/messages-over-chat.ts';
-import { stopReasonOf } from '../../../../../core/providers/shared/messages-stop-reason.ts';
+import { endingOf } from '../../../../../core/providers/shared/messages-stop-reason.ts';
 import { answersOfEvents } from '../../assemble-reply.ts';
 import { callOf, translated } from '../../contract-suite.ts';
 
@@ -162,22 +162,27 @@ it('reads text that comes as a list of parts', () => {
 });
 
 describe('stop reasons', () => {
+  const said = (callsTools: boolean) => ({ callsTools: () => callsTools, refuses: () => false });
+
   it.each([
     ['stop', 'end_turn'],
     ['length', 'max_tokens'],
     ['tool_calls', 'tool_use'],
     ['function_call', 'tool_use'],
-    ['content_filter', 'end_turn'],
+    ['content_filter', 'refusal'],
+    ['SAFETY', 'refusal'],
+    ['guardrail_intervened', 'refusal'],
+    ['malformed_tool_use', 'max_tokens'],
     ['refusal', 'refusal'],
     ['stop_sequence', 'stop_sequence'],
     ['svc_new_reason', 'end_turn'],
     [null, 'end_turn'],
   ])('%s reads as %s', (finish, expected) => {
-    expect(stopReasonOf(finish, false)).toBe(expected);
+    expect(endingOf({ finish_reason: finish }, said(false)).stop_reason).toBe(expected);
   });
 
   it('are tool_use for a reply with calls that says stop', () => {
-    expect(stopReasonOf('stop', true)).toBe('tool_use');
-    expect(stopReasonOf('length', true)).toBe('max_tokens');
+    expect(endingOf({ finish_reason: 'stop' }, said(true)).stop_reason).toBe('tool_use');
+    expect(endingOf({ finish_reason: 'length' }, said(true)).stop_reason).toBe('max_tokens');
   });
 });

@@ -1,0 +1,18 @@
+import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { StreamEvent } from '../../../../core/contract/provider.ts';
+import type { ProviderCase } from './provider-cases.ts';
+import { anthropicReplies } from './rich/anthropic.ts';
+import { geminiReplies } from './rich/gemini.ts';
+import type { Wire } from './wires/wire.ts';
+
+/** One reply of a provider in both of its forms. */
+export interface RichReply {
+  readonly name: string;
+  readonly provider: Omit<ProviderCase, 'wires'>;
+  readonly plain: JsonObject;
+  readonly events: readonly StreamEvent[];
+  readonly frames?: NonNullable<Wire['frames']>;
+  readonly streamType?: string;
+}
+
+export const richReplies: readonly RichReply[] = [...anthropicReplies, ...geminiReplies];
