@@ -1,30 +1,45 @@
 import { defineConfig } from 'vitest/config';
+import { SkippedTestsReporter } from './test/support/skipped-tests-reporter.ts';
 
-/**
- * Tests that leave nothing behind: they need no process each, which would cost as much as they do. Those of identities do, because
- * what a machine says of itself is asked once per process. Control planes under test share the compiled embedded database.
- */
-const plain = [
-  'test/admin/**/*.test.ts',
-  'test/core/contract/**/*.test.ts',
-  'test/core/providers/**/!(*auth*|*identity*).test.ts',
+/** Tests of code that caches machine identities and tokens per process. Each file gets a process of its own. */
+const isolated = ['test/core/providers/**/*@(auth|identity|oauth)*.test.ts'];
+
+/** Tests that need neither a database nor a second process: `npm run test:unit`. */
+const unit = [
+  'test/core/!(realtime|supervisor)/**/*.test.ts',
+  'test/core/*.test.ts',
   'test/plugins/**/*.test.ts',
   'test/config/**/*.test.ts',
+  'test/support/**/*.test.ts',
+  'test/*.test.ts',
 ];
+/** Tests below the folders of `unit` that take longer than the rest together, or start processes. */
+const slow = ['test/core/http/forced-short-writes.test.ts', 'test/core/pipeline/strategy-matrix.test.ts'];
+
+/** Tests that start the product, other processes or long runs. */
+const system = ['test/{bench,e2e,failure-table,workers}/**/*.test.ts', 'test/core/{realtime,supervisor}/**/*.test.ts', ...slow];
+
+/** Files that share a process save its start and the compilation of what they import. */
+const project = (name: string, include: string[], exclude: string[] = [], isolate = false) => ({
+  extends: true as const,
+  test: { name, include, exclude, isolate },
+});
 
 export default defineConfig({
   test: {
-    // Tests start real servers and processes, and often wait for them: two cores carry three files at a time.
+    // Tests start servers and processes and often wait for them, so two cores carry three files at a time.
     pool: 'forks',
     maxWorkers: 3,
-    // TEST_REPORT=<file> also leaves the counts there, for the script that runs everything.
-    reporters: process.env.TEST_REPORT ? ['default', ['json', { outputFile: process.env.TEST_REPORT }]] : ['default'],
+    // TEST_REPORT=<file> also writes the counts there, for .ci/run.
+    reporters: process.env.TEST_REPORT
+      ? ['default', ['json', { outputFile: process.env.TEST_REPORT }], new SkippedTestsReporter()]
+      : ['default', new SkippedTestsReporter()],
     projects: [
-      { extends: true, test: { name: 'plain', include: plain, isolate: false } },
-      { extends: true, test: { name: 'whole', include: ['test/**/*.test.ts'], exclude: plain } },
+      project('unit', unit, [...isolated, ...slow]),
+      project('isolated', isolated, [], true),
+      project('admin', ['test/admin/**/*.test.ts']),
+      project('system', system),
     ],
-    // Hundreds of real processes on a busy machine: one second look, which the report shows as `retry x1`.
-    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
