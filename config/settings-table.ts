@@ -205,6 +205,12 @@ export const settingsTable = {
     'whether requests may use saved configs and stored providers only, whatever organisations and workspaces say',
     flag(),
   ),
+  bootstrapBlockInlineConfig: row(
+    'BOOTSTRAP_BLOCK_INLINE_CONFIG',
+    'true',
+    'whether the organisation of the first start blocks inline configs and providers; the organisation setting block_inline_config changes it later',
+    flag(),
+  ),
   headersToMetadata: row(
     'HEADERS_TO_METADATA',
     null,

@@ -42,6 +42,7 @@ export interface Settings {
   readonly machineIdentity: boolean;
   /** Saved-only mode for everybody: requests bring no config, provider or host of their own. */
   readonly blockInlineConfig: boolean;
+  readonly bootstrapBlockInlineConfig: boolean;
   /** Lower-case names of client headers that become metadata; empty = none. */
   readonly headersToMetadata: readonly string[];
   /** What stands before the header's name in metadata. */

@@ -86,6 +86,22 @@ export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
   'workspace-user': new Set(workspaceUser),
 };
 
+/** Resources whose scopes have no effect, because this version does not have the resource, and single scopes of that kind. */
+const withoutRoute: readonly string[] = [
+  ...['prompts.*', 'guardrails.*', 'policies.*', 'mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.*'],
+  ...['workspace_mcp_integrations.*', 'workspace_agent_integrations.*', 'organisation_mcp_integrations.*'],
+  ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
+  ...['organisation_guardrails.*', 'deployments.*', 'plugins.*', 'analytics.*'],
+  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
+];
+
+/** Returns the scopes of a list that have no effect; `prompts.*` stands for all scopes of a resource. */
+export function unusedScopes(scopes: unknown): readonly string[] {
+  if (!Array.isArray(scopes)) return [];
+  const named = new Set(scopes.flatMap((scope) => (typeof scope === 'string' ? [scope, `${scope.split('.')[0]}.*`] : [])));
+  return withoutRoute.filter((pattern) => named.has(pattern));
+}
+
 function each(actions: readonly string[], resources: readonly string[]): string[] {
   return resources.flatMap((resource) => actions.map((action) => `${resource}.${action}`));
 }

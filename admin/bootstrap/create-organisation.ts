@@ -16,6 +16,8 @@ export interface NewOrganisation {
   /** Texts of its first keys; null makes one. */
   readonly adminKey: string | null;
   readonly workspaceKey: string | null;
+  /** Whether requests of the organisation may use saved configs and stored providers only. */
+  readonly blockInlineConfig: boolean;
 }
 
 export interface FirstItems {
@@ -36,7 +38,13 @@ export async function createOrganisation(
 ): Promise<FirstItems> {
   const { tx } = change;
   const now = new Date();
-  tx.create(organisations, { id: sent.id, name: sent.name, createdAt: now, lastUpdatedAt: now });
+  tx.create(organisations, {
+    id: sent.id,
+    name: sent.name,
+    dataPlaneSecuritySettings: { block_inline_config: sent.blockInlineConfig },
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
   await tx.flush();
   await vault.addDataKey(tx, sent.id);
   const workspaceId = await addWorkspace(change, sent.id);

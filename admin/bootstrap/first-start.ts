@@ -63,7 +63,13 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
     await writeChange(em, stores.auditKey, audit, null, async (change) => {
       await change.tx.execute('select pg_advisory_xact_lock(?)', [bootstrapLock]);
       if ((await change.tx.count(organisations)) > 0) throw new AlreadyDone();
-      const sent = { id: organisationId, name: 'Default organisation', adminKey: given.admin, workspaceKey: given.workspace };
+      const sent = {
+        id: organisationId,
+        name: 'Default organisation',
+        adminKey: given.admin,
+        workspaceKey: given.workspace,
+        blockInlineConfig: settings.bootstrapBlockInlineConfig,
+      };
       const made = await createOrganisation(change, stores.vault, stores.apiKeyPepper, sent);
       keys = toFirstKeys(settings, made, await inviteOwner(change, settings, organisationId));
       await writeKeys(settings.dataDir, keys);

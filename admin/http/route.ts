@@ -142,6 +142,8 @@ export interface AdminCall<Query, Body> {
   tag(revision: number): void;
   /** Adds a header to the reply, whatever the reply will be. */
   header(name: string, value: string): void;
+  /** Names settings of the request that are stored without effect, beside those that `withoutEffect` marks in the schema. */
+  unused(...paths: readonly string[]): void;
   /** Throws AB12 when the caller sent `if-match` and this is not the version it names. Call it in `write`, with the row locked or read there. */
   match(revision: number): void;
   /** One transaction: rows, audit entry, events. At most once per call. */

@@ -16,6 +16,7 @@ import { matchRevision, type ReadCall, readCall } from './read-call.ts';
 import { readPath } from './read-query.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
+import { unusedHeader, unusedSettings } from './unused-settings.ts';
 import { VisitTrail } from './visit-trail.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
@@ -77,6 +78,8 @@ class Visit {
   readonly trail: VisitTrail;
   /** Of the reply. */
   readonly headers: Record<string, string>;
+  /** Paths of settings that are stored without effect. */
+  readonly #unused: string[] = [];
   readonly #route: AdminRoute;
   readonly #services: AdminServices;
   readonly #c: Context;
@@ -111,6 +114,8 @@ class Visit {
     const visit = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
     return answerOnce(repeat, visit, async () => {
       const reply = await route.handle(call as AdminCall<never, never>);
+      this.#unused.push(...unusedSettings(route.body ?? {}, sent));
+      if (this.#unused.length > 0) this.headers[`${settings.headerPrefix}unused-settings`] = unusedHeader(this.#unused);
       return reply instanceof RawReply ? reply : allowReply(route, reply, strictReplies, log);
     });
   }
@@ -164,6 +169,9 @@ class Visit {
       },
       header: (name, value) => {
         this.headers[name.toLowerCase()] = value;
+      },
+      unused: (...paths) => {
+        this.#unused.push(...paths);
       },
       match: (revision) => matchRevision(request.header('if-match'), revision),
       write: async (work) => {

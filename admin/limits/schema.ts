@@ -9,6 +9,8 @@ export type OnUnavailable = 'allow' | 'deny';
 export interface UsageLimits {
   readonly id: string;
   readonly type: 'cost' | 'tokens';
+  /** The caller named no type, so replies name none: clients compare what they read with what they sent. */
+  readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;
   /** Same unit; people are told when it is crossed. Below the limit. */
@@ -84,21 +86,28 @@ export const rateLimitsBody = v.pipe(
   ),
 );
 
-/** Smallest budget of each type. */
-const creditLimitMin = { cost: 1, tokens: 100 } as const;
-/** Largest of each type. A cost budget is counted in micro-USD, in numbers that stay exact up to 2^53. */
+/** Largest budget of each type. A cost budget is counted in micro-USD, in numbers that stay exact up to 2^53. */
 const amountMax = { cost: 1e9, tokens: 1e12 } as const;
 
-/**
- * The budget that results from what was sent over the one before (null: none). `path` is what messages begin with. Throws AB01
- * when the result breaks a rule.
- */
-export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBody, path = 'usage_limits'): UsageLimits {
+export interface MergeRules {
+  /** Where the limits are in the body: messages begin with it. */
+  readonly path?: string;
+  /** Accepts a threshold that the budget never reaches, as the reference does for the access of workspaces to integrations. */
+  readonly anyThreshold?: boolean;
+}
+
+/** Returns the budget that results from the body over the one before (null: none). Throws AB01 if the result breaks a rule. */
+export function mergeUsageLimits(
+  before: UsageLimits | null,
+  sent: UsageLimitsBody,
+  { path = 'usage_limits', anyThreshold = false }: MergeRules = {},
+): UsageLimits {
   if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: it cannot be changed or chosen; leave it out`);
   const at = sent.next_usage_reset_at;
   const merged: UsageLimits = {
     id: before?.id ?? newId(),
     type: sent.type ?? before?.type ?? 'cost',
+    ...(sent.type === undefined && (before === null || before.typeIsImplied) ? { typeIsImplied: true as const } : {}),
     creditLimit: pick(sent.credit_limit, before?.creditLimit),
     alertThreshold: pick(sent.alert_threshold, before?.alertThreshold),
     // Naming one way of resetting ends the other.
@@ -107,17 +116,17 @@ export function mergeUsageLimits(before: UsageLimits | null, sent: UsageLimitsBo
     nextUsageResetAt: at ? new Date(at).toISOString() : pick(at as null | undefined, before?.nextUsageResetAt),
     ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
-  const least = creditLimitMin[merged.type];
   if (merged.creditLimit === null && merged.alertThreshold === null) {
     throw invalid(`${path}.credit_limit: required, or alert_threshold; null in the place of ${path} removes the budget`);
   }
-  if (merged.creditLimit !== null && merged.creditLimit < least) {
-    throw invalid(`${path}.credit_limit: at least ${least} for ${merged.type}`);
+  if (merged.type === 'tokens' && !Number.isInteger(merged.creditLimit ?? 0)) {
+    throw invalid(`${path}.credit_limit: a whole number is expected for tokens`);
   }
   const most = amountMax[merged.type];
   if ((merged.creditLimit ?? 0) > most) throw invalid(`${path}.credit_limit: at most ${most} for ${merged.type}`);
   if ((merged.alertThreshold ?? 0) > most) throw invalid(`${path}.alert_threshold: at most ${most} for ${merged.type}`);
-  if (merged.creditLimit !== null && merged.alertThreshold !== null && merged.alertThreshold >= merged.creditLimit) {
+  const isReached = merged.creditLimit === null || merged.alertThreshold === null || merged.alertThreshold < merged.creditLimit;
+  if (!isReached && !anyThreshold) {
     throw invalid(`${path}.alert_threshold: must be below credit_limit`);
   }
   if (merged.periodicReset !== null && merged.periodicResetDays !== null) {
@@ -147,7 +156,7 @@ export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage
   if (limits === null) return null;
   return {
     id: limits.id,
-    type: limits.type,
+    ...(limits.typeIsImplied ? {} : { type: limits.type }),
     credit_limit: limits.creditLimit,
     alert_threshold: limits.alertThreshold,
     periodic_reset: limits.periodicReset,
@@ -168,7 +177,8 @@ export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage
 /** What a reply holds of a budget; strict. */
 export const usageLimitsReplySchema = v.strictObject({
   id: v.string(),
-  type: v.picklist(['cost', 'tokens']),
+  /** Absent if the caller named none: then it is `cost`. */
+  type: v.optional(v.picklist(['cost', 'tokens'])),
   credit_limit: v.nullable(v.number()),
   alert_threshold: v.nullable(v.number()),
   periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),

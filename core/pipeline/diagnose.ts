@@ -107,5 +107,9 @@ const credentialFields: Readonly<Record<string, Readonly<Record<string, string>>
     workload: 'azure_workload_client_id',
     entraFederated: 'azure_entra_client_id',
   },
-  vertex_auth_type: { serviceAccount: 'vertex_service_account_json', wif: 'vertex_service_account_json' },
+  vertex_auth_type: {
+    serviceAccount: 'vertex_service_account_json',
+    wif: 'vertex_service_account_json',
+    workload: 'vertex_service_account_json',
+  },
 };

@@ -36,7 +36,7 @@ function createHooks(services: Services): Hooks {
       return undefined;
     }
     if (ctx.endpoint?.isKept) adoptSvcOptions(ctx, prefixes);
-    if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx);
+    if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly);
     const chosen = chooseConfig(ctx, identity, workspace, services);
     if (isPromise(chosen)) return chosen.then((document) => apply(ctx, identity, workspace, document));
     return apply(ctx, identity, workspace, chosen);

@@ -16,49 +16,55 @@ const settingHeaders: ReadonlySet<string> = new Set(
 );
 
 /**
- * Saved-only mode (semantics §2): refuses a request that brings its own config, provider, host or forwarded headers, naming the
- * first of them. Saved configs by slug, `@slug` providers and models, and a bare Authorization pass.
+ * Checks a request in saved-only mode (semantics §2). Throws for a config, provider, host or forwarded headers of the request's own,
+ * with the name of the first such header. Saved configs by slug, `@slug` providers and models, and a bare Authorization pass.
+ * `byDeployment`: `BLOCK_INLINE_CONFIG` is set, so no organisation can allow inline use.
  */
-export function checkSavedOnly(ctx: RequestContext): void {
+export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean): void {
   const headers = ctx.gatewayHeaders;
+  const blocked = (code: ErrorCode, header: string, what: string, instead: string): GatewayError =>
+    new GatewayError(code, {
+      message: `${what} are blocked. ${instead}. ${byDeployment ? blockedByDeployment : howToAllow}`,
+      param: `x-svc-${header}`,
+    });
   const config = headers.get('config');
-  if (config && !isConfigSlug(config)) {
-    throw blocked('inline_config_blocked', 'config', 'Inline configs are blocked; save the config and send its slug');
-  }
+  if (config && !isConfigSlug(config)) throw blocked('inline_config_blocked', 'config', 'Inline configs', saveConfig);
   const provider = headers.get('provider');
   if (provider && !provider.startsWith('@')) {
-    throw blocked('inline_provider_blocked', 'provider', 'Inline providers are blocked; use a stored provider as @slug');
+    throw blocked('inline_provider_blocked', 'provider', 'Inline providers', saveProvider);
   }
   if (headers.get('custom-host')) {
-    throw blocked('inline_custom_host_blocked', 'custom-host', 'Custom hosts of requests are blocked; set it on an integration');
+    throw blocked('inline_custom_host_blocked', 'custom-host', 'Custom hosts of requests', setOnIntegration('custom_host'));
   }
   for (const [name, value] of headers) {
     if (value === '') continue;
+    const field = name.replaceAll('-', '_');
     if (urlHeaders.has(name)) {
-      throw blocked('inline_provider_url_blocked', name, 'Provider URLs of requests are blocked; set it on an integration');
+      throw blocked('inline_provider_url_blocked', name, 'Provider URLs of requests', setOnIntegration(field));
     }
     if (settingHeaders.has(name)) {
-      throw blocked('inline_provider_blocked', name, 'Provider settings of requests are blocked; set them on an integration');
+      throw blocked('inline_provider_blocked', name, 'Provider settings of requests', setOnIntegration(field));
     }
   }
   if (headers.get('forward-headers')) {
-    throw blocked(
-      'inline_forward_headers_blocked',
-      'forward-headers',
-      'Forwarding headers is blocked; set forward_headers in a saved config',
-    );
+    throw blocked('inline_forward_headers_blocked', 'forward-headers', 'Forwarded headers', forwardInConfig);
   }
 }
+
+const saveConfig = 'Save the config with POST /v1/configs and send its slug as x-svc-config';
+const saveProvider =
+  'Store the provider with POST /v1/integrations and POST /v1/providers, and send @<its slug> as x-svc-provider or before the model';
+const forwardInConfig = 'Set forward_headers in a saved config';
+const setOnIntegration = (field: string) => `Set configurations.${field} of an integration with PUT /v1/integrations/<slug>`;
+const howToAllow =
+  'To allow inline use, set data_plane_security_settings.block_inline_config to false with PUT /v1/organisations/self';
+const blockedByDeployment = 'The setting BLOCK_INLINE_CONFIG of this deployment does not allow inline use';
 
 const slugPattern = /^[a-zA-Z0-9_-]{1,255}$/;
 
 /** Anything that could be a slug is one, whatever it begins with: a config that can be saved can be used. */
 export function isConfigSlug(header: string): boolean {
   return slugPattern.test(header);
-}
-
-function blocked(code: ErrorCode, header: string, message: string): GatewayError {
-  return new GatewayError(code, { message, param: `x-svc-${header}` });
 }
 
 function headerOf(key: string): string {

@@ -21,7 +21,10 @@ let upstream: FakeUpstream;
 let folder: string;
 
 beforeAll(async () => {
-  [gateway, upstream] = await Promise.all([startGateway(), startFakeUpstream()]);
+  [gateway, upstream] = await Promise.all([
+    startGateway({ env: { BOOTSTRAP_BLOCK_INLINE_CONFIG: 'true' } }),
+    startFakeUpstream(),
+  ]);
   // The commands read `.data/first-keys.json` of the folder they are typed in.
   folder = mkdtempSync(join(tmpdir(), 'readme-'));
   symlinkSync(gateway.dataDir, join(folder, '.data'));

@@ -32,7 +32,9 @@ describe('a running gateway', () => {
     await settle('inline configs are blocked everywhere', inline, 400);
     const before = gateway.upstream.requests.length;
     const reply = await call(inline);
-    const message = 'Inline configs are blocked; save the config and send its slug';
+    const message =
+      'Inline configs are blocked. Save the config with POST /v1/configs and send its slug as x-svc-config. To allow inline use, ' +
+      'set data_plane_security_settings.block_inline_config to false with PUT /v1/organisations/self';
     expect(await reply.json()).toEqual({
       status: 'failure',
       message,

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
+import { inlineAllowed } from './inline-allowed.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
@@ -87,6 +88,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',
       TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
+      ...inlineAllowed,
       ...options.env,
     },
   });

@@ -12,6 +12,7 @@ import { ExactSettlement } from './0016-exact-settlement.ts';
 import { SecretReferences } from './0017-secret-references.ts';
 import { IntegrationHeaders } from './0018-integration-headers.ts';
 import { NanoUsd } from './202611220640-nano-usd.ts';
+import { ModelNames } from './202611220700-model-names.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -28,4 +29,5 @@ export const migrations: MigrationObject[] = [
   { name: '0017-secret-references', class: SecretReferences },
   { name: '0018-integration-headers', class: IntegrationHeaders },
   { name: '202611220640-nano-usd', class: NanoUsd },
+  { name: '202611220700-model-names', class: ModelNames },
 ];

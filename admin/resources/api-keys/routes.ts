@@ -8,7 +8,7 @@ import type { ApiKey, ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
 import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';
-import { createBody, listQuery, type ReadQuery, readQuery, rotateBody, updateBody } from './schema.ts';
+import { createBody, listQuery, type ReadQuery, readQuery, rotateBody, type UpdateBody, updateBody } from './schema.ts';
 import { selfRoute } from './self-route.ts';
 import { createApiKey, updateApiKey } from './service.ts';
 import { apiKeyReply, toReply } from './to-reply.ts';
@@ -38,6 +38,7 @@ const createRoute = (type: ApiKeyType, what: string) => {
         throw invalid('user_id: members make keys for themselves only');
       }
       const tenant = { organisationId, workspaceId };
+      call.unused(...unusedOf(type, body));
       const made = await call.write((change) => createApiKey(change, services.apiKeyPepper, actor, tenant, type, body));
       return { id: made.row.id, key: made.text, object: 'api-key' };
     },
@@ -100,6 +101,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
         const row = await findReachable(change.tx, call, 'update');
         call.match(row.revision);
         await updateApiKey(change, call.actor, row, call.body);
+        call.unused(...unusedOf(row.type, call.body));
       });
       return {};
     },
@@ -148,6 +150,15 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+/** Organisation keys call no models, so limits and defaults are stored for clients that manage them and have no effect. */
+function unusedOf(type: ApiKeyType, body: UpdateBody): readonly string[] {
+  if (type !== 'organisation-service') return [];
+  const limits = [body.usage_limits ? 'usage_limits' : '', body.rate_limits?.length ? 'rate_limits' : ''];
+  const { config_id, metadata } = body.defaults ?? {};
+  const defaults = [config_id ? 'defaults.config_id' : '', Object.keys(metadata ?? {}).length > 0 ? 'defaults.metadata' : ''];
+  return [...limits, ...defaults].filter((path) => path !== '');
+}
 
 /** What was used of the budgets of these keys, where it is asked for. */
 async function usageOf({ query, em, organisationId, services }: AdminCall<ReadQuery, unknown>, rows: readonly ApiKey[]) {

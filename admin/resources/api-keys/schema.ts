@@ -1,6 +1,8 @@
 import * as v from 'valibot';
+import { unusedScopes } from '../../access/scopes.ts';
 import { isUuid } from '../../db/new-id.ts';
 import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
+import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { transitionMsMin } from './rotation-policy.ts';
@@ -49,7 +51,7 @@ const shared = {
   rotation_policy: v.nullish(rotationPolicy),
 };
 
-const someScopes = v.pipe(scopes, v.minLength(1, 'at least one scope'));
+const someScopes = withoutEffect(v.pipe(scopes, v.minLength(1, 'at least one scope')), unusedScopes);
 
 export const createBody = v.strictObject({ ...shared, name, user_id: v.nullish(id), scopes: someScopes });
 export type CreateBody = v.InferOutput<typeof createBody>;

@@ -33,7 +33,6 @@ export async function createApiKey(
   const { tx } = change;
   const now = new Date();
   const scopes = checkScopes(actor, type, body.scopes);
-  refuseIdleLimits(type, body);
   const owner = ownerOf(tenant, type, body.user_id);
   const settings = await settingsFor(tx, tenant, owner !== null);
   if (owner) {
@@ -68,7 +67,6 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   const now = new Date();
   const boundsBefore = boundsOf(row);
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId ?? null };
-  refuseIdleLimits(row.type, body);
   if (body.name !== undefined) row.name = body.name;
   if (body.description !== undefined) row.description = body.description;
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
@@ -116,16 +114,6 @@ function updateUsage(row: ApiKey, body: UpdateBody, now: Date): void {
 
 const noDefaults = { metadata: null, config_id: null, allow_config_override: true } as const;
 
-/** A limit that nothing is counted against would only look like one. */
-function refuseIdleLimits(
-  type: ApiKeyType,
-  { usage_limits, rate_limits }: Pick<UpdateBody, 'usage_limits' | 'rate_limits'>,
-): void {
-  if (type !== 'organisation-service') return;
-  const field = usage_limits ? 'usage_limits' : rate_limits?.length ? 'rate_limits' : null;
-  if (field) throw invalid(`${field}: organisation keys call no models, so there is nothing to limit`);
-}
-
 function ownerOf(tenant: Tenant, type: ApiKeyType, sentId: string | null | undefined) {
   const userId = sentId ?? undefined;
   if ((type === 'workspace-user') !== (userId !== undefined)) {
@@ -146,8 +134,9 @@ type NoRules = typeof noRules;
 
 async function configIdOf(em: EntityManager, tenant: Tenant, idOrSlug: string | null): Promise<string | null> {
   if (idOrSlug === null) return null;
-  if (tenant.workspaceId === null) throw invalid('defaults.config_id: organisation keys have no config');
-  const found = await em.findOne(configs, { ...itemOf(tenant, idOrSlug), status: 'active' });
-  if (!found) throw unknownReference('defaults.config_id', 'Config');
-  return found.id;
+  // Organisation keys may name a config of any workspace.
+  const found = await em.find(configs, { ...itemOf(tenant, idOrSlug), status: 'active' }, { limit: 2 });
+  if (found.length > 1) throw invalid('defaults.config_id: several workspaces have a config with this slug; use its id');
+  if (!found[0]) throw unknownReference('defaults.config_id', 'Config');
+  return found[0].id;
 }

@@ -10,8 +10,8 @@ import { endOfLife, type KeyOwner, lockOwner } from './user-key-rules.ts';
 /**
  * The key a user gets for joining a workspace, where the settings of the workspace want one: with its life, rotation, default
  * config and scopes. Without `user_api_key_auto_create_scopes` it may call models and what goes with that. Null when no key is
- * wanted or the user has one there already; safe to call again. The text of the key is nowhere else: its owner gets a secret by
- * rotating it.
+ * wanted or the user has one there already; safe to call again. The text of the key is in the return value alone: the reply to an
+ * accepted invite shows it once. Users who join in another way get a secret by rotating the key.
  */
 export async function provisionUserKey(
   change: Change,

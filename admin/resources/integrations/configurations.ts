@@ -101,6 +101,8 @@ const everyProvider: Readonly<Record<string, Kind>> = {
   oauth_client_secret: secret,
   oauth_scope: text,
   use_responses_api: flag,
+  /** Whether the integration is incomplete without `key`; checked by `requireSettings`. */
+  is_key_required: flag,
 };
 
 const azureIdentity: Readonly<Record<string, Kind>> = {
@@ -214,8 +216,10 @@ const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     ...batches,
     vertex_storage_bucket_name: bucket,
     vertex_skip_ptu_cost_attribution: flag,
+    /** Stored without effect. */
+    vertex_map_metadata: flag,
     vertex_auth_type: {
-      schema: v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif'),
+      schema: v.picklist(['basic', 'serviceAccount', 'wif', 'workload'], 'one of basic, serviceAccount, wif, workload'),
       secret: false,
     },
     vertex_region: text,

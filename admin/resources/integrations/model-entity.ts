@@ -10,6 +10,8 @@ export const integrationModels = defineEntity({
     organisationId: p.uuid(),
     integrationId: p.uuid(),
     slug: p.text(),
+    /** For people; null: its slug is shown. */
+    name: p.text().nullable(),
     enabled: p.boolean(),
     isCustom: p.boolean(),
     isFinetune: p.boolean(),

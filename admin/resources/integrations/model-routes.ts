@@ -1,8 +1,9 @@
 import { requireModelRight } from '../../access/model-rights.ts';
+import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
-import { deleteModelsQuery, modelsBody, modelsReply } from './model-schema.ts';
+import { deleteModelsBody, deleteModelsQuery, modelsBody, modelsReply } from './model-schema.ts';
 import { type ListedModel, listModels, putModels, removeModels } from './models.ts';
 import { findOwnIntegration, requireOwner } from './service.ts';
 
@@ -66,14 +67,16 @@ export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integr
     resource: 'integrations',
     action: 'delete-models',
     query: deleteModelsQuery,
-    body: null,
+    body: deleteModelsBody,
     async handle(call) {
       await requireModelRight(call, 'write');
+      const slugs = [...(call.query.slugs ?? []), ...(call.body.models ?? [])];
+      if (slugs.length === 0) throw invalid('slugs: required in the query, or models in the body');
       await call.write(async (change) => {
         const integration = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, integration.workspaceId ?? null, 'update');
         call.match(integration.revision);
-        await removeModels(change, integration, call.query.slugs);
+        await removeModels(change, integration, slugs);
       });
       return {};
     },
@@ -88,7 +91,7 @@ function toReply({ slug, enabled, row, canonicalSlug }: ListedModel) {
   };
   return {
     slug,
-    name: slug,
+    name: row?.name ?? slug,
     enabled,
     is_custom: row?.isCustom ?? false,
     is_finetune: row?.isFinetune ?? false,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { tenantEntries } from '../../http/schemas.ts';
+import { name, tenantEntries } from '../../http/schemas.ts';
 import { pricingConfig } from '../../pricing/schema.ts';
 import { modelHeaders } from './configurations.ts';
 
@@ -21,8 +21,8 @@ const configurations = v.pipe(
 /** One model as sent. What is left out stays; null clears. */
 const model = v.strictObject({
   slug: modelSlug,
-  /** As it was read; a model has no name of its own. */
-  name: v.optional(v.unknown()),
+  /** For people; a model without one is shown under its slug. */
+  name: v.nullish(name),
   enabled: v.boolean(),
   is_custom: v.nullish(v.boolean()),
   is_finetune: v.nullish(v.boolean()),
@@ -46,12 +46,20 @@ export type ModelsBody = v.InferOutput<typeof modelsBody>;
 
 export const deleteModelsQuery = v.strictObject({
   ...tenantEntries,
-  slugs: v.pipe(
-    v.string(),
-    v.maxLength(16_384),
-    v.transform((text) => text.split(',').map((one) => one.trim())),
-    v.check((list) => list.every((one) => one !== ''), 'names of models, with commas between them'),
+  slugs: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(16_384),
+      v.transform((text) => text.split(',').map((one) => one.trim())),
+      v.check((list) => list.every((one) => one !== ''), 'names of models, with commas between them'),
+    ),
   ),
+});
+
+/** The same list as the Terraform provider sends it. */
+export const deleteModelsBody = v.strictObject({
+  ...tenantEntries,
+  models: v.optional(v.pipe(v.array(modelSlug), v.maxLength(2_000, 'at most 2,000 models at once'))),
 });
 
 export const modelsReply = v.strictObject({

@@ -83,6 +83,7 @@ function create(tx: EntityManager, integration: Integration, slug: string): Inte
     organisationId: integration.organisationId,
     integrationId: integration.id,
     slug,
+    name: null,
     enabled: true,
     isCustom: false,
     isFinetune: false,
@@ -104,6 +105,8 @@ async function update(
   path: string,
 ): Promise<void> {
   row.enabled = sent.enabled;
+  // Clients send back the slug that reads show as the name.
+  if (sent.name !== undefined) row.name = sent.name === row.slug ? null : sent.name;
   if (sent.is_custom !== undefined) row.isCustom = sent.is_custom ?? false;
   if (sent.is_finetune !== undefined) row.isFinetune = sent.is_finetune ?? false;
   if (sent.base_model_slug !== undefined) row.baseModelSlug = sent.base_model_slug;

@@ -8,6 +8,8 @@ const rowEntries = {
   id: uuid,
   organisation_id: uuid,
   workspace_id: nullableUuid,
+  /** Owner: the organisation, or the workspace in `workspace_id`. */
+  type: v.picklist(['organisation', 'workspace']),
   ai_provider_id: v.string(),
   name: v.string(),
   status: v.picklist(['active', 'archived']),

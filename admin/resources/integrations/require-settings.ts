@@ -19,6 +19,7 @@ export function requireSettings(
       if (has(name)) errors.push(`${pathOf(name)}: not used with ${by} ${mode}`);
     }
   }
+  if (settings.is_key_required === true && !has('api_key')) errors.push('key: required with is_key_required true');
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
 }
 

@@ -1,3 +1,4 @@
+import { raw } from '@mikro-orm/core';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
@@ -30,7 +31,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/integrations',
-    summary: 'List stored accounts at providers',
+    summary: 'List stored accounts at providers: those of the organisation, then those of workspaces, each newest first',
     reply: listReply,
     scopes: scopesFor('list'),
     tenant: 'either',
@@ -45,10 +46,12 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const kinds =
         query.type === 'all' ? [ofOrganisation, ofWorkspaces] : [query.type === 'workspace' ? ofWorkspaces : ofOrganisation];
       const visible = workspaceId === null ? {} : { $or: [{ workspaceId }, ...(await sharedTo(em, workspaceId))] };
+      const isOfWorkspace = raw((alias) => `${alias}.workspace_id is not null`);
       const [rows, total] = await em.findAndCount(
         integrations,
         { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
-        { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } },
+        // Clients take the first entry for one they can share, so those of the organisation come first.
+        { ...pageOf(query), orderBy: [{ [isOfWorkspace]: 'asc' }, { createdAt: 'desc' }, { id: 'asc' }] },
       );
       return { object: 'list', total, data: rows.map(toRow) };
     },
@@ -67,6 +70,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       requireOwner(actor, workspaceId, 'create');
+      call.unused(...unusedIn(body.configurations));
       const configurations = { ...body.configurations, ...body.credentials };
       checkHosts(services.settings, configurations);
       const made = await call.write(async (change) => {
@@ -128,6 +132,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         call.match(row.revision);
         const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
         requireUnchanged('slug', slug, row.slug);
+        call.unused(...unusedIn(body.configurations));
         requireUnchanged('ai_provider_id', type && canonicalProviderId(type), row.aiProviderId);
         const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
         checkHosts(call.services.settings, configurations);
@@ -160,6 +165,11 @@ export const integrationRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+/** Requests to Vertex AI carry no labels, so metadata is mapped to none. */
+function unusedIn(configurations: Record<string, unknown> | null | undefined): readonly string[] {
+  return configurations?.vertex_map_metadata === true ? ['configurations.vertex_map_metadata'] : [];
+}
 
 function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly integration_id?: string | undefined }): string {
   const { ai_provider_id: type, integration_id: other } = body;

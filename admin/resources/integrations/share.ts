@@ -137,5 +137,5 @@ function setLimits(row: IntegrationWorkspace, sent: Body['workspaces'][number], 
 
 function merged(before: UsageLimits | null, sent: readonly UsageLimitsBody[] | null, path: string): UsageLimits | null {
   const [one] = sent ?? [];
-  return one === undefined ? null : mergeUsageLimits(before, one, path);
+  return one === undefined ? null : mergeUsageLimits(before, one, { path, anyThreshold: true });
 }

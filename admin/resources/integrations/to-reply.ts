@@ -12,6 +12,7 @@ export function toRow(row: Integration) {
     id: row.id,
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId ?? null,
+    type: row.workspaceId ? 'workspace' : 'organisation',
     ai_provider_id: row.aiProviderId,
     name: row.name,
     status: row.status,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { withoutEffect } from '../../http/unused-settings.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
@@ -60,7 +61,7 @@ export const authSettingsBody = v.strictObject({
       ),
     ),
   ),
-  disable_auto_provision_user: v.optional(v.boolean()),
+  disable_auto_provision_user: v.optional(withoutEffect(v.boolean())),
   jwt: v.optional(jwtBody),
 });
 

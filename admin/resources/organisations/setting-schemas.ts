@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { scopesByType } from '../../access/scopes.ts';
-import { securityDefaults } from './setting-sections.ts';
+import { scopesByType, unusedScopes } from '../../access/scopes.ts';
+import { withoutEffect } from '../../http/unused-settings.ts';
+import { securityDefaults, securitySections } from './setting-sections.ts';
 
 /** Name of an organisation or a workspace. */
 export const shortName = v.pipe(
@@ -52,14 +53,14 @@ const seconds = (least: number, most: number) =>
 
 /** Settings that organisations and workspaces both have. Null clears. */
 export const sharedSettingEntries = {
-  debug_log: v.optional(zeroOrOne),
+  debug_log: v.optional(withoutEffect(zeroOrOne)),
   user_api_key_rotation_period: v.optional(rotationPeriod),
   user_api_key_ttl: v.optional(seconds(300, 315_360_000)),
   user_api_key_count: v.optional(
     v.nullable(v.pipe(v.number(), v.integer('a whole number is expected'), v.minValue(1, 'at least 1'), v.maxValue(10_000))),
   ),
   user_api_key_auto_create: v.optional(v.boolean()),
-  user_api_key_auto_create_scopes: v.optional(autoCreateScopes),
+  user_api_key_auto_create_scopes: v.optional(withoutEffect(autoCreateScopes, unusedScopes)),
 };
 
 /** Seconds; the ceiling of the reference. */
@@ -67,9 +68,21 @@ export const cacheTtl = seconds(60, 25_923_000);
 
 export const sessionTtl = seconds(900, 31_536_000);
 
+/** Settings of resources that this version does not have. */
+const unusedSecurity: ReadonlySet<string> = new Set([
+  ...Object.keys(securitySections.prompts),
+  ...Object.keys(securitySections.analytics),
+  ...Object.keys(securitySections.guardrails),
+  'managersWriteWsMcpIntegrations',
+  'managersWriteMcpServers',
+]);
+
 const securityEntries = Object.fromEntries(
-  Object.keys(securityDefaults).map((name) => [name, v.optional(v.boolean())]),
-) as Record<keyof typeof securityDefaults, v.OptionalSchema<v.BooleanSchema<undefined>, undefined>>;
+  Object.keys(securityDefaults).map((name) => [
+    name,
+    v.optional(unusedSecurity.has(name) ? withoutEffect(v.boolean()) : v.boolean()),
+  ]),
+) as unknown as Record<keyof typeof securityDefaults, v.OptionalSchema<v.BooleanSchema<undefined>, undefined>>;
 
 export const securitySettingsBody = v.strictObject(securityEntries);
 
@@ -99,9 +112,11 @@ export const exportFields = [
 
 export const exportSettingsBody = v.strictObject({
   deniedFields: v.optional(
-    v.pipe(
-      v.array(v.picklist(exportFields, 'not a field of log exports')),
-      v.transform((fields) => [...new Set(fields)]),
+    withoutEffect(
+      v.pipe(
+        v.array(v.picklist(exportFields, 'not a field of log exports')),
+        v.transform((fields) => [...new Set(fields)]),
+      ),
     ),
   ),
 });

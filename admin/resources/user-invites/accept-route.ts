@@ -70,14 +70,17 @@ const isOver = () => new AdminError('AB08', 'This invite is not good any more; a
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
   const { organisationId, apiKey } = invite;
   const ids = invite.workspaces.map((place) => place.id);
-  const there = await change.tx.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
+  // An invited member for whom nobody named a workspace joins the default one. Owners and admins work in all of them anyway.
+  const joined = ids.length === 0 && invite.role === 'member' ? { isDefault: true } : { id: { $in: ids } };
+  const there = await change.tx.find(workspaces, { organisationId, ...joined, status: 'active' });
   const keys: v.InferOutput<typeof keyReply>[] = [];
   for (const workspace of there) {
     const place = { organisationId, workspaceId: workspace.id, userId: user.id };
     const role = invite.workspaces.find((one) => one.id === workspace.id)?.role ?? 'member';
     await insertMember(change, place, role, making.now);
     if (!apiKey) {
-      await provisionUserKey(change, making.apiKeyPepper, place);
+      const made = await provisionUserKey(change, making.apiKeyPepper, place);
+      if (made) keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
       continue;
     }
     // What holds for keys of users there, holds for this one.

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
+import { unusedScopes } from '../../access/scopes.ts';
 import { id, pageEntries, tenantEntries, textMap } from '../../http/schemas.ts';
+import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
 import { places } from '../users/schema.ts';
 
@@ -23,10 +25,13 @@ export const createBody = v.strictObject({
   role,
   workspace_api_key_details: v.nullish(
     v.strictObject({
-      scopes: v.pipe(
-        v.array(v.pipe(v.string(), v.maxLength(128))),
-        v.minLength(1, 'at least one scope'),
-        v.maxLength(500, 'at most 500 scopes'),
+      scopes: withoutEffect(
+        v.pipe(
+          v.array(v.pipe(v.string(), v.maxLength(128))),
+          v.minLength(1, 'at least one scope'),
+          v.maxLength(500, 'at most 500 scopes'),
+        ),
+        unusedScopes,
       ),
       defaults: v.nullish(v.strictObject({ metadata: v.optional(textMap, {}) })),
     }),

@@ -151,7 +151,7 @@ async function configIdOf(
 function applyLimits(row: Workspace, body: Pick<CreateBody, 'usage_limits' | 'rate_limits'>): void {
   if (body.usage_limits !== undefined) {
     const [sent] = body.usage_limits ?? [];
-    row.usageLimits = sent ? [mergeUsageLimits(row.usageLimits?.[0] ?? null, sent, 'usage_limits[0]')] : [];
+    row.usageLimits = sent ? [mergeUsageLimits(row.usageLimits?.[0] ?? null, sent, { path: 'usage_limits[0]' })] : [];
   }
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
 }

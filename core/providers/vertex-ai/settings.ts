@@ -10,8 +10,13 @@ const project = v.pipe(v.string(), v.regex(/^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,63
 /** Settings of the provider `vertex-ai`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
   ...keptSettings,
-  /** `basic`: `api_key` is sent. `serviceAccount`, `wif`: tokens are fetched with the credential file. Default: what is there. */
-  vertex_auth_type: v.optional(v.picklist(['basic', 'serviceAccount', 'wif'], 'one of basic, serviceAccount, wif')),
+  /**
+   * `basic`: `api_key` is sent. `serviceAccount`, `wif`: tokens are fetched with the credential file; `wif` without a file uses the
+   * identity of this machine. `workload` is another name of `wif`. Default: decided by the credentials that are there.
+   */
+  vertex_auth_type: v.optional(
+    v.picklist(['basic', 'serviceAccount', 'wif', 'workload'], 'one of basic, serviceAccount, wif, workload'),
+  ),
   /** Default `global`. */
   vertex_region: v.optional(region),
   /** Default: the project of the credential file. */

@@ -28,6 +28,23 @@ describe('the first start', () => {
     await plane.close();
   });
 
+  it.each([
+    ['', true],
+    ['true', true],
+    ['false', false],
+  ])('blocks inline configs as BOOTSTRAP_BLOCK_INLINE_CONFIG=%j says', async (value, blocks) => {
+    await copyEmptyDatabase(dataDir);
+    const first = testSettings(dataDir, { BOOTSTRAP_BLOCK_INLINE_CONFIG: value });
+    const plane = await startPlaneWith(first);
+    const settings = { data_plane_security_settings: { block_inline_config: blocks } };
+    expect((await plane.ask('GET', '/organisations/self')).body.data).toMatchObject(settings);
+    // Later starts do not read the setting.
+    await plane.close();
+    const later = await startPlaneWith({ ...first, bootstrapBlockInlineConfig: !blocks });
+    expect((await later.ask('GET', '/organisations/self')).body.data).toMatchObject(settings);
+    await later.close();
+  });
+
   it('makes a link for the first owner, when one is named, and only then', async () => {
     await copyEmptyDatabase(dataDir);
     const plane = await startPlaneWith(testSettings(dataDir, { BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));

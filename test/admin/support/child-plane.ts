@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { inlineAllowed } from '../../support/inline-allowed.ts';
 
 const entry = fileURLToPath(new URL('../../../admin/main.ts', import.meta.url));
 
@@ -18,7 +19,10 @@ export interface ChildPlane {
 }
 
 export function forkPlane(env: Readonly<Record<string, string>>): ChildPlane {
-  const child = fork(entry, { env: { PATH: process.env.PATH ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = fork(entry, {
+    env: { PATH: process.env.PATH ?? '', ...inlineAllowed, ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   const messages: Record<string, unknown>[] = [];
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => void output.push(String(chunk)));

@@ -13,6 +13,7 @@ import { type OutboxEvent, outbox } from '../../../admin/publish/entity.ts';
 import { loadSettings } from '../../../config/load-settings.ts';
 import type { Settings } from '../../../config/settings.ts';
 import type { ChangeNotice } from '../../../core/contract/documents.ts';
+import { inlineAllowed } from '../../support/inline-allowed.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from './pgdata-template.ts';
 import { type DatabaseName, newReadyDatabase } from './test-database.ts';
@@ -83,7 +84,7 @@ export async function startPlane(
 /** Settings as a process would read them, with a free port for the control plane. */
 export function testSettings(dataDir: string, env: Readonly<Record<string, string>>): Settings {
   const key = () => randomBytes(32).toString('base64');
-  const all = { DATA_DIR: dataDir, ENCRYPTION_KEY: key(), CLUSTER_KEY: key(), LOG_LEVEL: 'silent', ...env };
+  const all = { DATA_DIR: dataDir, ENCRYPTION_KEY: key(), CLUSTER_KEY: key(), LOG_LEVEL: 'silent', ...inlineAllowed, ...env };
   return { ...loadSettings(all), controlPlanePort: 0 };
 }
 
@@ -136,8 +137,9 @@ export async function startPlaneWith(settings: Settings, deps: Pick<ControlPlane
     },
     async newTenant() {
       const id = newId();
+      const sent = { id, name: 'Other', adminKey: null, workspaceKey: null, blockInlineConfig: false };
       const made = await writeChange(database.em(), auditKey, systemAudit(id), null, (change) =>
-        createOrganisation(change, vault, apiKeyPepper, { id, name: 'Other', adminKey: null, workspaceKey: null }),
+        createOrganisation(change, vault, apiKeyPepper, sent),
       );
       return { organisationId: id, ...made };
     },

@@ -64,6 +64,18 @@ describe('saved-only mode', () => {
   });
 
   it.each([
+    ['a config', { 'x-svc-config': '{}' }, 'POST /v1/configs'],
+    ['a provider', { 'x-svc-provider': 'openai' }, 'POST /v1/integrations'],
+    ['a host', { 'x-svc-custom-host': 'https://a.com' }, 'configurations.custom_host'],
+    ['a setting', { 'x-svc-azure-resource-name': 'mine' }, 'configurations.azure_resource_name'],
+  ])('the rejection of %s says where to store it and how to allow inline use', async (_what, headers, where) => {
+    const { error } = (await savedOnly().send({ body, headers })).json as { error: { message: string } };
+    const { message } = error;
+    expect(message).toContain(where);
+    expect(message).toContain('data_plane_security_settings.block_inline_config to false with PUT /v1/organisations/self');
+  });
+
+  it.each([
     ['a saved config', { 'x-svc-config': 'pc-saved' }, body],
     ['a stored provider', { 'x-svc-provider': '@one' }, body],
     ['a stored provider by its old name', { 'x-svc-virtual-key': 'one' }, body],

@@ -40,12 +40,6 @@ describe.each(databases)('API keys that are refused, on %s', (database) => {
       { ...base, user_id: '7f9c2d1e-0000-4000-8000-000000000001' },
       'user_id: only keys of users',
     ],
-    [
-      'a default config of an admin key',
-      '/api-keys/organisation/service',
-      { name: 'k', scopes: ['configs.list'], defaults: { config_id: 'x' } },
-      'defaults.config_id: ',
-    ],
     ['an expiry that is no time', service, { ...base, expires_at: 'tomorrow' }, 'expires_at: an ISO 8601 time'],
     [
       'a budget below a dollar',
@@ -54,10 +48,10 @@ describe.each(databases)('API keys that are refused, on %s', (database) => {
       'usage_limits.credit_limit: at least 1',
     ],
     [
-      'a budget below 100 tokens',
+      'a budget of half a token',
       service,
-      { ...base, usage_limits: { type: 'tokens', credit_limit: 99 } },
-      'usage_limits.credit_limit: at least 100 for tokens',
+      { ...base, usage_limits: { type: 'tokens', credit_limit: 1.5 } },
+      'usage_limits.credit_limit: a whole number is expected for tokens',
     ],
     [
       'an alert at the limit',

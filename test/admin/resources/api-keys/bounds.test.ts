@@ -97,16 +97,18 @@ describe.each(databases)('what holds a key, on %s', (database) => {
   });
 
   it.each([
-    ['budget', { usage_limits: { type: 'cost', credit_limit: 5 } }, 'usage_limits: '],
-    ['rate limit', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }] }, 'rate_limits: '],
-  ])('an organisation key has no %s that nothing would be counted against', async (_, limit, message) => {
+    ['usage_limits', { usage_limits: { type: 'cost', credit_limit: 5 } }],
+    ['rate_limits', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }] }],
+    ['defaults.metadata', { defaults: { metadata: { team: 'a' } } }],
+  ])('an organisation key stores %s, and the reply lists it as unused', async (path, limit) => {
     const body = { name: 'k', scopes: ['configs.list'] };
     const made = await plane.ask('POST', '/api-keys/organisation/service', { body: { ...body, ...limit } });
-    expect([made.status, made.body.data?.message]).toEqual([400, expect.stringContaining(message)]);
-    const { id } = await make(body, 'organisation/service');
-    const changed = await put(id, limit);
-    expect([changed.status, changed.body.data?.message]).toEqual([400, expect.stringContaining(message)]);
-    expect((await put(id, { usage_limits: null, rate_limits: [] })).status).toBe(200);
+    expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, path]);
+    const changed = await put(made.body.id, limit);
+    expect([changed.status, changed.headers.get('x-svc-unused-settings')]).toEqual([200, path]);
+    expect(await read(made.body.id)).toMatchObject(limit);
+    const cleared = await put(made.body.id, { usage_limits: null, rate_limits: [], defaults: null });
+    expect([cleared.status, cleared.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
   });
 
   it('an organisation key that is asked for in a workspace is refused, not made for all of them', async () => {

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopesByType, unusedScopes } from '../../../admin/access/scopes.ts';
+import { unusedHeader, unusedSettings, withoutEffect } from '../../../admin/http/unused-settings.ts';
+import { adminRoutes } from '../../../admin/resources/index.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+describe('settings without effect', () => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+  });
+  afterAll(() => plane?.close());
+
+  const prompts = { membersViewPrompts: false };
+  it.each([
+    ['PUT', '/organisations/self', { settings: { debug_log: 0 } }, 'settings.debug_log'],
+    ['PUT', '/organisations/self', { security_settings: prompts }, 'security_settings.membersViewPrompts'],
+    ['PUT', '/organisations/self', { export_settings: { deniedFields: ['cost'] } }, 'export_settings.deniedFields'],
+    ['PUT', '/organisations/self/auth-settings', { disable_auto_provision_user: true }, 'disable_auto_provision_user'],
+    ['POST', '/api-keys/workspace/service', { name: 'k', scopes: ['prompts.read', 'configs.read'] }, 'scopes[prompts.*]'],
+  ])('%s %s with %j are named in the reply', async (method, path, body, named) => {
+    const at = path.replace('self/auth', `${plane.organisationId}/auth`);
+    const reply = await plane.ask(method, at, { body });
+    expect(reply, JSON.stringify(reply.body)).toMatchObject({ status: 200 });
+    expect(reply.headers.get('x-svc-unused-settings')).toBe(named);
+  });
+
+  it('exclusions of workspaces are named in the reply', async () => {
+    const body = { workspaces: [{ workspace_id: plane.workspaceId, excluded: true }] };
+    const reply = await plane.ask('PUT', '/workspace-exclusions/input-guardrails', { body });
+    expect([reply.status, reply.headers.get('x-svc-unused-settings')]).toEqual([200, 'workspaces']);
+  });
+
+  it('a request that sets none of them has no such header', async () => {
+    const body = { settings: { cache_ttl: 60 }, security_settings: { membersViewLogs: true }, export_settings: {} };
+    const reply = await plane.ask('PUT', '/organisations/self', { body });
+    expect([reply.status, reply.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
+  });
+});
+
+describe('scopes without effect', () => {
+  /** Scopes that the data plane asks for. */
+  const inSource = ['core', 'plugins']
+    .map((folder) => readAll(new URL(`../../../${folder}`, import.meta.url).pathname))
+    .join('\n');
+  /** Without the route by which any key reads about itself. */
+  const ofRoutes = new Set(adminRoutes.filter((route) => route.scopes.length < 50).flatMap((route) => route.scopes));
+  const all = [...new Set(Object.values(scopesByType).flatMap((scopes) => [...scopes]))];
+
+  it.each(all)('%s is used by a route, or listed as unused', (scope) => {
+    const isUsed = ofRoutes.has(scope) || inSource.includes(`'${scope}'`);
+    expect(unusedScopes([scope]).length > 0).toBe(!isUsed);
+  });
+});
+
+describe('paths of unused settings', () => {
+  const schema = v.strictObject({ list: v.optional(v.array(v.strictObject({ old: v.nullish(withoutEffect(v.string())) }))) });
+
+  it('go through lists and leave out what is empty', () => {
+    expect(unusedSettings(schema, { list: [{ old: 'a' }, { old: '' }, { old: null }, { old: 'b' }] })).toEqual([
+      'list[0].old',
+      'list[3].old',
+    ]);
+    expect(unusedSettings(schema, undefined)).toEqual([]);
+  });
+
+  it('are cut to the length of a header between two of them', () => {
+    const value = unusedHeader(Array.from({ length: 1_000 }, (_, index) => `path${index}`));
+    expect(value.length).toBeLessThanOrEqual(2_000);
+    expect(value).toMatch(/path\d+, \.\.\.$/);
+  });
+});
+
+function readAll(folder: string): string {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return names.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+}
