@@ -396,6 +396,12 @@ export const settingsTable = {
     wholeNumber(100, 3_600_000),
   ),
   jsonBodyBytesMax: row('JSON_BODY_MAX', '33554432', 'bytes of a JSON request body', wholeNumber(1024, 1_073_741_824, 'bytes')),
+  jsonValuesMax: row(
+    'JSON_VALUES_MAX',
+    '500000',
+    'values in one JSON request body, counting five for each object and array: parsing more would block other requests',
+    wholeNumber(1000, 100_000_000),
+  ),
   formBytesMax: row(
     'FORM_BUFFER_MAX',
     '33554432',

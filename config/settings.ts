@@ -105,6 +105,7 @@ export interface Settings {
   /** Between two writings of what an open session has used. */
   readonly realtimeRecordMs: number;
   readonly jsonBodyBytesMax: number;
+  readonly jsonValuesMax: number;
   /** Up to this a multipart body is kept; a larger one streams through. */
   readonly formBytesMax: number;
   /** Bodies held by one gateway process, all requests together. */

@@ -215,6 +215,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const bodies = {
     jsonBytesMax: settings.jsonBodyBytesMax,
+    jsonValuesMax: settings.jsonValuesMax,
     formBytesMax: settings.formBytesMax,
     streamedBytesMax: settings.streamedBodyBytesMax,
   };

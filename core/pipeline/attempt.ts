@@ -7,6 +7,7 @@ import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../co
 import type { FrameSocket } from '../contract/web-socket.ts';
 import type { Answer } from './answer.ts';
 import { HeldReply } from './held-reply.ts';
+import { holdBytes } from './hold-bytes.ts';
 import type { Outgoing } from './outgoing.ts';
 import { PassingEvents } from './passing-events.ts';
 import { plainAnswer } from './plain-answer.ts';
@@ -103,7 +104,7 @@ class Attempt implements UpstreamHandler {
         if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
-      this.#events = new PassingEvents(operation, operationCall);
+      this.#events = new PassingEvents(operation, operationCall, (length) => holdBytes(this.#ctx, length));
       this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
   }

@@ -1,9 +1,7 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { isObject } from '../contract/json.ts';
 import type { StreamDecoder, StreamEvent, StreamReader, StreamTranslator } from '../contract/provider.ts';
-
-/** Longest single event; a provider that never ends one does not get to fill the memory. */
-const eventLengthMax = 32 * 1024 * 1024;
+import { EventFrames } from './event-frames.ts';
 
 /**
  * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes and this only looks
@@ -15,50 +13,46 @@ export class EventStream {
   readonly #translator: StreamTranslator | null;
   readonly #parser: EventSourceParser;
   readonly #text = new TextDecoder('utf-8');
-  readonly #frames: StreamDecoder | null;
+  readonly #decoder: StreamDecoder | null;
+  readonly #frames: EventFrames;
   /** Events seen so far. */
   count = 0;
-  #rest = '';
   /** Text that goes to the client, null while the frame at hand has held no event. */
   #out: string | null = null;
 
-  /** `frames` reads providers whose streams are not server-sent events; they need a translator. */
-  constructor(reader: StreamReader, translator: StreamTranslator | null, frames: StreamDecoder | null = null) {
-    this.#frames = frames;
+  /**
+   * `decoder` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the code units
+   * that an unfinished event adds to what the stream holds at most.
+   */
+  constructor(
+    reader: StreamReader,
+    translator: StreamTranslator | null,
+    decoder: StreamDecoder | null = null,
+    onGrow: (length: number) => void = () => {},
+  ) {
+    this.#decoder = decoder;
+    this.#frames = new EventFrames(onGrow);
     this.#reader = reader;
     this.#translator = translator;
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
   }
 
-  /** The text to send for this chunk; always empty without a translator. Throws RangeError on an event without end. */
+  /** The text to send for this chunk; always empty without a translator. Throws GatewayError `upstream_invalid` on an event without end. */
   push(chunk: Uint8Array): string {
-    if (this.#frames) return this.#decoded(this.#frames.push(chunk));
-    const text = this.#text.decode(chunk, { stream: true });
-    if (!this.#translator) {
-      this.#parser.feed(text);
-      return '';
-    }
-    this.#rest = this.#rest === '' ? text : this.#rest + text;
+    if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
+    const frames = this.#frames.push(this.#text.decode(chunk, { stream: true }));
     let sent = '';
-    for (let end = frameEnd(this.#rest); end !== -1; end = frameEnd(this.#rest)) {
-      sent += this.#frame(this.#rest.slice(0, end));
-      this.#rest = this.#rest.slice(end);
-    }
-    if (this.#rest.length > eventLengthMax) throw new RangeError('an event of the stream has no end');
-    return sent;
+    for (const frame of frames) sent += this.#frame(frame);
+    return this.#translator ? sent : '';
   }
 
-  /** What is owed after the provider's last byte. */
+  /** The text to send after the provider's last byte. */
   end(): string {
-    if (this.#frames) return this.#decoded(this.#frames.end()) + this.#owed();
-    const last = this.#rest + this.#text.decode();
-    this.#rest = '';
-    // A last event without its blank line is still an event to a reader that is about to lose it.
-    if (!this.#translator) {
-      this.#parser.feed(`${last}\n\n`);
-      return '';
-    }
-    return (last === '' ? '' : this.#frame(`${last}\n\n`)) + this.#owed();
+    if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#owed();
+    // A last event without its blank line counts: otherwise its content would be lost.
+    const last = this.#frames.rest() + this.#text.decode();
+    const sent = last === '' ? '' : this.#frame(`${last}\n\n`);
+    return this.#translator ? sent + this.#owed() : '';
   }
 
   #decoded(events: readonly StreamEvent[]): string {
@@ -104,14 +98,6 @@ const sameText = '\0same';
 export function encodeEvent(event: StreamEvent): string {
   const data = typeof event.data === 'string' ? event.data.replace(/\r\n|\r|\n/g, '\ndata: ') : JSON.stringify(event.data);
   return event.event === null ? `data: ${data}\n\n` : `event: ${event.event}\ndata: ${data}\n\n`;
-}
-
-/** Where the first whole frame ends, blank line included; -1 when none is whole. */
-function frameEnd(text: string): number {
-  const plain = text.indexOf('\n\n');
-  const windows = text.indexOf('\r\n\r\n');
-  if (windows !== -1 && (plain === -1 || windows < plain)) return windows + 4;
-  return plain === -1 ? -1 : plain + 2;
 }
 
 function parseData(text: string): StreamEvent['data'] {

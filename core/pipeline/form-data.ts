@@ -8,22 +8,48 @@ import type { BytesReply } from '../contract/provider.ts';
 
 const partsMax = 1000;
 const fieldBytesMax = 1024 * 1024;
+const partHeaderBytesMax = 16 * 1024;
+const sliceBytes = 64 * 1024;
 
 /**
- * The parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` where it is not one, is cut short, or has
- * more than 1,000 parts or a text field over 1 MiB.
+ * Returns the parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` for another body, one that is cut
+ * short, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.
  */
 export async function parseForm(bytes: Uint8Array, contentType: string): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let failed = false;
   await new Promise<void>((resolve, reject) => {
+    const fail = (why: string): void => {
+      failed = true;
+      reject(unreadable(why));
+    };
+    checkPartHeaders(body, fail);
     parser.on('finish', resolve);
-    parser.on('error', (error: Error) => reject(unreadable(error.message)));
-    parser.on('partsLimit', () => reject(unreadable(`it has more than ${partsMax} parts`)));
-    parser.end(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    parser.on('error', (error: Error) => fail(error.message));
+    parser.on('partsLimit', () => fail(`it has more than ${partsMax} parts`));
+    // In slices: the parser reads to the end of what it is given, also behind an error.
+    for (let at = 0; at < body.length && !failed; at += sliceBytes) parser.write(body.subarray(at, at + sliceBytes));
+    if (!failed) parser.end();
   }).finally(() => parser.removeAllListeners());
   if (parts.length === 0 && bytes.length > 0) throw unreadable('it has no parts');
   return parts;
+}
+
+/** Fails for a part whose header is longer than `partHeaderBytesMax`: the parser would cut it and pass the part on. */
+function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
+  const boundary = body.subarray(0, Math.max(0, body.indexOf('\r\n')));
+  if (boundary.length < 3) return;
+  let part = 1;
+  for (let at = 0; at !== -1 && part <= partsMax; at = body.indexOf(boundary, at + boundary.length), part++) {
+    const from = at + boundary.length;
+    if (body[from] === 0x2d && body[from + 1] === 0x2d) return;
+    const header = body.subarray(from, from + partHeaderBytesMax + 4);
+    if (header.length >= partHeaderBytesMax && !header.includes('\r\n\r\n')) {
+      return fail(`the header of part ${part} is longer than ${partHeaderBytesMax} bytes`);
+    }
+  }
 }
 
 /** The text fields that stand whole in the first bytes of a form. */

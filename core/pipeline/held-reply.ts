@@ -26,7 +26,9 @@ export class HeldReply {
     return true;
   }
 
+  /** The bytes so far. The chunks are released, so that a large reply is not held twice while it is sent. */
   get body(): Uint8Array {
-    return this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks);
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] as Uint8Array;
   }
 }

@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isPromise } from '../contract/json.ts';
 import { holdForLimits } from './hold-for-limits.ts';
+import { checkJsonLimits } from './json-limits.ts';
 import { readHeldBody } from './passed-request.ts';
 import { type BodyLimits, readBytes } from './read-body.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
@@ -27,6 +28,8 @@ async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyL
   // Routing by parameters has read the beginning, and it was too long for that already.
   if (ctx.peekedBody !== null) throw new GatewayError('body_too_large');
   ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  // The check of models parses the body.
+  if (resolved.ofModel) checkJsonLimits(ctx.body, limits.jsonValuesMax);
   readHeldBody(ctx);
   return resolved;
 }

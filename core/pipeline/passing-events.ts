@@ -23,14 +23,17 @@ export class PassingEvents {
   readonly #headed: { readonly dropped: number; readonly adapted: number };
   #begun = false;
 
-  /** Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. */
-  constructor(operation: Operation, call: OperationCall) {
+  /**
+   * Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. `onGrow` is called
+   * with the memory that an unfinished event takes beyond the largest one so far.
+   */
+  constructor(operation: Operation, call: OperationCall, onGrow: (length: number) => void) {
     const translator = operation.translateStream?.(call) ?? null;
     this.isTranslated = translator !== null;
     this.#call = call;
     this.#headed = { dropped: call.dropped.length, adapted: call.adapted.length };
     this.#reader = operation.streamReader();
-    this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null);
+    this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null, onGrow);
   }
 
   /** Events so far. */

@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { isObject, type JsonObject } from '../contract/json.ts';
 import { fieldsInHead, paramsOfForm } from './form-data.ts';
 import { holdBytes } from './hold-bytes.ts';
+import { checkJsonLimits } from './json-limits.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
@@ -34,7 +35,7 @@ export async function peekParams(ctx: RequestContext, limits: BodyLimits): Promi
       if (!isForm) return;
     }
   }
-  ctx.passedParams = isForm ? await formParams(head.subarray(0, formHeadBytes), type) : jsonParams(head);
+  ctx.passedParams = isForm ? await formParams(head.subarray(0, formHeadBytes), type) : jsonParams(head, limits.jsonValuesMax);
 }
 
 async function formParams(head: Uint8Array, contentType: string): Promise<JsonObject | null> {
@@ -45,8 +46,9 @@ async function formParams(head: Uint8Array, contentType: string): Promise<JsonOb
   }
 }
 
-function jsonParams(body: Uint8Array): JsonObject | null {
+function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   try {
+    checkJsonLimits(body, valuesMax);
     const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
     return isObject(value) ? value : null;
   } catch {

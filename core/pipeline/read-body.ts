@@ -13,12 +13,19 @@ export interface BodyLimits {
   readonly jsonBytesMax: number;
   readonly formBytesMax: number;
   readonly streamedBytesMax: number;
+  /** Values in one JSON body; an object or array counts as five. */
+  readonly jsonValuesMax: number;
 }
+
+/** Bodies from this size on are parsed and written one per turn of the event loop: each takes tens of milliseconds. */
+export const largeBodyBytes = 1024 * 1024;
+/** Longest text in which a second parser looks for the position of a syntax error: it takes ten times as long as the first one. */
+const searchedCharsMax = 1024 * 1024;
 
 /**
  * Reads the body of a shaped route as its endpoint says: into `ctx.body`, `ctx.params`, `ctx.form`, `ctx.model` and `ctx.stream`.
  * Throws `bad_request` for another content type, JSON beyond its limits or a form that cannot be read, `invalid_json` with the
- * position of the fault, `body_too_large`, `overloaded`.
+ * position of the syntax error, `body_too_large`, `overloaded`.
  */
 export async function readParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   const kind = ctx.endpoint?.body ?? 'json';
@@ -31,8 +38,9 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const isJson = type === undefined || type === 'application/json' || /^application\/([\w.+-]+\+)?json\b/i.test(type);
   if (!isJson || kind === 'form') throw wrongType(type, kind);
   ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  holdBytes(ctx, checkJsonLimits(ctx.body, limits.jsonValuesMax));
+  if (ctx.body.length >= largeBodyBytes) await ctx.memory?.turn();
   const params = parseBody(ctx.body);
-  checkJsonLimits(params, ctx.body.length);
   ctx.params = params;
   ctx.model = typeof params.model === 'string' ? params.model : null;
   ctx.stream = params.stream === true || params.stream_format === 'sse';
@@ -67,8 +75,8 @@ function parseBody(body: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
-    throw new GatewayError('invalid_json', { message: `The body is not valid JSON: ${faultOf(text)}` });
+  } catch (thrown) {
+    throw new GatewayError('invalid_json', { message: `The body is not valid JSON: ${syntaxErrorOf(text, thrown)}` });
   }
   if (!isObject(value)) {
     throw new GatewayError('invalid_json', {
@@ -78,8 +86,12 @@ function parseBody(body: Uint8Array): Record<string, unknown> {
   return value;
 }
 
-/** Where and why. V8 leaves the position out of some of its messages, so a parser that knows it looks again. */
-function faultOf(text: string): string {
+/** Reason and position. V8 leaves the position out of some messages, so a second parser looks for it in texts that are not large. */
+function syntaxErrorOf(text: string, thrown: unknown): string {
+  if (text.length > searchedCharsMax) {
+    const position = /at position (\d+)/.exec(thrown instanceof Error ? thrown.message : '')?.[1];
+    return position === undefined ? 'it ends too early or holds an invalid character' : `syntax error at position ${position}`;
+  }
   const errors: ParseError[] = [];
   parseLenient(text, errors, { allowEmptyContent: false, disallowComments: true, allowTrailingComma: false });
   const first = errors[0];

@@ -13,6 +13,7 @@ import type { Dispatcher } from './dispatch.ts';
 import { placeOfModel } from './gate-models.ts';
 import { noteBatch } from './note-batch.ts';
 import { proxyCall, shapedCall } from './outgoing.ts';
+import { largeBodyBytes } from './read-body.ts';
 import { isRefusal } from './renew-credential.ts';
 import type { ResolvedTarget } from './resolve-target.ts';
 import { mayRetry } from './retry-wait.ts';
@@ -40,6 +41,8 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       if (reply) return { kind: 'replaced', reply };
     }
     const resolved = given.resolved.ofModel ? placeOfModel(ctx, target, given.resolved) : given.resolved;
+    // Writing a large body blocks the process about as long as parsing it did.
+    if (ctx.requestBytes >= largeBodyBytes) await ctx.memory?.turn();
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
     const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
     if (given.timeMs !== Number.POSITIVE_INFINITY) {

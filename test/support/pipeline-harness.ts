@@ -186,6 +186,7 @@ export function createHarness(
   };
   const bodies = {
     jsonBytesMax: 1024 * 1024,
+    jsonValuesMax: 500_000,
     formBytesMax: options.formBytesMax ?? 1024 * 1024,
     streamedBytesMax: 8 * 1024 * 1024,
   };
