@@ -36,6 +36,8 @@ export const apiKeys = defineEntity({
       .json()
       .$type<RateLimit[]>()
       .onCreate(() => []),
+    /** True: requests whose usage no reply can state are rejected. */
+    rejectUnmetered: p.boolean().onCreate(() => false),
     /** Since when its budget is used up. */
     exhaustedAt: p.datetime().nullable(),
     /** When its usage was last set to nothing. */

@@ -25,6 +25,7 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
     allowConfigOverride: true,
     usageLimits: null,
     rateLimits: [],
+    rejectUnmetered: false,
     exhaustedAt: null,
     lastResetAt: null,
     alertEmails: [],

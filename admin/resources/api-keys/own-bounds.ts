@@ -8,6 +8,7 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
   return [
     row.usageLimits ?? null,
     row.rateLimits,
+    row.rejectUnmetered,
     row.lastResetAt ?? null,
     row.expiresAt ?? null,
     row.rotationPeriod ?? null,

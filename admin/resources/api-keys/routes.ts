@@ -154,7 +154,11 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
 /** Organisation keys call no models, so limits and defaults are stored for clients that manage them and have no effect. */
 function unusedOf(type: ApiKeyType, body: UpdateBody): readonly string[] {
   if (type !== 'organisation-service') return [];
-  const limits = [body.usage_limits ? 'usage_limits' : '', body.rate_limits?.length ? 'rate_limits' : ''];
+  const limits = [
+    body.usage_limits ? 'usage_limits' : '',
+    body.rate_limits?.length ? 'rate_limits' : '',
+    body.reject_unmetered_requests ? 'reject_unmetered_requests' : '',
+  ];
   const { config_id, metadata } = body.defaults ?? {};
   const defaults = [config_id ? 'defaults.config_id' : '', Object.keys(metadata ?? {}).length > 0 ? 'defaults.metadata' : ''];
   return [...limits, ...defaults].filter((path) => path !== '');

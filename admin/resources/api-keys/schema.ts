@@ -45,6 +45,7 @@ const shared = {
   description: v.nullish(text),
   rate_limits: v.nullish(rateLimitsBody),
   usage_limits: v.nullish(usageLimitsBody),
+  reject_unmetered_requests: v.optional(v.boolean()),
   defaults: v.nullish(defaults),
   alert_emails: v.nullish(v.pipe(v.array(email), v.maxLength(50, 'at most 50 addresses'))),
   expires_at: v.nullish(time),

@@ -55,6 +55,7 @@ export async function createApiKey(
     allowConfigOverride: override ?? true,
     usageLimits: body.usage_limits ? mergeUsageLimits(null, body.usage_limits) : null,
     rateLimits: body.rate_limits ?? [],
+    rejectUnmetered: body.reject_unmetered_requests ?? false,
     alertEmails: [...new Set(body.alert_emails ?? [])],
     creationMode: actor.session ? 'ui' : 'api',
     expiresAt: endOfLife(settings, body.expires_at ?? undefined, now),
@@ -70,6 +71,7 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   if (body.name !== undefined) row.name = body.name;
   if (body.description !== undefined) row.description = body.description;
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
+  if (body.reject_unmetered_requests !== undefined) row.rejectUnmetered = body.reject_unmetered_requests;
   if (body.alert_emails !== undefined) row.alertEmails = [...new Set(body.alert_emails ?? [])];
   updateUsage(row, body, now);
   if (body.expires_at !== undefined || body.rotation_policy !== undefined) {

@@ -30,6 +30,8 @@ export const workspaces = defineEntity({
     /** At most one. */
     usageLimits: p.json().$type<UsageLimits[]>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>().nullable(),
+    /** True: requests of its keys whose usage no reply can state are rejected. */
+    rejectUnmetered: p.boolean().onCreate(() => false),
     /** Guardrails of this workspace that every request in it runs. */
     inputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     outputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),

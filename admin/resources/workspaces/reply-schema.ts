@@ -20,6 +20,7 @@ const row = {
   status: v.picklist(['active', 'archived']),
   usage_limits: v.array(usageLimitsReplySchema),
   rate_limits: v.array(rateLimitReplySchema),
+  reject_unmetered_requests: v.boolean(),
   object: v.literal('workspace'),
 };
 

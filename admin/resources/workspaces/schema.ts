@@ -42,6 +42,7 @@ export const createBody = v.strictObject({
   users: v.optional(newMembers),
   usage_limits: usageLimits,
   rate_limits: rateLimits,
+  reject_unmetered_requests: v.optional(v.boolean()),
 });
 
 export const updateBody = v.strictObject({
@@ -52,6 +53,7 @@ export const updateBody = v.strictObject({
   defaults: v.optional(defaults),
   usage_limits: usageLimits,
   rate_limits: rateLimits,
+  reject_unmetered_requests: v.optional(v.boolean()),
   settings: v.optional(
     v.strictObject({
       ...sharedSettingEntries,

@@ -44,6 +44,7 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
     icon: body.icon ?? null,
     isDefault: false,
     metadata: {},
+    rejectUnmetered: false,
     status: 'active',
     createdAt: now,
     lastUpdatedAt: now,
@@ -76,7 +77,9 @@ export async function updateWorkspace(
   const limitsBefore = limitsOf(row);
   applyLimits(row, body);
   if (actor.type !== 'organisation-service' && !isDeepStrictEqual(limitsOf(row), limitsBefore)) {
-    throw forbidden('usage_limits, rate_limits: only the organisation changes the limits of its workspaces');
+    throw forbidden(
+      'usage_limits, rate_limits, reject_unmetered_requests: only the organisation changes the limits of its workspaces',
+    );
   }
   const sightBefore = securitySettingsOf({ organisation, workspace: row });
   const changed = (Object.keys(settingGroups) as SettingGroup[]).filter((group) =>
@@ -148,16 +151,19 @@ async function configIdOf(
   return found.id;
 }
 
-function applyLimits(row: Workspace, body: Pick<CreateBody, 'usage_limits' | 'rate_limits'>): void {
+type Limits = Pick<CreateBody, 'usage_limits' | 'rate_limits' | 'reject_unmetered_requests'>;
+
+function applyLimits(row: Workspace, body: Limits): void {
   if (body.usage_limits !== undefined) {
     const [sent] = body.usage_limits ?? [];
     row.usageLimits = sent ? [mergeUsageLimits(row.usageLimits?.[0] ?? null, sent, { path: 'usage_limits[0]' })] : [];
   }
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
+  if (body.reject_unmetered_requests !== undefined) row.rejectUnmetered = body.reject_unmetered_requests;
 }
 
 function limitsOf(row: Workspace): readonly unknown[] {
-  return [row.usageLimits ?? [], row.rateLimits ?? []];
+  return [row.usageLimits ?? [], row.rateLimits ?? [], row.rejectUnmetered];
 }
 
 /** Who reads the name with its icon and sends it back means the same name. */

@@ -36,5 +36,6 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     },
     usageLimits: row.usageLimits ?? [],
     rateLimits: row.rateLimits ?? [],
+    rejectUnmetered: row.rejectUnmetered,
   };
 }

@@ -24,6 +24,7 @@ export function toRow(row: Workspace, format: NameFormat) {
     defaults: { metadata: row.metadata, is_default: isDefault, object: 'workspace' },
     usage_limits: (row.usageLimits ?? []).map((limits) => usageLimitsReply(limits)),
     rate_limits: row.rateLimits ?? [],
+    reject_unmetered_requests: row.rejectUnmetered,
     object: 'workspace',
   };
 }

@@ -151,7 +151,7 @@ describe('usage of replies that are passed through', () => {
       '/v2/chat',
       JSON.stringify({ usage: { billed_units: { input_tokens: 5, output_tokens: 6 }, tokens: { input_tokens: 70 } } }),
       json,
-      { inputTokens: 5, outputTokens: 6 },
+      { inputTokens: 70, outputTokens: 6 },
     ],
     [
       'Cohere v2 stream',

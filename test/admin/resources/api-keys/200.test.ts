@@ -31,6 +31,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
       expires_at: '2099-01-01T00:00:00Z',
       usage_limits: null,
       rate_limits: [],
+      reject_unmetered_requests: true,
     };
     const before = (await plane.events()).length;
     const reply = await plane.ask('POST', '/api-keys/workspace/service', { body });
@@ -49,6 +50,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
       scopes: ['completions.write', 'logs.view'],
       defaults: { metadata: { team: 'a' } },
       allow_config_override: 0,
+      reject_unmetered_requests: true,
       expires_at: '2099-01-01T00:00:00.000Z',
       object: 'api-key',
     });
@@ -61,6 +63,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
       organisationId: plane.organisationId,
       workspaceId: plane.workspaceId,
       scopes: ['completions.write', 'logs.view'],
+      rejectUnmetered: true,
       defaults: { configSlug: 'of-keys', metadata: { team: 'a' }, allowConfigOverride: false },
     });
     const row = await plane.control.services.database.em().findOneOrFail(apiKeys, { id });

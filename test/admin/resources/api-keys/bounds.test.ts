@@ -31,6 +31,7 @@ describe.each(databases)('what holds a key, on %s', (database) => {
     const held = {
       usage_limits: { type: 'cost', credit_limit: 10 },
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
+      reject_unmetered_requests: true,
       expires_at: '2098-01-01T00:00:00Z',
       rotation_policy: { rotation_period: 'weekly' },
       defaults: { metadata: { team: 'a' }, allow_config_override: false },
@@ -40,6 +41,7 @@ describe.each(databases)('what holds a key, on %s', (database) => {
       ['no budget', { usage_limits: null }],
       ['usage set to nothing', { reset_usage: true }],
       ['no rate limits', { rate_limits: [] }],
+      ['leave to send unmetered requests', { reject_unmetered_requests: false }],
       ['a later end', { expires_at: never }],
       ['no end', { expires_at: null }],
       ['no rotation', { rotation_policy: null }],
@@ -99,6 +101,7 @@ describe.each(databases)('what holds a key, on %s', (database) => {
   it.each([
     ['usage_limits', { usage_limits: { type: 'cost', credit_limit: 5 } }],
     ['rate_limits', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }] }],
+    ['reject_unmetered_requests', { reject_unmetered_requests: true }],
     ['defaults.metadata', { defaults: { metadata: { team: 'a' } } }],
   ])('an organisation key stores %s, and the reply lists it as unused', async (path, limit) => {
     const body = { name: 'k', scopes: ['configs.list'] };
@@ -107,7 +110,12 @@ describe.each(databases)('what holds a key, on %s', (database) => {
     const changed = await put(made.body.id, limit);
     expect([changed.status, changed.headers.get('x-svc-unused-settings')]).toEqual([200, path]);
     expect(await read(made.body.id)).toMatchObject(limit);
-    const cleared = await put(made.body.id, { usage_limits: null, rate_limits: [], defaults: null });
+    const cleared = await put(made.body.id, {
+      usage_limits: null,
+      rate_limits: [],
+      reject_unmetered_requests: false,
+      defaults: null,
+    });
     expect([cleared.status, cleared.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
   });
 

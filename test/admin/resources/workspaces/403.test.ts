@@ -46,9 +46,11 @@ describe.each(databases)('workspaces, on %s', (database) => {
     const limits = {
       usage_limits: [{ type: 'cost', credit_limit: 10 }],
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
+      reject_unmetered_requests: true,
     };
     expect((await put(limits)).status).toBe(200);
-    for (const body of [{ usage_limits: [] }, { usage_limits: [{ credit_limit: 11 }] }, { rate_limits: [] }]) {
+    const looser = [{ usage_limits: [] }, { usage_limits: [{ credit_limit: 11 }] }, { rate_limits: [] }];
+    for (const body of [...looser, { reject_unmetered_requests: false }]) {
       await expectRefusal(plane, () => put(body, plane.workspaceKey), 403, 'AB03', true);
     }
     expect((await put({ ...limits, description: 'same limits' }, plane.workspaceKey)).status).toBe(200);

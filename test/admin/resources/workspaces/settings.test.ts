@@ -92,7 +92,11 @@ describe.each(databases)('settings of a workspace, on %s', (database) => {
       { id: first.id, credit_limit: 1_000, alert_threshold: null, periodic_reset: null, periodic_reset_days: 5 },
     ]);
     await put({ usage_limits: [], rate_limits: null });
-    expect(await read()).toMatchObject({ usage_limits: [], rate_limits: [] });
+    expect(await read()).toMatchObject({ usage_limits: [], rate_limits: [], reject_unmetered_requests: false });
+    await put({ reject_unmetered_requests: true });
+    expect(await read()).toMatchObject({ reject_unmetered_requests: true });
+    expect(await document()).toMatchObject({ rejectUnmetered: true });
+    await put({ reject_unmetered_requests: false });
   });
 
   it.each([

@@ -19,6 +19,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
       defaults: { metadata: { team: 'b' } },
       usage_limits: [],
       rate_limits: [],
+      reject_unmetered_requests: true,
     };
     const before = (await plane.events()).length;
     const reply = await plane.ask('POST', '/admin/workspaces', { body });
@@ -28,6 +29,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
       slug: expect.stringMatching(/^ws-second-/),
       name: '🚀 Second',
       description: 'two',
+      reject_unmetered_requests: true,
       defaults: { metadata: { team: 'b' }, is_default: 0, input_guardrails: [], object: 'workspace' },
       users: [],
     });
