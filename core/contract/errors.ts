@@ -41,7 +41,8 @@ export const errorTable = {
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
   invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),
-  invalid_provider: row(400, 'client', false, 'invalid_request_error', 'Invalid provider passed'),
+  // Of one target: a fallback goes on, a load balance chooses again.
+  invalid_provider: row(400, 'client', true, 'invalid_request_error', 'Invalid provider passed'),
   missing_provider: row(
     400,
     'client',
@@ -107,6 +108,24 @@ export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
   'inline_provider_url_blocked',
   'inline_forward_headers_blocked',
 ]);
+
+/** Codes that refuse a target before its provider is called. Such an attempt uses nothing up. */
+const uncalledCodes: ReadonlySet<string | null> = new Set<ErrorCode>([
+  'invalid_provider',
+  'provider_expired',
+  'model_not_allowed',
+  'provider_usage_limit',
+  'integration_usage_limit',
+  'provider_rate_limit',
+  'integration_rate_limit',
+  'limit_unknown',
+  'secret_unavailable',
+]);
+
+/** True if the attempt reached the point where its provider is called. */
+export function wasCalled({ errorCode }: { readonly errorCode: string | null }): boolean {
+  return !uncalledCodes.has(errorCode);
+}
 
 export type ErrorSource = 'client' | 'upstream' | 'gateway';
 

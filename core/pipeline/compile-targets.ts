@@ -36,7 +36,8 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
   const model = node.override_params?.model;
   const split = typeof model === 'string' ? splitModelSlug(model) : null;
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
-  const named = node.provider ?? virtual ?? split?.slug;
+  // A type beside a virtual key says of what type that stored provider is.
+  const named = node.provider?.startsWith('@') ? node.provider : (virtual ?? node.provider ?? split?.slug);
   const asked = node.passthrough === true;
   // A child that names its own provider does not take the parent's key with it.
   const sameProvider = named === undefined && !asked;

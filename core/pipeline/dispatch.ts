@@ -48,15 +48,20 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       ctx.decide(target.path, 'total_time');
       return answer;
     }
+    const { targetPath, metadata: metadataBefore } = ctx;
     ctx.targetPath = target.path;
     ctx.metadata = target.metadata === null ? metadata : { ...target.metadata, ...metadata };
     const found = resolveOrFail(ctx, target, dispatcher);
     const resolved = isPromise(found) ? await found : found;
     if (ctx.aborted) return clientClosed();
     if (resolved instanceof GatewayError) {
-      last = unresolved(target, resolved);
+      last = unresolved(ctx, target, resolved);
       ctx.attempts.push(last);
-      answer = { kind: 'error', error: resolved };
+      // The answer of a provider is worth more to the caller than a target without one.
+      if (answer !== null && resolved.code === 'invalid_provider') {
+        ctx.targetPath = targetPath;
+        ctx.metadata = metadataBefore;
+      } else answer = { kind: 'error', error: resolved };
       continue;
     }
     ctx.provider = resolved.adapter.id;
@@ -96,8 +101,8 @@ async function tryAll(
 }
 
 /**
- * What could not be looked up right now counts as a failed try, so that a fallback may go on; a fault of the config or the caller
- * is thrown, for no other target makes it right.
+ * Returns the error of a target that cannot be used (its provider is unknown, expired or cannot be looked up right now) as a failed
+ * attempt, so that the strategy can go on. Throws if the config or the caller is at fault: no other target would help.
  */
 function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatcher): Maybe<ResolvedTarget | GatewayError> {
   const failed = (thrown: unknown): GatewayError => {

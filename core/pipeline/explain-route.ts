@@ -36,6 +36,8 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
       continue;
     }
     const resolved = await resolve(ctx, target, dispatcher);
+    if ('code' in resolved && resolved.code === 'invalid_provider')
+      warnings.push(`${target.path}: ${resolved.message}; it is passed over`);
     const isShaped = reachable && ctx.params !== null && 'adapter' in resolved && shaped < shapedTargetsMax;
     if (isShaped) shaped++;
     const shown: JsonObject = {

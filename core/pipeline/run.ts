@@ -1,6 +1,6 @@
 import type { BodyMemory } from '../contract/body-memory.ts';
 import { type Endpoint, type Outcome, RequestContext } from '../contract/context.ts';
-import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
+import { GatewayError, reasonOf, toGatewayError, wasCalled } from '../contract/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
 import type { Reply, Services } from '../contract/plugin.ts';
@@ -275,7 +275,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
         options,
         ctx,
         sink,
-        { kind: ctx.attempts.length > 0 ? 'failed' : 'refused', status: reply.status, error },
+        { kind: ctx.attempts.some(wasCalled) ? 'failed' : 'refused', status: reply.status, error },
         headers,
         reply.body,
       );

@@ -152,13 +152,14 @@ export function resultOf(ctx: RequestContext, answer: Answer, given: Try, clock:
   };
 }
 
-/** The result of a target that was never reached because it could not be looked up. */
-export function unresolved(target: Target, error: GatewayError): AttemptResult {
+/** The result of a target that was never reached because it cannot be used. */
+export function unresolved(ctx: RequestContext, target: Target, error: GatewayError): AttemptResult {
+  const named = (target.provider ?? ctx.requestTarget?.provider ?? '').slice(0, 255);
   return {
     targetPath: target.path,
     targetIndex: target.index,
-    provider: target.provider ?? '',
-    providerSlug: target.provider?.startsWith('@') ? target.provider.slice(1) : null,
+    provider: named,
+    providerSlug: named.startsWith('@') ? named.slice(1) : null,
     status: error.status,
     errorCode: error.code,
     durationMs: 0,

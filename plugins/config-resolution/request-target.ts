@@ -60,18 +60,18 @@ export function readRequestTarget(ctx: RequestContext, modelSlug: string | null,
 }
 
 function providerOf(ctx: RequestContext, modelSlug: string | null, services: Services): string | null {
-  const named = ctx.gatewayHeaders.get('provider');
-  if (named !== undefined && named !== '') {
-    if (named.startsWith('@')) return named.split('/', 1)[0] as string;
-    if (services.isProvider(named)) return named;
+  const named = ctx.gatewayHeaders.get('provider') ?? '';
+  if (named.startsWith('@')) return named.split('/', 1)[0] as string;
+  if (named !== '' && !services.isProvider(named)) {
     throw new GatewayError('invalid_provider', {
       message: `Invalid provider passed: ${named.slice(0, 100)}`,
       param: 'x-svc-provider',
     });
   }
-  const virtualKey = ctx.gatewayHeaders.get('virtual-key');
-  if (virtualKey !== undefined && virtualKey !== '') return `@${virtualKey.replace(/^@/, '')}`;
-  return modelSlug;
+  // A type beside a virtual key says of what type that stored provider is.
+  const virtualKey = ctx.gatewayHeaders.get('virtual-key') ?? '';
+  if (virtualKey !== '') return `@${virtualKey.replace(/^@/, '')}`;
+  return named === '' ? modelSlug : named;
 }
 
 const nothing = Object.freeze({});

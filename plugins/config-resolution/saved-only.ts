@@ -30,7 +30,8 @@ export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean): void
   const config = headers.get('config');
   if (config && !isConfigSlug(config)) throw blocked('inline_config_blocked', 'config', 'Inline configs', saveConfig);
   const provider = headers.get('provider');
-  if (provider && !provider.startsWith('@')) {
+  // Beside a virtual key it only says of what type that stored provider is.
+  if (provider && !provider.startsWith('@') && !headers.get('virtual-key')) {
     throw blocked('inline_provider_blocked', 'provider', 'Inline providers', saveProvider);
   }
   if (headers.get('custom-host')) {

@@ -1,5 +1,5 @@
 import type { Outcome, RequestContext } from '../../core/contract/context.ts';
-import type { GatewayError } from '../../core/contract/errors.ts';
+import { type GatewayError, wasCalled } from '../../core/contract/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
 import type { Target } from '../../core/contract/plan.ts';
@@ -73,9 +73,10 @@ export class Reservations {
     return undefined;
   }
 
-  /** Puts back what was taken for a target that has not answered. Requests that were made of it stay counted. */
+  /** Puts back what was taken for a target that has not answered. A request that its provider was called for stays counted. */
   leaveTarget(): void {
-    for (const hold of this.ofTarget.splice(0)) if (hold.meter.unit !== 'requests') giveUp(hold);
+    const isCalled = this.#isTargetCalled();
+    for (const hold of this.ofTarget.splice(0)) if (hold.meter.unit !== 'requests' || !isCalled) giveUp(hold);
   }
 
   /** What has come to the usage of a session that is open: see `renewHolds`. */
@@ -99,6 +100,10 @@ export class Reservations {
     // A request that failed is charged where its provider had begun to answer it: the usage says so.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
     const records = [...this.#left];
+    // A request whose every target was refused by us has used nothing.
+    const { attempts } = ctx;
+    if (outcome.kind === 'refused' && attempts.length > 0 && !attempts.some(wasCalled)) giveBackRequests(this.own);
+    if (this.ofTarget.length > 0 && !this.#isTargetCalled()) giveBackRequests(this.ofTarget);
     for (const hold of [...this.own.splice(0), ...this.ofTarget.splice(0)]) {
       const { meter } = hold;
       if (meter.unit === 'requests') continue;
@@ -109,6 +114,13 @@ export class Reservations {
       giveUp(hold);
     }
     ctx.reservations = records.length === 0 ? null : records;
+  }
+
+  /** False if every attempt at the present target was refused before its provider was called. */
+  #isTargetCalled(): boolean {
+    const { target } = this;
+    const ofTarget = this.#ctx.attempts.filter(({ targetIndex }) => targetIndex === target?.index);
+    return ofTarget.length === 0 || ofTarget.some(wasCalled);
   }
 
   /** Least and most to take of a meter before the call. */
@@ -161,4 +173,8 @@ export class Reservations {
   #undo(into: Hold[], first: number): void {
     for (const hold of into.splice(first)) giveUp(hold);
   }
+}
+
+function giveBackRequests(holds: readonly Hold[]): void {
+  for (const hold of holds) if (hold.meter.unit === 'requests') giveUp(hold);
 }

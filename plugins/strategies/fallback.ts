@@ -1,11 +1,11 @@
 import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
 import type { Candidates } from './candidates.ts';
 import { certainly, orderedBy, viewOf } from './explain.ts';
-import { childOf, type Node, type Range } from './node.ts';
+import { childOf, isMissing, type Node, type Range } from './node.ts';
 
 /**
  * Targets in order. Moves on from a child when the status is in its own list in `statusCodes`, or, without a list, when it is not
- * 2xx. A client that has left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
+ * 2xx. A target whose provider does not exist is always passed over. A client that has left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
  */
 export function fallback(
   children: readonly Node[],
@@ -59,5 +59,6 @@ function orderOf(candidates: (ctx: RequestContext) => Candidates): (ctx: Request
 
 function failed(last: AttemptResult, statusCodes: readonly number[] | null): boolean {
   if (last.error?.code === 'client_closed') return false;
+  if (isMissing(last)) return true;
   return statusCodes ? statusCodes.includes(last.status) : !last.ok;
 }

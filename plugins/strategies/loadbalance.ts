@@ -29,7 +29,7 @@ export interface BalanceOptions {
 
 /**
  * One target per request, chosen by the algorithm among those whose circuit is closed and that do not cool down, as long as there
- * are such. It has no next target after a failure.
+ * are such. It has no next target after a failure, unless the provider of the chosen one does not exist: then it chooses again.
  */
 export function loadbalance(options: BalanceOptions): Node {
   const { children, range, weights, candidates, strategy } = options;
@@ -41,6 +41,15 @@ export function loadbalance(options: BalanceOptions): Node {
     if (candidates === null) return algorithm.choose(ctx, eligible);
     const { good, cooling } = candidates(ctx);
     return algorithm.choose(ctx, good.length > 0 ? good : cooling);
+  }
+
+  function pickAgain(ctx: RequestContext, tried: ReadonlySet<number>): number | null {
+    const { good, cooling } = candidates?.(ctx) ?? { good: eligible, cooling: [] };
+    for (const all of [good, cooling]) {
+      const rest = all.filter((child) => !tried.has(child));
+      if (rest.length > 0) return algorithm.choose(ctx, rest);
+    }
+    return null;
   }
 
   function explain(ctx: RequestContext): Decision {
@@ -58,7 +67,7 @@ export function loadbalance(options: BalanceOptions): Node {
     };
   }
 
-  return pickOne(children, range, pick, explain);
+  return pickOne(children, range, pick, explain, pickAgain);
 }
 
 function loadOf(load: Load | undefined, ctx: RequestContext): { load?: LoadExplanation } {

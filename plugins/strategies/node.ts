@@ -30,15 +30,21 @@ export function childOf(children: readonly Node[], last: AttemptResult): number 
   return children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
 }
 
+/** True if the target was passed over because its provider does not exist: nothing was called, so no failure is hidden. */
+export function isMissing({ errorCode }: AttemptResult): boolean {
+  return errorCode === 'invalid_provider';
+}
+
 /**
- * A node that picks one child per request and stays with it: what happens after a failure is that child's affair. `explain` says
- * what `pick` would do.
+ * A node that picks one child per request and stays with it: what happens after a failure is that child's affair. If no target of
+ * the child exists, `pickAgain` (absent: nobody) chooses among the others. `explain` says what `pick` would do.
  */
 export function pickOne(
   children: readonly Node[],
   range: Range,
   pick: (ctx: RequestContext) => number,
   explain: (ctx: RequestContext) => Decision,
+  pickAgain: (ctx: RequestContext, tried: ReadonlySet<number>) => number | null = nobody,
 ): Node {
   // Asked again in the same request, for example to see whether anything is left, the pick stands.
   const picked = new WeakMap<RequestContext, number>();
@@ -52,7 +58,18 @@ export function pickOne(
       }
       return (children[index] as Node).first(ctx);
     },
-    next: (ctx, last) => (children[childOf(children, last)] as Node).next(ctx, last),
+    next(ctx, last) {
+      const inner = (children[childOf(children, last)] as Node).next(ctx, last);
+      if (inner !== null || !isMissing(last)) return inner;
+      const index = pickAgain(ctx, new Set(ctx.attempts.map((attempt) => childOf(children, attempt))));
+      if (index === null) return null;
+      picked.set(ctx, index);
+      return (children[index] as Node).first(ctx);
+    },
     explain: (ctx) => viewOf(ctx, children, range, explain(ctx)),
   };
+}
+
+function nobody(): null {
+  return null;
 }

@@ -191,11 +191,12 @@ describe('what did not go well', () => {
     expect(['stream_incomplete', 'upstream_reset']).toContain(log.error.code);
   });
 
-  it('records a refusal with its reason, and no attempt', async () => {
+  it('records a refusal with its reason', async () => {
     const response = await chat({ model: '@nobody/m' });
     expect(response.status).toBe(400);
     const log = await gateway.logOf(response);
-    expect(log).toMatchObject({ outcome: 'refused', attempts: [], error: { code: 'invalid_provider' } });
+    const attempts = [{ providerSlug: 'nobody', status: 400, errorCode: 'invalid_provider' }];
+    expect(log).toMatchObject({ outcome: 'refused', attempts, error: { code: 'invalid_provider' } });
   });
 });
 

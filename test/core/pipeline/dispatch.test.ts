@@ -85,14 +85,6 @@ describe('a target that cannot be looked up right now', () => {
     expect(reply.json).toMatchObject({ error: { code: 'unavailable' } });
     expect(gateway.records).toHaveLength(1);
   });
-
-  it('stays a fault of the config when the provider does not exist', async () => {
-    const gateway = createHarness();
-    gateway.addConfig('pc-two', { ...twoTargets, targets: [{ provider: '@gone' }, { provider: '@two' }] });
-    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-two' }, body: chat });
-    expect(reply.status).toBe(400);
-    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
-  });
 });
 
 describe('a client that leaves while its provider is looked up', () => {

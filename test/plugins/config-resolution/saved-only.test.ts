@@ -79,6 +79,7 @@ describe('saved-only mode', () => {
     ['a saved config', { 'x-svc-config': 'pc-saved' }, body],
     ['a stored provider', { 'x-svc-provider': '@one' }, body],
     ['a stored provider by its old name', { 'x-svc-virtual-key': 'one' }, body],
+    ['a stored provider by its old name, with its type', { 'x-svc-virtual-key': 'one', 'x-svc-provider': 'openai' }, body],
     ['a model of a stored provider', {}, { ...body, model: '@one/gpt-5' }],
     ['a bare Authorization', { 'x-svc-provider': '@one', authorization: 'Bearer sk-mine' }, body],
     [

@@ -119,6 +119,32 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('provider_rate_limit');
   });
 
+  it.each([
+    ['key', perDay(1)],
+    ['provider', perDay(1)],
+    ['key, in tokens', perDay(20, 'tokens')],
+  ])('of a %s are not used up by requests that no provider is called for', async (of, limit) => {
+    const { harness, ask, calls, records } = start(of === 'provider' ? {} : { rateLimits: [limit] });
+    const models = { allowAll: false, list: [{ slug: 'gpt-5', enabled: true, customHost: null }] };
+    limitProvider(harness, 'one', { models: models as never, ...(of === 'provider' ? { rateLimits: [limit] } : {}) });
+    for (let i = 0; i < 3; i++) expect(errorOf(await ask({}, { ...body, model: 'gpt-6' })).code).toBe('model_not_allowed');
+    expect(errorOf(await ask({ 'x-svc-provider': '@gone' })).code).toBe('invalid_provider');
+    expect(records.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'refused', 'refused']);
+    expect((await ask()).status).toBe(200);
+    expect(calls).toHaveLength(1);
+    // Of tokens there are some left.
+    if (limit.type === 'requests') expect((await ask()).status).toBe(429);
+  });
+
+  it('of a provider count a call that a fallback answers elsewhere after a failure', async () => {
+    const { harness, ask, addConfig, script } = start();
+    limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
+    addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    script(answer(500, 'no'), answer(200, chatReply('hello')));
+    expect((await ask({ 'x-svc-config': 'pc-two' })).status).toBe(200);
+    expect(errorOf(await ask()).code).toBe('provider_rate_limit');
+  });
+
   it('of an integration are one for all its providers, and a retry is no second request', async () => {
     const { harness, ask, addConfig, script, calls } = start();
     const integrationLimits = { usageLimits: null, usageResetAt: null, rateLimits: [perDay(2)], status: 'active' as const };

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/json.ts';
+import { answer, chatReply, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+
+const chat = { model: 'gpt-5', messages: [] };
+const ok = answer(200, chatReply('hello'));
+
+function start(config: JsonObject, options: Parameters<typeof createHarness>[0] = {}) {
+  const gateway = createHarness(options);
+  gateway.addConfig('pc-main', config);
+  return { gateway, ask: () => gateway.send({ headers: { 'x-svc-config': 'pc-main' }, body: chat }) };
+}
+
+/** Paths of the attempts that called a provider, by how often. */
+function calledOf({ records }: Harness): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { targetPath } of records) counts[String(targetPath)] = (counts[String(targetPath)] ?? 0) + 1;
+  return counts;
+}
+
+describe('a target whose provider does not exist', () => {
+  it.each([
+    ['deleted', { provider: '@gone' }, 'Following keys are not valid: gone'],
+    ['of an unknown type', { provider: 'no-such-type', api_key: 'k' }, 'no-such-type'],
+  ])('%s: a fallback passes it over, whatever its statuses are, and the record shows it', async (_what, target, name) => {
+    const strategy = { mode: 'fallback', on_status_codes: [503] };
+    const { gateway, ask } = start({ strategy, targets: [target, { provider: '@two' }] });
+    const reply = await ask();
+    expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
+    expect(gateway.records[0]).toMatchObject({
+      outcome: 'success',
+      attempts: [
+        { targetPath: 'config.targets[0]', provider: target.provider, status: 400, errorCode: 'invalid_provider' },
+        { targetPath: 'config.targets[1]', providerSlug: 'two', status: 200, errorCode: null },
+      ],
+    });
+    const alone = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(target) }, body: chat });
+    expect(alone.json).toMatchObject({ error: { code: 'invalid_provider', message: expect.stringContaining(name) } });
+  });
+
+  it('takes no answer of a provider away', async () => {
+    const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@gone' }] });
+    gateway.script(answer(503, { error: { message: 'too busy' } }));
+    const reply = await ask();
+    expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([503, 'config.targets[0]']);
+    expect(reply.text).toContain('too busy');
+    expect(gateway.records[0]).toMatchObject({ outcome: 'failed', targetPath: 'config.targets[0]' });
+    expect(gateway.records[0]?.attempts).toHaveLength(2);
+  });
+
+  it('is named, the first of them, when no target is left, and the request counts as refused', async () => {
+    const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@gone' }, { provider: '@lost' }] });
+    const reply = await ask();
+    expect(reply.status).toBe(400);
+    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
+    expect(gateway.records).toMatchObject([
+      { outcome: 'refused', attempts: [{ providerSlug: 'gone' }, { providerSlug: 'lost' }] },
+    ]);
+    expect(gateway.calls).toEqual([]);
+  });
+
+  it.each([
+    ['weighted', {}],
+    ['sticky', { sticky: { enabled: true } }],
+    ['round_robin', { algorithm: 'round_robin' }],
+    ['least_busy', { algorithm: 'least_busy' }],
+    ['least_latency', { algorithm: 'least_latency' }],
+  ])('%s: a load balance chooses among the others', async (_name, fields) => {
+    let turn = 0;
+    const targets = [{ provider: '@gone' }, { provider: '@one' }, { provider: '@two' }];
+    const strategy = { mode: 'loadbalance', ...fields };
+    const { gateway, ask } = start({ strategy, targets }, { random: () => (turn++ % 10) / 10 });
+    gateway.script(ok);
+    for (let i = 0; i < 30; i++) expect((await ask()).status).toBe(200);
+    const called = calledOf(gateway);
+    expect(called['config.targets[0]']).toBeUndefined();
+    expect((called['config.targets[1]'] ?? 0) + (called['config.targets[2]'] ?? 0)).toBe(30);
+  });
+
+  it('leaves a load balance that has no other with its error', async () => {
+    const { ask } = start({
+      strategy: { mode: 'loadbalance' },
+      targets: [{ provider: '@gone' }, { provider: '@two', weight: 0 }],
+    });
+    const reply = await ask();
+    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
+  });
+
+  it('is passed over inside nested strategies too', async () => {
+    const inner = { strategy: { mode: 'fallback' }, targets: [{ provider: '@gone' }, { provider: '@lost' }] };
+    const { gateway, ask } = start({ strategy: { mode: 'loadbalance' }, targets: [inner, { provider: '@two' }] });
+    const reply = await ask();
+    expect([reply.status, gateway.records[0]?.attempts.length]).toEqual([200, 3]);
+  });
+
+  it('does not make a load balance choose again after a real failure', async () => {
+    const { gateway, ask } = start({ strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    gateway.script(answer(500, 'no'));
+    expect((await ask()).status).toBe(500);
+    expect(gateway.calls).toHaveLength(1);
+  });
+});
+
+describe('a virtual key beside a provider type', () => {
+  function withStored(): Harness {
+    const gateway = createHarness();
+    gateway.script(ok);
+    return gateway;
+  }
+  const asked = async (gateway: Harness, headers: Record<string, string>) => {
+    const reply = await gateway.send({ headers, body: chat });
+    return [
+      reply.status,
+      gateway.records.at(-1)?.providerSlug,
+      JSON.stringify(gateway.calls.at(-1)?.headers).includes('sk-stored'),
+    ];
+  };
+
+  it.each([
+    ['as headers', { 'x-svc-provider': 'openai', 'x-svc-virtual-key': 'one' }],
+    ['with its @', { 'x-svc-provider': 'openai', 'x-svc-virtual-key': '@one' }],
+    ['in an inline config', { 'x-svc-config': '{"provider":"openai","virtual_key":"one"}' }],
+    [
+      'in a target',
+      {
+        'x-svc-config':
+          '{"strategy":{"mode":"fallback"},"targets":[{"provider":"openai","virtual_key":"one"},{"provider":"@two"}]}',
+      },
+    ],
+  ])('%s: calls with the credential of the virtual key', async (_where, headers) => {
+    expect(await asked(withStored(), headers)).toEqual([200, 'one', true]);
+  });
+
+  it('gives way to a stored provider', async () => {
+    expect((await asked(withStored(), { 'x-svc-provider': '@two', 'x-svc-virtual-key': 'one' }))[1]).toBe('two');
+  });
+});
