@@ -40,12 +40,16 @@ export async function openDatabase(settings: DatabaseSettings, log: Log): Promis
     : openServer(settings.databaseUrl, settings.dbPoolSize, log);
 }
 
+/** PostgreSQL's default of 128 MB would stay resident; the file system's cache serves what does not fit here. */
+const embeddedBuffers = '16MB';
+
 async function openEmbedded(directory: string, log: Log): Promise<Database> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(`${directory}.lock`);
   try {
-    const { MikroORM } = await import('@mikro-orm/pglite');
-    const orm = (await MikroORM.init({ ...shared(log), dbName: directory })) as unknown as MikroORM;
+    const [{ MikroORM }, { PGlite }] = await Promise.all([import('@mikro-orm/pglite'), import('@electric-sql/pglite')]);
+    const driverOptions = { startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${embeddedBuffers}`] };
+    const orm = (await MikroORM.init({ ...shared(log), dbName: directory, driverOptions })) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
     await runMigrations(orm);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);

@@ -15,6 +15,8 @@ export interface SupervisorOptions {
   readonly gatewayEntry: string;
   /** Milliseconds that gateways wait for the control plane of this machine before they start without it. */
   readonly gatewaysWaitMs: number;
+  /** Flags of node for the control plane. */
+  readonly controlPlaneNodeFlags?: readonly string[];
   /** Flags of node for gateway processes. */
   readonly gatewayNodeFlags?: readonly string[];
   /** Text for the person who started it, not a log line. */
@@ -184,7 +186,7 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       name: 'control-plane',
       role: 'control-plane',
       entry: options.controlPlaneEntry,
-      nodeFlags: [],
+      nodeFlags: options.controlPlaneNodeFlags ?? [],
       env: options.env,
     });
   }

@@ -1,4 +1,4 @@
-import { AggregatorRegistry, type MetricObject } from 'prom-client';
+import type { MetricObject } from 'prom-client';
 import { isObject } from '../contract/json.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -82,6 +82,8 @@ export async function aggregateMetrics(workers: readonly MetricsChannel[]): Prom
     }),
   );
   const metrics = parts.map((part) => part?.metrics).filter(Array.isArray) as MetricObject[][];
+  // Loaded with the first scrape: the supervisor needs it for nothing else.
+  const { AggregatorRegistry } = await import('prom-client');
   return AggregatorRegistry.aggregate(metrics).metrics();
 }
 

@@ -31,8 +31,20 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('the packed tarball', () => {
   it('holds the built program and no sources or tests', () => {
     const installed = join(folder, 'node_modules/svc-gateway');
-    expect(readdirSync(installed).sort()).toEqual(expect.arrayContaining(['README.md', 'dist', 'package.json']));
-    for (const absent of ['core', 'admin', 'test', 'bench', '.ci']) expect(existsSync(join(installed, absent))).toBe(false);
+    expect(readdirSync(installed).sort()).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist', 'package.json']));
+    for (const absent of ['test', 'config', '.ci']) expect(existsSync(join(installed, absent))).toBe(false);
+    const outsideDist = (readdirSync(installed, { recursive: true }) as string[]).filter(
+      (path) => !/^(dist|node_modules)\b/.test(path),
+    );
+    expect(outsideDist.filter((path) => /\.(ts|js)$/.test(path))).toEqual([]);
+  });
+
+  it('holds every file that README links to', () => {
+    const installed = join(folder, 'node_modules/svc-gateway');
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8');
+    const targets = [...readme.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g)].map((match) => match[1] as string);
+    expect(targets.length).toBeGreaterThan(10);
+    expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([]);
   });
 
   it('answers --version and --help from any directory', async () => {
