@@ -5,7 +5,7 @@ import { isOwnThought } from '../shared/anthropic/own-thoughts.ts';
 import { badParam } from '../shared/bad-param.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import { objectsIn } from '../shared/objects-in.ts';
-import { isNativePart, openBlock } from '../shared/sealed-blocks.ts';
+import { isNativePart, isSharedBlock, openBlock } from '../shared/sealed-blocks.ts';
 import { toolArguments } from '../shared/tool-arguments.ts';
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
@@ -90,9 +90,9 @@ function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
 
 /** What tools of the provider did comes back to Nova models, which run such; other models would refuse it. */
 function nativeBlock(block: JsonObject, call: OperationCall): JsonObject[] {
+  if (isSharedBlock(block)) return [];
   const isServerTool = block.type === 'server_tool_use';
-  if (!isServerTool && !isNativePart(block)) return [];
-  if (makerOf(call.model) !== 'amazon') {
+  if (makerOf(call.model) !== 'amazon' || (!isServerTool && !isNativePart(block))) {
     noteOnce(call.dropped, 'messages.content_blocks');
     return [];
   }

@@ -66,7 +66,8 @@ function assistantMessage(
 /** Thoughts of an earlier reply, from the blocks this gateway adds where callers are not strict, or as bare text. */
 function thoughtsOf(message: JsonObject, call: OperationCall): JsonObject[] {
   const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
-  if (blocks.some((block) => block.type === 'redacted_thinking')) noteOnce(call.dropped, 'messages.content_blocks');
+  if (blocks.some((block) => !['text', 'thinking', 'tool_use'].includes(String(block.type))))
+    noteOnce(call.dropped, 'messages.content_blocks');
   const thoughts = blocks.filter((block) => block.type === 'thinking' && block.thinking).map((block) => block.thinking);
   if (thoughts.length === 0 && message.reasoning_content) thoughts.push(message.reasoning_content);
   return thoughts.map((thinking) => ({ type: 'thinking', thinking }));

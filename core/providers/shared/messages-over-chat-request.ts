@@ -6,7 +6,7 @@ import { noteOnce } from './note-once.ts';
 
 /**
  * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
- * images and files in results of tools, `metadata` = free-form metadata.
+ * images and files in results of tools, `images` = images that the model made, `metadata` = free-form metadata.
  */
 export type ChatExtra =
   | 'cache_control'
@@ -15,6 +15,7 @@ export type ChatExtra =
   | 'reasoning_content'
   | 'content_blocks'
   | 'tool_media'
+  | 'images'
   | 'metadata';
 
 /** The extras of a provider: the same for all its models, or by the call where it serves models of several makers. */

@@ -63,7 +63,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
   const speak = (said: string, tokens: readonly unknown[], key: unknown): JsonObject[] => {
     if (said === '') return [];
     text += said;
-    return [...to.text(said, tokens, key), ...annotate(false)];
+    return to.text(said, tokens, key);
   };
   const closeNative = (): JsonObject[] => {
     if (open === null) return [];
@@ -128,11 +128,13 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
         say(piece.text, key);
       } else if (piece.type === 'tool_use') {
         speakFirst();
+        events.push(...annotate(false));
         const at = toolCalls.findIndex((toolCall) => toolCall.id === piece.id);
         for (const toolCall of at === -1 ? [] : toolCalls.splice(at, 1)) events.push(...tool(toolCall));
       }
       const citations = isObject(piece.citation) ? [piece.citation] : objectsIn(piece.citations);
       for (const citation of citations) events.push(...to.citation(citation, key));
+      events.push(...annotate(false));
     }
     speakFirst();
     if (typeof from.refusal === 'string' && from.refusal !== '') events.push(...to.refusal(from.refusal));

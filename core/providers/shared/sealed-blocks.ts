@@ -36,7 +36,12 @@ export function kindOf(part: JsonObject): string {
 /** Types of blocks that stand for fields of a chat message. */
 const sharedTypes: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
+/** True for a block that stands for a field of a chat message. */
+export function isSharedBlock(block: JsonObject): boolean {
+  return sharedTypes.has(block.type);
+}
+
 /** True for a block that is an untyped part of a provider with `kindOf` as its type: without the type it can be sent back. */
 export function isNativePart(block: JsonObject): boolean {
-  return !sharedTypes.has(block.type) && block.type === kindOf(block);
+  return !isSharedBlock(block) && block.type === kindOf(block);
 }

@@ -2,6 +2,8 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
+import { objectsIn } from '../objects-in.ts';
+import { isNativePart, openBlock } from '../sealed-blocks.ts';
 import { toolArguments } from '../tool-arguments.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
 import { isOwnThought } from './own-thoughts.ts';
@@ -82,8 +84,8 @@ function toolResult(message: JsonObject, path: string): JsonObject {
  * they left, so that signed thinking survives the round trip; text and tool calls they lack are taken from the OpenAI fields.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
-  const given = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
-  const kept = given.filter(isOwnThought);
+  const given = objectsIn(message.content_blocks).map(openBlock);
+  const kept = given.filter((block) => isOwnThought(block) && !isNativePart(block));
   if (kept.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
   if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));

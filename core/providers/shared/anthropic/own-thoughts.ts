@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { noteOnce } from '../note-once.ts';
+import { objectsIn } from '../objects-in.ts';
 
 /**
  * The marks of signatures that other providers gave, and of blocks that this gateway sealed, as it hands them out
@@ -18,20 +19,43 @@ export function isOwnThought(block: JsonObject): boolean {
   return typeof block.signature === 'string' && block.signature !== '' && !foreign.test(block.signature);
 }
 
-/** A Messages call without the thoughts of other models; the very same object where there are none. */
+/**
+ * A Messages call without what other models made and Claude refuses: their thoughts, and citations that this gateway made of theirs. The
+ * very same object if there are none.
+ */
 export function withOwnThoughts(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;
   if (!Array.isArray(messages) || !messages.some(holdsForeign)) return params;
-  noteOnce(call.dropped, 'messages.thinking');
   const turns = messages.flatMap((turn: JsonObject) => {
     if (!holdsForeign(turn)) return [turn];
-    const content = (turn.content as unknown[]).filter((block) => !isObject(block) || isOwnThought(block));
+    const content = (turn.content as unknown[]).flatMap((block) => (isObject(block) ? ownBlocks(block, call) : [block]));
     return content.length === 0 ? [] : [{ ...turn, content }];
   });
   return { ...params, messages: turns };
 }
 
+function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
+  if (!isOwnThought(block)) {
+    noteOnce(call.dropped, 'messages.thinking');
+    return [];
+  }
+  if (!holdsMadeCitation(block)) return [block];
+  noteOnce(call.dropped, 'messages.citations');
+  const { citations, ...others } = block;
+  const own = objectsIn(citations).filter((citation) => !isMadeCitation(citation));
+  return [own.length > 0 ? { ...others, citations: own } : others];
+}
+
 function holdsForeign(turn: unknown): boolean {
   if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return false;
-  return turn.content.some((block) => isObject(block) && !isOwnThought(block));
+  return turn.content.some((block) => isObject(block) && (!isOwnThought(block) || holdsMadeCitation(block)));
+}
+
+function holdsMadeCitation({ type, citations }: JsonObject): boolean {
+  return type === 'text' && Array.isArray(citations) && citations.some(isMadeCitation);
+}
+
+/** Claude signs its citations of web pages in `encrypted_index`; those of other models have none. */
+function isMadeCitation(citation: unknown): boolean {
+  return isObject(citation) && citation.type === 'web_search_result_location' && citation.encrypted_index === '';
 }

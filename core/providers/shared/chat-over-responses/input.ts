@@ -34,7 +34,7 @@ export function toInput(given: unknown, call: OperationCall): JsonObject[] {
 function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown>, call: OperationCall): JsonObject[] {
   const items: JsonObject[] = [];
   for (const block of objectsIn(message.content_blocks)) {
-    if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue;
+    if (block.type === 'text' || block.type === 'tool_use') continue;
     const item = toItem(block);
     if (item !== null) items.push(item);
     else noteOnce(call.dropped, 'messages.content_blocks');

@@ -4,8 +4,9 @@ import type { Usage } from '../../../contract/usage.ts';
 import { asChatUsage } from '../as-chat-usage.ts';
 import { objectsIn } from '../objects-in.ts';
 import { streamFault } from '../provider-fault.ts';
+import { dropFromReply } from '../reply-notes.ts';
 import { inputOf } from '../said.ts';
-import { toBlock } from './signed-thoughts.ts';
+import { betweenSummaries, thoughtOf, toBlock } from './signed-thoughts.ts';
 
 /** Fields of a response that are said in another way, or that only repeat the request. All others are kept. */
 const readFields: ReadonlySet<string> = new Set([
@@ -18,22 +19,28 @@ const readFields: ReadonlySet<string> = new Set([
 
 /**
  * A response as a chat completion. Without strict compliance the message also carries `content_blocks` with the thoughts: sent back
- * unchanged, the model goes on where it was. Throws `upstream_status` for a response that failed.
+ * unchanged, the model goes on where it was. Items without a place in a chat message are reported. Throws `upstream_status` for a response that failed.
  */
 export function chatReply(id: string, reply: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
   if (reply.status === 'failed') throw streamFault(id, reply.error);
-  const output = Array.isArray(reply.output) ? reply.output.filter(isObject) : [];
+  const output = objectsIn(reply.output);
   const parts = output.filter((item) => item.type === 'message').flatMap((item) => objectsIn(item.content));
   const texts = parts.filter((part) => part.type === 'output_text');
   const refusals = parts.filter((part) => part.type === 'refusal').map((part) => String(part.refusal ?? ''));
-  const annotations = texts.flatMap((part) => objectsIn(part.annotations)).map(toChatAnnotation);
   const toolCalls = output.flatMap(toolCallOf);
+  const thoughts = output.filter((item) => item.type === 'reasoning').map(thoughtOf);
+  const reasoning = thoughts.filter((thought) => thought !== '').join(betweenSummaries);
+  const annotations = annotationsOf(texts);
+  const images = output.flatMap(imageOf);
+  for (const item of output) reportItem(item, call);
   const logprobs = texts.flatMap((part) => objectsIn(part.logprobs));
   const message: JsonObject = {
     role: 'assistant',
     content: texts.length === 0 ? null : texts.map((part) => String(part.text ?? '')).join(''),
     refusal: refusals.length === 0 ? null : refusals.join(''),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length > 0 ? { annotations } : {}),
+    ...(images.length > 0 ? { images } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     ...(call.strict ? {} : { content_blocks: blocksOf(output) }),
   };
@@ -61,10 +68,39 @@ export function createdOf(response: JsonObject, call: OperationCall): number {
   return typeof response.created_at === 'number' ? Math.floor(response.created_at) : call.nowSeconds;
 }
 
-/** What a citation says stands under its type in chat completions. */
-export function toChatAnnotation(annotation: JsonObject): JsonObject {
-  const { type, ...fields } = annotation;
-  return { type, [String(type)]: fields };
+/** Annotations of all texts; in chat completions they count in the text of the whole message. */
+function annotationsOf(texts: readonly JsonObject[]): JsonObject[] {
+  let from = 0;
+  return texts.flatMap((part) => {
+    const made = objectsIn(part.annotations).map((annotation) => toChatAnnotation(annotation, from));
+    from += String(part.text ?? '').length;
+    return made;
+  });
+}
+
+/** What a citation says stands under its type in chat completions. `from` = characters of the message before its part. */
+export function toChatAnnotation({ type, ...fields }: JsonObject, from: number): JsonObject {
+  const { start_index: start, end_index: end } = fields;
+  const places = typeof start === 'number' && typeof end === 'number' ? { start_index: start + from, end_index: end + from } : {};
+  return { type, [String(type)]: { ...fields, ...places } };
+}
+
+/** The image of an item as an entry of `images`; empty for every other item. */
+export function imageOf({ type, result, output_format: format }: JsonObject): JsonObject[] {
+  if (type !== 'image_generation_call' || typeof result !== 'string' || result === '') return [];
+  const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
+  return [{ type: 'image_url', image_url: { url } }];
+}
+
+const readItems: ReadonlySet<unknown> = new Set([
+  ...['message', 'reasoning', 'function_call', 'custom_tool_call', 'image_generation_call'],
+]);
+
+/** Reports an item, or a part of a message, that a chat message has no field for: what OpenAI's own tools did, and types of tomorrow. */
+export function reportItem(item: JsonObject, call: OperationCall): void {
+  if (!readItems.has(item.type)) dropFromReply(call, item.type);
+  if (item.type !== 'message') return;
+  for (const { type } of objectsIn(item.content)) if (type !== 'output_text' && type !== 'refusal') dropFromReply(call, type);
 }
 
 /** The call of a tool as an entry of `tool_calls`; empty for every other item. */

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../../contract/json.ts';
+import type { JsonObject } from '../../../contract/json.ts';
+import { objectsIn } from '../objects-in.ts';
 
 /**
  * A reasoning item of the Responses API as a thinking block, so that it can travel through chat and Messages conversations: its summary
@@ -13,12 +14,9 @@ export function signatureOf(item: JsonObject): string {
   return typeof sealed === 'string' && sealed !== '' ? `${mark}${typeof id === 'string' ? id : ''}:${sealed}` : '';
 }
 
-/** The summaries of an item, read as one thought. */
+/** The summaries of an item and the reasoning itself (`reasoning_text`, which open models show), read as one thought. */
 export function thoughtOf(item: JsonObject): string {
-  return (Array.isArray(item.summary) ? item.summary : [])
-    .filter(isObject)
-    .map((part) => String(part.text ?? ''))
-    .join(betweenSummaries);
+  return [...objectsIn(item.summary), ...objectsIn(item.content)].map((part) => String(part.text ?? '')).join(betweenSummaries);
 }
 
 export const betweenSummaries = '\n\n';
@@ -26,7 +24,7 @@ export const betweenSummaries = '\n\n';
 /** The block of an item; null where there is nothing to read nor to send back. */
 export function toBlock(item: JsonObject): JsonObject | null {
   const [thinking, signature] = [thoughtOf(item), signatureOf(item)];
-  if (thinking !== '') return { type: 'thinking', thinking, signature };
+  if (thinking !== '') return { type: 'thinking', thinking, ...(signature === '' ? {} : { signature }) };
   return signature === '' ? null : { type: 'redacted_thinking', data: signature };
 }
 

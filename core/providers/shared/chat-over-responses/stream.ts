@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../../contract/provider.ts';
 import { asChatUsage } from '../as-chat-usage.ts';
-import { createdOf, finishReasonOf, toChatAnnotation, toolCallOf } from './reply.ts';
+import { createdOf, finishReasonOf, imageOf, reportItem, toChatAnnotation, toolCallOf } from './reply.ts';
 import { betweenSummaries, signatureOf } from './signed-thoughts.ts';
 
 interface Tool {
@@ -22,6 +22,10 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   const begun = new Set<unknown>();
   let { id, model, created } = { id: '', model: call.model, created: call.nowSeconds };
   let started = false;
+  /** Characters of text so far, and before the part that is open. */
+  let [spoken, from] = [0, 0];
+  /** The part of a thought that came last. */
+  let thinking: string | null = null;
 
   const chunk = (fields: JsonObject): StreamEvent => {
     if (id === '') id = call.newId('chatcmpl-');
@@ -56,9 +60,18 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   };
   const text = ({ output_index: index, delta, logprobs }: JsonObject): StreamEvent[] => {
     const tokens = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs, refusal: null } : null;
+    spoken += String(delta ?? '').length;
     return say({ content: delta, ...native(index, 'text', { text: delta }) }, tokens);
   };
-  const thought = (index: unknown, thinking: unknown): StreamEvent[] => say(native(index, 'thinking', { thinking }));
+  /** Parts of one thought are parted in its block, and all thoughts in `reasoning_content`. */
+  const thought = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
+    const key = `${String(index)} ${part}`;
+    const parted = thinking === null || thinking === key ? '' : betweenSummaries;
+    thinking = key;
+    const inBlock = begun.has(index) ? parted : '';
+    const text = String(delta ?? '');
+    return say({ reasoning_content: parted + text, ...native(index, 'thinking', { thinking: inBlock + text }) });
+  };
   const argumentsOf = (tool: Tool, said: unknown): JsonObject => {
     tool.hasText = true;
     const piece = tool.type === 'function' ? { function: { arguments: said } } : { custom: { input: said } };
@@ -74,6 +87,9 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     return say({ tool_calls: [{ index: tool.place, ...entry }], ...native(index, 'tool_use', block) });
   };
   const itemDone = (index: unknown, item: JsonObject): StreamEvent[] => {
+    reportItem(item, call);
+    const images = imageOf(item);
+    if (images.length > 0) return say({ images });
     if (item.type === 'reasoning') {
       const signature = signatureOf(item);
       if (signature === '') return [];
@@ -111,13 +127,19 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
       case 'response.output_text.delta':
         return text(data);
       case 'response.output_text.annotation.added':
-        return isObject(data.annotation) ? say({ annotations: [toChatAnnotation(data.annotation)] }) : [];
+        return isObject(data.annotation) ? say({ annotations: [toChatAnnotation(data.annotation, from)] }) : [];
       case 'response.refusal.delta':
         return say({ refusal: delta });
       case 'response.reasoning_summary_part.added':
-        return data.summary_index === 0 ? [] : thought(index, betweenSummaries);
+        if (thinking !== null) thinking = '';
+        return [];
       case 'response.reasoning_summary_text.delta':
-        return thought(index, delta);
+        return thought(index, `summary ${String(data.summary_index)}`, delta);
+      case 'response.reasoning_text.delta':
+        return thought(index, `text ${String(data.content_index)}`, delta);
+      case 'response.content_part.added':
+        from = spoken;
+        return [];
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta': {
         const tool = tools.get(index);

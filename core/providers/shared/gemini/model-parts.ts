@@ -3,7 +3,7 @@ import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';
-import { isNativePart, openBlock } from '../sealed-blocks.ts';
+import { isNativePart, isSharedBlock, openBlock } from '../sealed-blocks.ts';
 import { toolArguments } from '../tool-arguments.ts';
 import { imagePart } from './media.ts';
 import { traitsOf } from './models.ts';
@@ -18,6 +18,7 @@ export function modelParts(message: JsonObject, path: string, call: OperationCal
   const blocks = objectsIn(message.content_blocks).map(openBlock);
   if (message.reasoning_content && blocks.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   // Parts that chat completions have no words for (code that was run, calls of server tools) come back as they left.
+  if (blocks.some((block) => !isSharedBlock(block) && !isNativePart(block))) noteOnce(call.dropped, 'messages.content_blocks');
   const native = blocks.filter(isNativePart).map(({ type: _type, ...part }) => part);
   const texts = [
     ...contentParts(message.content ?? textBlocks(blocks), `${path}.content`, call),

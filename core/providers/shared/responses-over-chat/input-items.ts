@@ -17,6 +17,7 @@ interface Spoken {
   /** Signed thoughts, texts and tool calls in their order, for providers that take `content_blocks`. */
   readonly blocks: JsonObject[];
   readonly thoughts: string[];
+  readonly images: JsonObject[];
 }
 
 /**
@@ -38,7 +39,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   };
   const ofModel = (): Spoken => {
     endResults();
-    spoken ??= { parts: [], toolCalls: [], blocks: [], thoughts: [] };
+    spoken ??= { parts: [], toolCalls: [], blocks: [], thoughts: [], images: [] };
     return spoken;
   };
   const endTurn = (): void => {
@@ -51,6 +52,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     if (item.type === 'function_call') addCall(ofModel(), item, path);
     else if (item.type === 'reasoning') addThoughts(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
+    else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
     else if (lostItem.test(String(item.type))) noteOnce(call.dropped, `input.${String(item.type)}`);
     else if (item.type === 'function_call_output') {
       endTurn();
@@ -84,6 +86,16 @@ function addCall(spoken: Spoken, item: JsonObject, path: string): void {
   spoken.blocks.push({ type: 'tool_use', id, name });
 }
 
+/** True for an image that the model made. */
+function isDrawn(item: JsonObject): boolean {
+  return item.type === 'image_generation_call' && typeof item.result === 'string' && item.result !== '';
+}
+
+function addImage(spoken: Spoken, { output_format: format, result }: JsonObject): void {
+  const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${String(result)}`;
+  spoken.images.push({ type: 'image_url', image_url: { url } });
+}
+
 /** Thoughts of this gateway's making come back signed; of others only the summary can be read. */
 function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): void {
   const sealed = openThoughts(item.encrypted_content);
@@ -98,14 +110,14 @@ function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): voi
 }
 
 function assistantMessages(spoken: Spoken, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
-  const { parts, toolCalls, blocks, thoughts } = spoken;
+  const { parts, toolCalls, blocks, thoughts, images } = spoken;
   const isThought = (block: JsonObject): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';
   const keepsBlocks = understands.includes('content_blocks') && blocks.some(isThought);
   const keepsText = understands.includes('reasoning_content') && thoughts.length > 0 && !keepsBlocks;
   if (!keepsBlocks && !keepsText && (thoughts.length > 0 || blocks.some(isThought))) noteOnce(call.dropped, 'input.reasoning');
   // The words of the thought go on, what the provider that signed it would have known by the signature does not.
   else if (keepsText && blocks.some(isThought)) noteOnce(call.adapted, 'input.reasoning');
-  if (parts.length === 0 && toolCalls.length === 0 && !keepsBlocks) return [];
+  if (parts.length === 0 && toolCalls.length === 0 && images.length === 0 && !keepsBlocks) return [];
   const texts = parts.map((part) => part.text ?? part.refusal);
   return [
     {
@@ -113,6 +125,7 @@ function assistantMessages(spoken: Spoken, call: OperationCall, understands: rea
       content: parts.length === 0 ? null : texts.filter((text) => typeof text === 'string').join(''),
       ...(keepsText ? { reasoning_content: thoughts.join('\n') } : {}),
       ...(keepsBlocks ? { content_blocks: blocks } : {}),
+      ...(images.length > 0 ? { images } : {}),
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
     },
   ];

@@ -186,3 +186,24 @@ it('counts the tokens of other makers by the Converse call they would be', () =>
     input: { converse: { system: [{ text: 'Be brief.' }], messages: [{ role: 'user', content: [{ text: 'Hi' }] }] } },
   });
 });
+
+describe('the stop sequence that ended a reply', () => {
+  const asked = (params: JsonObject, strict: boolean) => {
+    const messages = [{ role: 'user', content: 'x' }];
+    const call = callOf({ model: 'anthropic.claude-sonnet-4-5-20250929-v1:0', messages, ...params }, { strict }, {});
+    return bedrock.operations.chatComplete?.toProvider?.(call.params, call).additionalModelResponseFieldPaths;
+  };
+
+  it('is asked for if Claude may stop at one and the caller has a field for it', () => {
+    expect(asked({ stop: ['END'] }, false)).toEqual(['/delta/stop_sequence']);
+    expect(asked({ stop: 'END' }, false)).toEqual(['/delta/stop_sequence']);
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['the caller is strict', { stop: ['END'] }, true],
+    ['there is none', { stop: [] }, false],
+    ['the model is of another maker', { stop: ['END'], model: 'amazon.nova-lite-v1:0' }, false],
+  ])('is not asked for if %s', (_, params, strict) => {
+    expect(asked(params, strict)).toBeUndefined();
+  });
+});

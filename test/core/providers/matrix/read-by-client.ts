@@ -49,7 +49,7 @@ export async function readByClient(
     usage: completion.usage,
     ...beyond,
     // Arguments of a block are whole only in `tool_calls`, which are compared above.
-    blocks: beyond.blocks?.map((block: Any) => (block.type === 'tool_use' ? { type: block.type, id: block.id } : block)),
+    blocks: (beyond.blocks ?? []).map((block: Any) => (block.type === 'tool_use' ? { type: block.type, id: block.id } : block)),
   };
 }
 

@@ -2,7 +2,9 @@ import type { JsonObject } from '../../../../core/contract/json.ts';
 import type { StreamEvent } from '../../../../core/contract/provider.ts';
 import type { ProviderCase } from './provider-cases.ts';
 import { anthropicReplies } from './rich/anthropic.ts';
+import { converseReplies } from './rich/converse.ts';
 import { geminiReplies } from './rich/gemini.ts';
+import { otherReplies } from './rich/others.ts';
 import type { Wire } from './wires/wire.ts';
 
 /** One reply of a provider in both of its forms. */
@@ -15,4 +17,4 @@ export interface RichReply {
   readonly streamType?: string;
 }
 
-export const richReplies: readonly RichReply[] = [...anthropicReplies, ...geminiReplies];
+export const richReplies: readonly RichReply[] = [...anthropicReplies, ...geminiReplies, ...converseReplies, ...otherReplies];

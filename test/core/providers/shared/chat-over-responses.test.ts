@@ -315,11 +315,10 @@ describe('the stream', () => {
       false,
     );
     const piece = (index: number, delta: JsonObject) => ({ content_blocks: [{ index, delta }] });
-    expect(deltas(events).slice(1, 7)).toEqual([
+    expect(deltas(events).slice(1, 6)).toEqual([
       piece(0, { type: 'redacted_thinking', data: 'openai:rs_1:abc' }),
-      piece(1, { type: 'thinking', thinking: 'A' }),
-      piece(1, { thinking: '\n\n' }),
-      piece(1, { thinking: 'B' }),
+      { reasoning_content: 'A', ...piece(1, { type: 'thinking', thinking: 'A' }) },
+      { reasoning_content: '\n\nB', ...piece(1, { thinking: '\n\nB' }) },
       piece(1, { signature: 'openai:rs_2:def' }),
       { refusal: 'No.' },
     ]);

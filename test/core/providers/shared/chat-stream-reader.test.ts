@@ -47,6 +47,12 @@ describe('an error in the middle of a stream', () => {
     expect(reader.error?.()).toMatchObject({ status: 502, message: 'groq error: Tool call failed' });
   });
 
+  it('is read from an event that is an error itself, as Mistral has it', () => {
+    const reader = chatStreamReader('mistral-ai');
+    reader.push({ event: null, data: { object: 'error', message: 'Service tier exceeded', type: 'overloaded', code: '3505' } });
+    expect([reader.complete(), reader.error?.()?.message]).toEqual([false, 'mistral-ai error: Service tier exceeded']);
+  });
+
   it('is told apart from an error field that is null', () => {
     expect(readerOf({ ...chunk(0, 'stop'), error: null }).error?.()).toBe(null);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../../core/contract/json.ts';
-import type { OperationCall } from '../../../../../core/contract/provider.ts';
+import type { OperationCall, StreamEvent } from '../../../../../core/contract/provider.ts';
 import { geminiChat } from '../../../../../core/providers/shared/gemini/chat-completions.ts';
 import { chatRequest } from '../../../../../core/providers/shared/gemini/chat-request.ts';
 import { thinkingConfig } from '../../../../../core/providers/shared/gemini/thinking.ts';
@@ -103,6 +103,27 @@ describe('a history', () => {
   });
 });
 
+describe("Google's own tools beside functions", () => {
+  const fn = { type: 'function', function: { name: 'f' } };
+  const sentConfig = (model: string, tools: JsonObject[], isGeminiApi = true) => {
+    const call = callOf({ model, messages: [{ role: 'user', content: 'x' }], tools }, {}, {});
+    return chatRequest(call.params, call, { isGeminiApi }).toolConfig;
+  };
+
+  it('are shown, so that their parts can be sent back', () => {
+    expect(sentConfig('gemini-3.8-flash', [fn, { googleSearch: {} }])).toEqual({ includeServerSideToolInvocations: true });
+  });
+
+  it.each<[string, JsonObject[], boolean]>([
+    ['gemini-2.5-flash', [fn, { googleSearch: {} }], true],
+    ['gemini-3.8-flash', [{ googleSearch: {} }], true],
+    ['gemini-3.8-flash', [fn], true],
+    ['gemini-3.8-flash', [fn, { googleSearch: {} }], false],
+  ])('are not asked for by %s with %j, Gemini API %s', (model, tools, isGeminiApi) => {
+    expect(sentConfig(model, tools, isGeminiApi)).toBeUndefined();
+  });
+});
+
 describe('reasoning', () => {
   const config = (model: string, params: JsonObject, strict = true) => {
     const call = callOf({ model, ...params }, { strict }, {});
@@ -174,6 +195,20 @@ describe('a stream', () => {
     reader.push(both);
     expect(reader.complete()).toBe(false);
     expect(translated(chat, [both], call()).at(-1)?.data).not.toBe('[DONE]');
+  });
+
+  it('counts by the last event that has a total, and adds up before', () => {
+    const counted = (usageMetadata: JsonObject, finishReason?: string) =>
+      event({ candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason }], usageMetadata });
+    const first = { promptTokenCount: 87, candidatesTokenCount: 21 };
+    const events = [counted(first), counted({ promptTokenCount: 87, thoughtsTokenCount: 78, totalTokenCount: 165 }, 'STOP')];
+    const reader = chat.streamReader();
+    reader.push(events[0] as StreamEvent);
+    expect(reader.usage()).toMatchObject({ inputTokens: 87, outputTokens: 21 });
+    reader.push(events[1] as StreamEvent);
+    expect(reader.usage()).toMatchObject({ inputTokens: 87, outputTokens: 78, reasoningTokens: 78 });
+    const usage = { prompt_tokens: 87, completion_tokens: 78, total_tokens: 165 };
+    expect(translated(chat, events, call()).at(-2)?.data).toMatchObject({ usage });
   });
 
   it('says why a prompt was refused', () => {
