@@ -146,7 +146,9 @@ function mustBuffer(ctx: RequestContext, bytesMax: number): boolean {
   const length = ctx.request.body.length;
   if (length === 0) return false;
   if (ctx.plan.readsBody || (length > 0 && length <= smallBodyBytes)) return true;
-  const again = ctx.plan.targets.length > 1 || (ctx.plan.targets[0]?.retry?.attempts ?? 0) > 0;
+  const [first] = ctx.plan.targets;
+  // A body that is sent a second time, or looked for in the cache, has to be at hand.
+  const again = ctx.plan.targets.length > 1 || (first?.retry?.attempts ?? 0) > 0 || (first?.cache ?? null) !== null;
   return again && length > 0 && length <= bytesMax;
 }
 

@@ -27,6 +27,8 @@ interface Entry {
   readonly targetPath: string | null;
   readonly provider: string | null;
   readonly contentType: string;
+  /** Of a reply that was passed through encoded; else null. */
+  readonly contentEncoding: string | null;
   readonly chunks: Uint8Array[];
   readonly bytes: number;
 }
@@ -36,6 +38,7 @@ interface Collecting {
   readonly key: string;
   readonly maxAgeSeconds: number | null;
   contentType: string | null;
+  contentEncoding: string | null;
   chunks: Uint8Array[];
   bytes: number;
 }
@@ -97,11 +100,21 @@ function byTarget(store: Store): Hooks {
   };
 }
 
-/** Pass-through is byte for byte: nothing of it is kept. */
+/** True for requests that may be answered from the cache: not with `x-svc-debug: false`. */
 function isCached(ctx: RequestContext): boolean {
-  const operation = ctx.endpoint?.operation;
-  return operation !== null && operation !== undefined && !uncached.has(operation);
+  const { endpoint } = ctx;
+  if (!endpoint || ctx.gatewayHeaders.get('debug') === 'false') return false;
+  return endpoint.operation === null ? isCachedProxy(ctx) : !uncached.has(endpoint.operation);
 }
+
+/** Of requests that are passed through: calls of models whose body is at hand, as the unified routes have them. */
+function isCachedProxy({ endpoint, request, body }: RequestContext): boolean {
+  if (request.method !== 'POST' || (endpoint?.traffic !== 'stated' && endpoint?.traffic !== 'unknown')) return false;
+  if (request.webSocketProtocols || (body === null && request.body.length !== 0)) return false;
+  return !uncachedPath.test(endpoint.proxyPath) && !/^multipart\//i.test(request.header('content-type') ?? '');
+}
+
+const uncachedPath = /\/audio\/|\/images\/(?:edits|variations)/;
 
 function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxAgeSeconds: number | null): Reply | undefined {
   const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
@@ -112,10 +125,20 @@ function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxA
     ctx.targetPath ??= entry.targetPath;
     ctx.provider ??= entry.provider;
     const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
-    return { status: 200, headers: ['content-type', entry.contentType], body };
+    const headers = ['content-type', entry.contentType];
+    if (entry.contentEncoding !== null) headers.push('content-encoding', entry.contentEncoding);
+    return { status: 200, headers, body };
   }
   ctx.cacheStatus = refresh ? 'REFRESH' : 'MISS';
-  ctx.slots[slot] = { key, maxAgeSeconds, contentType: null, chunks: [], bytes: 0 } satisfies Collecting;
+  const age = maxAgeSeconds ?? askedMaxAge(ctx);
+  ctx.slots[slot] = {
+    key,
+    maxAgeSeconds: age,
+    contentType: null,
+    contentEncoding: null,
+    chunks: [],
+    bytes: 0,
+  } satisfies Collecting;
   return undefined;
 }
 
@@ -123,8 +146,9 @@ function collect({ entries, slot }: Store): Hooks {
   return {
     onResponse(ctx, head) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
-      if (collecting && head.status === 200)
-        collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';
+      if (!collecting || head.status !== 200) return;
+      collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';
+      collecting.contentEncoding = findHeader(head.headers, 'content-encoding') ?? null;
     },
     onChunk(ctx, chunk) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
@@ -137,12 +161,20 @@ function collect({ entries, slot }: Store): Hooks {
     onEnd(ctx, outcome) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
-      const { contentType, chunks, bytes, maxAgeSeconds } = collecting;
+      const { contentType, contentEncoding, chunks, bytes, maxAgeSeconds } = collecting;
       const ttl = ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null);
       const { targetPath, provider } = ctx;
-      entries.set(collecting.key, { targetPath, provider, contentType, chunks, bytes }, { ttl });
+      entries.set(collecting.key, { targetPath, provider, contentType, contentEncoding, chunks, bytes }, { ttl });
     },
   };
+}
+
+/** Seconds of `cache-control: max-age=N`, which holds where the config says nothing; null without one or out of range. */
+function askedMaxAge(ctx: RequestContext): number | null {
+  const seconds = Number(
+    /(?:^|,)\s*max-age=(\d{1,9})\s*(?:,|$)/i.exec(ctx.request.header('cache-control') ?? '')?.[1] ?? Number.NaN,
+  );
+  return seconds >= 60 && seconds <= 7_776_000 ? seconds : null;
 }
 
 /** The organisation's time is the default, and the most a config may ask for. */

@@ -15,7 +15,7 @@ export function cacheKey(ctx: RequestContext): string {
     JSON.stringify([
       ctx.identity?.workspaceId,
       ctx.configVersionId ?? ctx.plan.config,
-      ctx.endpoint?.name,
+      ctx.endpoint?.operation === null ? passedParts(ctx) : ctx.endpoint?.name,
       target?.provider ?? null,
       target?.customHost ?? null,
       target?.settings ?? null,
@@ -33,6 +33,21 @@ export function cacheKey(ctx: RequestContext): string {
   digest.update(ctx.body ?? '');
   return digest.digest('base64');
 }
+
+/** What decides about the answer of a request that is passed through: where it goes, and every header that goes along. */
+function passedParts({ request, endpoint, query, keyHeader, headerPrefix }: RequestContext): unknown[] {
+  const headers: string[] = [];
+  for (let i = 0; i < request.headers.length; i += 2) {
+    const name = request.headers[i] as string;
+    if (name === keyHeader || name.startsWith(headerPrefix) || perRequest.test(name)) continue;
+    headers.push(`${name}: ${request.headers[i + 1]}`);
+  }
+  return [request.method, endpoint?.proxyPath, query, headers.sort()];
+}
+
+/** Headers that differ from request to request, or from client to client, and change no answer. */
+const perRequest =
+  /^(?:host|user-agent|content-length|connection|keep-alive|transfer-encoding|expect|date|via|forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-client-request-id|x-stainless-.*|idempotency-key|traceparent|tracestate|baggage|cache-control|pragma|cookie|origin|referer|sec-.*|accept-language|priority)$/;
 
 function sortedMetadata(ctx: RequestContext): [string, string][] {
   return Object.entries(ctx.metadata).sort(([left], [right]) => (left < right ? -1 : 1));

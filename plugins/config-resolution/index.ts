@@ -4,7 +4,9 @@ import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/docu
 import { GatewayError } from '../../core/contract/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import { cachedPlan } from './cached-plan.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
+import { asksForCache, checkRequestOptions } from './request-options.ts';
 import { readRequestTarget, stripModelSlug } from './request-target.ts';
 import { defaultConfig, savedConfig } from './saved-config.ts';
 import { checkSavedOnly, isConfigSlug } from './saved-only.ts';
@@ -36,6 +38,7 @@ function createHooks(services: Services): Hooks {
       return undefined;
     }
     if (ctx.endpoint?.isKept) adoptSvcOptions(ctx, prefixes);
+    checkRequestOptions(ctx);
     if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly);
     const chosen = chooseConfig(ctx, identity, workspace, services);
     if (isPromise(chosen)) return chosen.then((document) => apply(ctx, identity, workspace, document));
@@ -85,8 +88,10 @@ function chooseConfig(
 
 function applyConfig(ctx: RequestContext, document: ConfigDocument | null, services: Services): void {
   const header = ctx.gatewayHeaders.get('config');
-  if (document) ctx.plan = services.plans.saved(document);
-  else if (header !== undefined && header !== '' && !isConfigSlug(header)) ctx.plan = services.plans.inline(header);
+  const inline = header !== undefined && header !== '' && !isConfigSlug(header) ? header : null;
+  if (asksForCache(ctx)) ctx.plan = cachedPlan(document, inline, services.plans);
+  else if (document) ctx.plan = services.plans.saved(document);
+  else if (inline !== null) ctx.plan = services.plans.inline(inline);
   ctx.configSlug = ctx.plan.slug;
   ctx.configVersionId = ctx.plan.versionId;
   const modelSlug = stripModelSlug(ctx);

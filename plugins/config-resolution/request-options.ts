@@ -1,0 +1,55 @@
+import type { RequestContext } from '../../core/contract/context.ts';
+import { GatewayError } from '../../core/contract/errors.ts';
+
+/** Gives what is wrong with the value of a header; null for nothing. */
+type Rule = (value: string) => string | null;
+
+/** Headers of the reference that ask for something of a single request, by name without prefix. */
+const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['debug', isFlag],
+  ['cache', cacheMode],
+  ['nitro-mode', absent('Requests are streamed without it. Use /v1/proxy/… to pass a body through unread')],
+  ['ignore-service-log', absent('Every request leaves a record, because budgets and costs are settled by records')],
+  ['refresh-prompt-cache', absent('This version stores no prompts')],
+  ['gateway-transport', (value) => (value === '' ? null : 'This version calls providers over HTTP only. Leave the header out')],
+  ['sensitive-headers', headerNames],
+]);
+
+/**
+ * Rejects options that have no effect here, so that no caller relies on them. Throws `bad_request` that names the header.
+ * `sensitive-headers` needs nothing done: values of headers are never logged or stored.
+ */
+export function checkRequestOptions(ctx: RequestContext): void {
+  for (const [name, value] of ctx.gatewayHeaders) {
+    const wrong = rules.get(name)?.(value) ?? null;
+    if (wrong === null) continue;
+    const param = `${ctx.headerPrefix}${name}`;
+    throw new GatewayError('bad_request', { message: `${param}: ${wrong}`, param });
+  }
+}
+
+/** True if `x-svc-cache` turns on the simple cache for a config that has none. */
+export function asksForCache(ctx: RequestContext): boolean {
+  const mode = ctx.gatewayHeaders.get('cache');
+  return mode === 'simple' || mode === 'true';
+}
+
+function isFlag(value: string): string | null {
+  return value === 'true' || value === 'false' ? null : 'Expected true or false';
+}
+
+/** A flag that may be off. */
+function absent(why: string): Rule {
+  return (value) => (value === 'false' ? null : `${isFlag(value) ?? `This option is not part of this version. ${why}`}`);
+}
+
+function cacheMode(value: string): string | null {
+  if (value === 'semantic') return 'The semantic cache is not part of this version. Use simple';
+  return value === 'simple' || value === 'true' || value === 'false' ? null : 'Expected simple, true or false';
+}
+
+function headerNames(value: string): string | null {
+  return /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/.test(value.trim())
+    ? null
+    : 'Expected names of headers, separated by commas';
+}
