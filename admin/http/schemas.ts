@@ -122,6 +122,12 @@ export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_
 
 export const tenantQuery = v.strictObject(tenantEntries);
 
+/** Of a deletion that is refused while something stands on the row: `force=true` deletes it all the same. */
+export const forceQuery = v.strictObject({
+  ...tenantEntries,
+  force: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
+});
+
 /** A whole number of `least` to `most`, in a query. */
 export const wholeNumber = (least: number, most: number) =>
   v.pipe(

@@ -39,7 +39,8 @@ interface Reference {
   readonly fault: string | null;
 }
 
-function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
+/** The stored providers that a config names, and what is wrong with its types and credentials. */
+export function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
   const at = (key: string) => (path === '' ? key : `${path}.${key}`);
   if (node.provider?.startsWith('@')) {
     yield { path: at('provider'), slug: node.provider.slice(1), fault: null };

@@ -1,7 +1,8 @@
 import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
+import { forceQuery, tenantQuery } from '../../http/schemas.ts';
+import { refuseWhileNamed } from '../configs/configs-naming.ts';
 import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { listProviders } from './list-providers.ts';
@@ -114,19 +115,20 @@ export const providerRoutes: readonly AdminRoute[] = [
     method: 'DELETE',
     path: '/providers/:slug',
     workspacesWith: workspacesWithProvider,
-    summary: 'Delete a provider',
+    summary: 'Delete a provider that no config names',
     reply: emptyReply,
     scopes: ['providers.delete'],
     tenant: 'workspace',
     resource: 'providers',
     action: 'delete',
-    query: tenantQuery,
+    query: forceQuery,
     body: null,
     async handle(call) {
       await call.write(async (change) => {
         const row = await findProvider(change.tx, call, call.params.slug ?? '');
         call.match(row.revision);
-        await deleteProvider(change, row);
+        if (call.query.force !== 'true') await refuseWhileNamed(change.tx, call.actor, row);
+        deleteProvider(change, row);
       });
       return {};
     },

@@ -1,7 +1,8 @@
 import { asReference, invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { tenantQuery } from '../../http/schemas.ts';
+import { forceQuery, tenantQuery } from '../../http/schemas.ts';
+import { refuseWhileNamed } from '../configs/configs-naming.ts';
 import { integrations } from '../integrations/entity.ts';
 import { archiveIntegration } from '../integrations/service.ts';
 import { createProviderFromBody } from '../providers/create-from-body.ts';
@@ -119,13 +120,14 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     tenant: 'workspace',
     resource: 'virtual_keys',
     action: 'delete',
-    query: tenantQuery,
+    query: forceQuery,
     body: null,
     async handle(call) {
       await call.write(async (change) => {
         const { tx } = change;
         const row = await findProvider(tx, call, call.params.slug ?? '', 'Virtual key');
         call.match(row.revision);
+        if (call.query.force !== 'true') await refuseWhileNamed(tx, call.actor, row);
         const { integrationId: id, organisationId } = row;
         const integration = await tx.findOne(integrations, { id, organisationId, status: 'active' });
         const shared = (await tx.count(providers, { integrationId: id })) > 1;
