@@ -27,6 +27,8 @@ export interface ResolvedTarget {
   readonly ofModel?: ((model: string) => ResolvedTarget) | null;
   /** True where the stored provider, or its integration, has a budget or rate limit. */
   readonly isLimited?: boolean;
+  /** True when `ofModel` refuses some models, so that a request must say which one its provider will read. */
+  readonly restrictsModels?: boolean;
   /**
    * Where parts of the credential come from a secret manager: has them read anew, because the provider has refused them. Resolves with
    * whether resolving the target again would give others. Never rejects.

@@ -3,7 +3,7 @@ import { GatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/http.ts';
 import type { Reply } from '../contract/plugin.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/upstream.ts';
-import { passedHeaders } from './reply-headers.ts';
+import { forwardedHeaders } from './reply-headers.ts';
 
 export interface ForwardOptions {
   readonly transport: UpstreamTransport;
@@ -63,7 +63,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
         onHead(status, replyHeaders) {
           const length = findHeader(replyHeaders, 'content-length');
           sink.onDrain(() => exchange.resume());
-          sink.start(status, passedHeaders(replyHeaders, null), length === undefined ? undefined : Number(length));
+          sink.start(status, forwardedHeaders(replyHeaders), length === undefined ? undefined : Number(length));
         },
         onData: (chunk) => sink.write(chunk),
         onEnd: () => sink.end(),

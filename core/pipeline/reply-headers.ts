@@ -3,20 +3,46 @@ import type { HeaderList } from '../contract/http.ts';
 import { ownStoreProvider } from '../contract/own-store.ts';
 import type { OperationCall } from '../contract/provider.ts';
 
-/** Provider headers that are ours to say on this hop. */
-const notPassed: ReadonlySet<string> = new Set([
+/** Headers of one hop: the gateway writes its own. */
+const hopHeaders: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
   'connection',
   'keep-alive',
   'date',
-  'alt-svc',
-  'strict-transport-security',
   'upgrade',
   'trailer',
   'te',
   'proxy-authenticate',
 ]);
+
+/**
+ * Provider headers that would take effect on the gateway's own origin, where people have their sessions: cookies, storage, CORS,
+ * policies and reports of a browser, and where the origin is reached.
+ */
+const originHeaders: ReadonlySet<string> = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'nel',
+  'origin-agent-cluster',
+  'permissions-policy',
+  'public-key-pins',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'set-login',
+  'sourcemap',
+  'speculation-rules',
+  'strict-transport-security',
+]);
+
+/** A provider's `location` under a name that no client follows: a relative one would be a path of the gateway. */
+const movedLocation = 'x-svc-upstream-location';
 
 /** Headers that describe bytes we are about to change. */
 const describesBytes: ReadonlySet<string> = new Set([
@@ -28,16 +54,26 @@ const describesBytes: ReadonlySet<string> = new Set([
   'content-type',
 ]);
 
+/** Headers of the control plane as the client gets them. */
+export function forwardedHeaders(headers: HeaderList): HeaderList {
+  const passed: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!hopHeaders.has(headers[i] as string)) passed.push(headers[i] as string, headers[i + 1] as string);
+  }
+  return passed;
+}
+
 /**
- * The provider's headers as the client gets them. With `contentType` the body was rewritten, so what described the old bytes
+ * Returns the provider's headers as the client gets them: without those of one hop or of an origin, and with `location` renamed. With `contentType` the body was rewritten, so what described the old bytes
  * goes too.
  */
 export function passedHeaders(headers: HeaderList, contentType: string | null): HeaderList {
   const passed: HeaderList = contentType === null ? [] : ['content-type', contentType];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (notPassed.has(name) || (contentType !== null && describesBytes.has(name)) || name.startsWith('x-svc-')) continue;
-    passed.push(name, headers[i + 1] as string);
+    if (hopHeaders.has(name) || originHeaders.has(name) || (contentType !== null && describesBytes.has(name))) continue;
+    if (name.startsWith('x-svc-') || name.startsWith('access-control-')) continue;
+    passed.push(name === 'location' ? movedLocation : name, headers[i + 1] as string);
   }
   return passed;
 }

@@ -9,7 +9,7 @@ import type { Credentials } from '../contract/provider.ts';
 import { Secret } from '../contract/secret.ts';
 import type { MappedValues } from '../contract/secret-managers.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
-import { gateModels } from './gate-models.ts';
+import { gateModels, isRestricted } from './gate-models.ts';
 import { buildOpened, type DocumentOpener, hasMapped, type OpenDocument, valuesOf, withValues } from './open-document.ts';
 
 export type { ResolvedTarget } from './build-target.ts';
@@ -129,7 +129,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
         return build(adapter, slug, there, isElsewhere ? withheld(credentials) : credentials, custom);
       },
     });
-    return { ...made, ofModel };
+    return { ...made, ofModel, restrictsModels: isRestricted(document.models) };
   }
 
   function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {

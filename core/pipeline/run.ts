@@ -20,12 +20,13 @@ import { nameSvcOption } from './name-svc-options.ts';
 import { readPassed } from './passed-request.ts';
 import { peekParams } from './peek-params.ts';
 import type { PlanStore } from './plan-store.ts';
+import { checkProviderPath } from './provider-path.ts';
 import { type BodyLimits, readBytes, readParams } from './read-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
 import { runSession } from './run-session.ts';
 import { adoptProtocolKeys, isSession } from './socket-call.ts';
 import { streamError } from './stream-error.ts';
-import { traceIdOf } from './trace-id.ts';
+import { checkTraceId, traceIdOf } from './trace-id.ts';
 import { unfinishedUsage } from './unfinished-usage.ts';
 
 /** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
@@ -86,6 +87,8 @@ export function createHandler(options: PipelineOptions): Handle {
 
 async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {
   if (typeof match === 'string') throw noRoute(options, ctx.request);
+  checkTraceId(ctx);
+  checkProviderPath(match);
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
   if (ctx.gatewayHeaders.has('debug-route')) await addDebugRoute(ctx, options.dispatcher);

@@ -1,6 +1,9 @@
+import type { RequestContext } from '../contract/context.ts';
+import { GatewayError } from '../contract/errors.ts';
 import type { InboundRequest } from '../contract/http.ts';
 
-const safe = /^[\x21-\x7e]{1,255}$/;
+/** What a record and a reply header can hold. */
+const safe = /^[\x20-\x7e]{1,255}$/;
 const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 
 /** `x-svc-trace-id`, else the trace id of a W3C `traceparent`, else the request's own id. */
@@ -10,4 +13,12 @@ export function traceIdOf(gatewayHeaders: ReadonlyMap<string, string>, request: 
   const parent = request.header('traceparent');
   const match = parent === undefined ? null : traceparent.exec(parent);
   return match ? (match[1] as string) : id;
+}
+
+/** Refuses a trace id that `traceIdOf` could not take: the caller would look for its requests in vain. Throws `bad_request`. */
+export function checkTraceId(ctx: RequestContext): void {
+  const given = ctx.gatewayHeaders.get('trace-id');
+  if (given === undefined || given === '' || safe.test(given)) return;
+  const name = `${ctx.headerPrefix}trace-id`;
+  throw new GatewayError('bad_request', { message: `${name}: expected 1 to 255 printable ASCII characters`, param: name });
 }

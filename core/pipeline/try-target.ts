@@ -40,7 +40,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
     }
-    const resolved = given.resolved.ofModel ? placeOfModel(ctx, target, given.resolved) : given.resolved;
+    const resolved = given.resolved.ofModel ? await placeOfModel(ctx, target, given.resolved) : given.resolved;
     // Writing a large body blocks the process about as long as parsing it did.
     if (ctx.requestBytes >= largeBodyBytes) await ctx.memory?.turn();
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;

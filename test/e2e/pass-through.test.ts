@@ -12,7 +12,8 @@ let gateway: GatewayWithUpstream;
 let client: RawClient;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  // Some tests look at what follows on the same connection.
+  gateway = await startGatewayWithUpstream({ env: { KEEP_ALIVE_WITHOUT_BODY: 'on' } });
 });
 afterAll(() => gateway?.close());
 afterEach(() => {
@@ -205,7 +206,7 @@ describe('the request target', () => {
   it.each([
     ['/v1//double//slashes/', '/v1//double//slashes/'],
     ['/v1/files%2Fencoded%2fslashes', '/v1/files%2Fencoded%2fslashes'],
-    ['/v1/a/..%2f..%2Fetc', '/v1/a/..%2f..%2Fetc'],
+    ['/v1/a/b/..%2f..%2Fetc', '/v1/a/b/..%2f..%2Fetc'],
     ['/v1/a;v=1,2/(b)*', '/v1/a;v=1,2/(b)*'],
     ['/v1/%zz%', '/v1/%zz%'],
     ['/v1/q?x=a+b%20c&&=&x=%2F?y;z', '/v1/q?x=a+b%20c&&=&x=%2F?y;z'],
@@ -269,12 +270,14 @@ describe('headers', () => {
   it('removes what ends at the gateway from the reply, and passes the others, repeated ones too', async () => {
     const text =
       'HTTP/1.1 200 OK\r\nconnection: close, x-only-here\r\nx-only-here: 1\r\nkeep-alive: timeout=5\r\nproxy-authenticate: Basic\r\n' +
-      'x-svc-provider: forged\r\nset-cookie: a=1\r\nset-cookie: b=2\r\nx-ratelimit-remaining-requests: 9\r\ncontent-length: 2\r\n\r\nok';
+      'x-svc-provider: forged\r\nset-cookie: svc_session=a; Path=/\r\naccess-control-allow-origin: *\r\nx-twice: 1\r\nx-twice: 2\r\n' +
+      'x-name: caf\xe9\r\nx-ratelimit-remaining-requests: 9\r\ncontent-length: 2\r\n\r\nok';
     gateway.upstream.once('/v1/anything', rawBytes(text));
     const { message } = await send('GET', '/v1/anything');
     const { headers } = message;
     for (const name of ['x-only-here', 'proxy-authenticate']) expect(headers[name]).toBeUndefined();
-    expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    for (const name of ['set-cookie', 'access-control-allow-origin']) expect(headers[name]).toBeUndefined();
+    expect([headers['x-twice'], headers['x-name']]).toEqual(['1, 2', 'caf\xe9']);
     expect([headers['x-ratelimit-remaining-requests'], headers['x-svc-provider']]).toEqual(['9', 'openai']);
   });
 });
@@ -301,8 +304,10 @@ describe('replies', () => {
     const answer = await client.reply();
     expect([answer.status, answer.body.length]).toEqual([Number.parseInt(line, 10), 0]);
     for (const [name, value] of headers.split('\r\n').map((text) => text.split(': '))) {
-      if (value !== undefined) expect(answer.headers[name as string]).toBe(value);
+      const shown = name === 'location' ? 'x-svc-upstream-location' : (name as string);
+      if (value !== undefined) expect(answer.headers[shown]).toBe(value);
     }
+    expect(answer.headers).not.toHaveProperty('location');
     expect(gateway.upstream.requests).toHaveLength(1);
     gateway.upstream.once('/v1/anything', mirror);
     client.send(head('GET', '/v1/anything'));
