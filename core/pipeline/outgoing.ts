@@ -106,7 +106,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     call: {
       tenant: tenantOf(ctx),
       origin: resolved.origin,
-      path: resolved.basePath + operation.path(operationCall),
+      path: resolved.basePath + withClientQuery(ctx, operation.path(operationCall)),
       method: operation.method ?? ctx.endpoint?.method ?? 'POST',
       headers,
       body,
@@ -116,6 +116,16 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     operation,
     operationCall,
   };
+}
+
+/**
+ * The path with the client's query, if the provider serves the client's own route: `?beta=true` means there what the client meant.
+ * Another route of a provider would refuse or misread it.
+ */
+function withClientQuery(ctx: RequestContext, path: string): string {
+  if (ctx.query === '' || ctx.request.path !== `/v1${path}`) return path;
+  const query = ctx.query.replace(/(^|&)include_provider_details=[^&]*/g, '').replace(/^&/, '');
+  return query === '' ? path : `${path}?${query}`;
 }
 
 /** `strict_params`: the caller would rather know than have something left out. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/context.ts';
 
-const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'openai-beta'] as const;
+const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 
 /**
  * Everything the answer depends on, as one digest: workspace, config version, route, body, and where the request's own headers
@@ -16,6 +16,7 @@ export function cacheKey(ctx: RequestContext): string {
       ctx.identity?.workspaceId,
       ctx.configVersionId ?? ctx.plan.config,
       ctx.endpoint?.operation === null ? passedParts(ctx) : ctx.endpoint?.name,
+      ctx.query,
       target?.provider ?? null,
       target?.customHost ?? null,
       target?.settings ?? null,

@@ -18,7 +18,7 @@ export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatEx
   baseUrl: () => 'https://api.anthropic.com/v1',
   headers: authHeaders,
   sign: completeHeaders,
-  forwards: ['anthropic-beta', 'anthropic-version'],
+  forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   // Clients of this provider carry `/v1` in their paths, so a base URL that ends in `/v1` doubles it.
   proxyPath: (path) => path.replace(/^(\/v1)+(?=\/)/, ''),
   models: modelList,

@@ -29,7 +29,7 @@ const endpoint: FoundryAdapter = {
     if (/\/providers\//.test(call.path)) asMaker(call);
     return signWithIdentity('azure-ai', call, given, credentials, services);
   },
-  forwards: ['anthropic-beta', 'anthropic-version'],
+  forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   proxyPath,
   operations: {
     chatComplete,

@@ -19,7 +19,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
   headers: awsKeyHeaders,
   sign,
-  forwards: ['anthropic-beta', 'anthropic-version'],
+  forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   // Signatures cover bodies.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
   movedBy: ['aws_region'],
