@@ -17,6 +17,17 @@ export function maskSecrets(value: unknown): unknown {
   return out;
 }
 
+/**
+ * A copy of a request body with `***` for every value: names and shape alone. For bodies that were refused before they were checked, in
+ * which any field may hold a secret.
+ */
+export function maskValues(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(maskValues);
+  if (isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [maskKeys(name), maskValues(inner)]));
+  return value === null || value === undefined ? null : '***';
+}
+
 /** A text without the secrets of keys, sessions and links of this service, should somebody put one where it does not belong. */
 export function maskKeys(text: string): string {
   return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|invite|link)_)[\w-]{32,}/g, '$1***');

@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import { requireRight } from '../access/may-use.ts';
 import { inWorkspace } from '../access/session-actor.ts';
-import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
 import { holdWorkspace } from '../resources/workspaces/hold-workspace.ts';
@@ -100,8 +99,9 @@ class Visit {
     requireRight(route, caller);
 
     const sent = route.body || route.method !== 'GET' ? await readJsonBody(request) : undefined;
-    trail.body = maskSecrets(sent ?? null);
+    trail.body = sent ?? null;
     const read = readCall(route, request, sent, caller.organisationId);
+    trail.isChecked = true;
     const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
     const workspaceId = await resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, read.params);
     trail.workspaceId = workspaceId;

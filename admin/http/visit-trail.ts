@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import type { ClientOrigin } from '../../core/contract/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
-import { maskKeys, maskSecrets } from '../audit/mask-secrets.ts';
+import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import { clientOrigin } from './client-address.ts';
 import type { AdminError } from './errors.ts';
@@ -19,8 +19,10 @@ export class VisitTrail {
   readonly origin: ClientOrigin;
   actor: Culprit | null = null;
   workspaceId: string | null = null;
-  /** Without secrets. */
+  /** The body as sent; entries hold it masked. */
   body: unknown = null;
+  /** True once body and query were checked against what the route declares: then their names say which values are secrets. */
+  isChecked = false;
   /** True once a change with its entry is committed. */
   wrote = false;
   readonly #route: AdminRoute;
@@ -36,6 +38,7 @@ export class VisitTrail {
 
   draft(actor: Culprit): AuditDraft {
     const route = this.#route;
+    const mask = (value: unknown) => (this.isChecked ? maskSecrets(value) : maskValues(maskSecrets(value)));
     const told = maskSecrets(readToldHeaders((name) => this.#c.req.header(name)));
     return {
       organisationId: actor.organisationId,
@@ -43,8 +46,8 @@ export class VisitTrail {
       method: route.method,
       uri: maskKeys(readPath(this.#c.req.url)),
       requestId: this.id,
-      requestBody: this.body,
-      queryParams: maskSecrets(readQueryLeniently(this.#c.req.url)),
+      requestBody: mask(this.body),
+      queryParams: mask(readQueryLeniently(this.#c.req.url)) as AuditDraft['queryParams'],
       // The id of a token names no key that anybody could look up.
       requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
       userId: actor.userId ?? actor.keyId,
