@@ -30,6 +30,9 @@ export class UwsRequestBody implements RequestBody {
   private paused = false;
   private failure: GatewayError | null = null;
   private discarded = false;
+  /** Bytes at the last sweep that saw progress, and its time. */
+  private sweptBytes = -1;
+  private progressAtMs = 0;
   private collector: Collector | null = null;
   private consumer: Pipe | null = null;
 
@@ -95,6 +98,26 @@ export class UwsRequestBody implements RequestBody {
     if (this.consumer?.begun) this.pump();
     // Said again on every chunk: a short write of the reply makes the addon read on although it was told to pause.
     if (!this.complete && (this.heldBytes > heldBytesMax || this.consumer?.waiting)) this.pause();
+  }
+
+  /**
+   * Fails a chunked body of which nothing has arrived for `stallMs`, so that its reader can answer before the addon closes the
+   * connection without a word. The addon never calls back for a chunk whose size line it misreads, such as one with an extension.
+   */
+  sweep(nowMs: number, stallMs: number): void {
+    if (this.length !== -1 || this.complete) return;
+    if (this.paused || this.receivedBytes !== this.sweptBytes) {
+      this.sweptBytes = this.receivedBytes;
+      this.progressAtMs = nowMs;
+    } else if (nowMs - this.progressAtMs >= stallMs) {
+      this.fail(
+        new GatewayError('bad_request', {
+          status: 408,
+          message: 'The chunked body has stopped before its end. Chunk extensions are not supported: send chunks without them',
+          param: 'transfer-encoding',
+        }),
+      );
+    }
   }
 
   /** The client has left: whoever reads gets `client_closed`. */

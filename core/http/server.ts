@@ -42,6 +42,8 @@ export interface HttpServerOptions {
   failed(where: string, error: unknown): void;
   /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
   readonly bodyTimeoutMs?: number;
+  /** Longest time without a byte of a chunked body, in milliseconds. Default 7 s: the addon closes the connection after 10 s. */
+  readonly stallMs?: number;
   /** Longest message of a WebSocket client, in bytes. Default 16 MiB. */
   readonly messageBytesMax?: number;
 }
@@ -77,6 +79,7 @@ export interface HttpServer {
 }
 
 const bodyTimeoutMsDefault = 600_000;
+const stallMsDefault = 7_000;
 const messageBytesMaxDefault = 16 * 1024 * 1024;
 const sweepMs = 1_000;
 /** How long a drain leaves the addon to send the last bytes of finished replies; it does not tell when it has. */
@@ -100,7 +103,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const cors = compileCors(settings.corsOrigins);
   const proxies = compileProxyRules(settings);
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
-  const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs);
+  const stallMs = options.stallMs ?? stallMsDefault;
+  const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs, stallMs);
   /** Time of the last sweep: near enough for body deadlines, and no clock has to be asked per request. */
   let sweptAtMs = performance.now();
   /** Replies whose request body is still arriving → when that must be over. */
@@ -209,6 +213,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** Cuts uploads that take too long. The map is in order of arrival. */
   function sweep(): void {
     sweptAtMs = performance.now();
+    for (const sink of receiving.keys()) sink.body?.sweep(sweptAtMs, stallMs);
     for (const [sink, deadline] of receiving) {
       if (deadline > sweptAtMs) return;
       receiving.delete(sink);
