@@ -15,8 +15,7 @@ export function cacheKey(ctx: RequestContext): string {
     JSON.stringify([
       ctx.identity?.workspaceId,
       ctx.configVersionId ?? ctx.plan.config,
-      ctx.endpoint?.operation === null ? passedParts(ctx) : ctx.endpoint?.name,
-      ctx.query,
+      ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
       target?.provider ?? null,
       target?.customHost ?? null,
       target?.settings ?? null,
