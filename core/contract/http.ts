@@ -34,11 +34,11 @@ export interface RequestBody {
   /** Declared length in bytes; 0 = no body, -1 = chunked, so not known. */
   readonly length: number;
   /**
-   * The whole body. Rejects with GatewayError `body_too_large` (413) as soon as the limit is known to be passed, and
-   * with `client_closed` when the client leaves. Call once, instead of `pipe`. `onGrow` is told of memory before it is taken, in
-   * bytes; what it throws refuses the body.
+   * Resolves with the whole body. Rejects with GatewayError `body_too_large` (413) as soon as the limit is known to be passed, and with
+   * `client_closed` if the client leaves. Call it once, instead of `pipe`. `onGrow` is called before memory is taken, with its bytes;
+   * `onChunk` is called with each chunk, which is valid during the call only. An error that either throws rejects the body.
    */
-  bytes(maxBytes: number, onGrow?: (bytes: number) => void): Promise<Uint8Array>;
+  bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array>;
   /** Streams the body to `to` as it arrives, without copying more than the chunk in hand. Call once, instead of `bytes`. */
   pipe(to: BodyConsumer, maxBytes: number): BodyControl;
 }

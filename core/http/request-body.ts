@@ -41,12 +41,12 @@ export class UwsRequestBody implements RequestBody {
     this.source = source;
   }
 
-  bytes(maxBytes: number, onGrow?: (bytes: number) => void): Promise<Uint8Array> {
+  bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     if (this.failure !== null) return Promise.reject(this.failure);
     if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(tooLarge(maxBytes)));
-    if (this.complete && this.held.length <= 1) return this.onlyChunk(onGrow);
+    if (this.complete && this.held.length <= 1) return this.onlyChunk(onGrow, onChunk);
     return new Promise((resolve, reject) => {
-      const collector = new Collector(this.length, maxBytes, resolve, reject, onGrow);
+      const collector = new Collector(this.length, maxBytes, resolve, reject, onGrow, onChunk);
       try {
         for (const chunk of this.takeHeld()) collector.add(chunk, false);
       } catch (refusal) {
@@ -135,10 +135,11 @@ export class UwsRequestBody implements RequestBody {
   }
 
   /** The usual small body: it is all here, in one chunk or none. */
-  private onlyChunk(onGrow: ((bytes: number) => void) | undefined): Promise<Uint8Array> {
+  private onlyChunk(onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     const chunk = this.takeHeld()[0] ?? noBytes;
     try {
       onGrow?.(chunk.length);
+      onChunk?.(chunk);
     } catch (refusal) {
       return Promise.reject(this.fail(toGatewayError(refusal)));
     }
@@ -222,6 +223,7 @@ class Collector {
   private readonly length: number;
   private readonly resolve: (bytes: Uint8Array) => void;
   private readonly onGrow: ((bytes: number) => void) | undefined;
+  private readonly onChunk: ((chunk: Uint8Array) => void) | undefined;
   private buffer: Uint8Array = noBytes;
   private used = 0;
 
@@ -231,17 +233,20 @@ class Collector {
     resolve: (bytes: Uint8Array) => void,
     reject: (error: Error) => void,
     onGrow: ((bytes: number) => void) | undefined,
+    onChunk: ((chunk: Uint8Array) => void) | undefined,
   ) {
     this.length = length;
     this.bytesMax = bytesMax;
     this.resolve = resolve;
     this.reject = reject;
     this.onGrow = onGrow;
+    this.onChunk = onChunk;
   }
 
-  /** `borrowed`: the bytes are valid in this call only. Throws what `onGrow` throws. */
+  /** `borrowed`: the bytes are valid in this call only. Throws the errors of `onGrow` and `onChunk`. */
   add(chunk: Uint8Array, borrowed: boolean): void {
     if (chunk.length === 0) return;
+    this.onChunk?.(chunk);
     if (this.used === 0 && chunk.length === this.length && !borrowed) {
       this.onGrow?.(chunk.length);
       this.buffer = chunk;

@@ -78,9 +78,9 @@ function contentTypeOf(ctx: RequestContext): string {
 export function takenOnce(ctx: RequestContext, body: RequestBody): RequestBody {
   return {
     length: body.length,
-    bytes(maxBytes, onGrow) {
+    bytes(maxBytes, onGrow, onChunk) {
       ctx.bodyTaken = true;
-      return body.bytes(maxBytes, onGrow);
+      return body.bytes(maxBytes, onGrow, onChunk);
     },
     pipe(to, maxBytes) {
       ctx.bodyTaken = true;

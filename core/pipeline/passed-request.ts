@@ -59,7 +59,7 @@ export function meteredBody(ctx: RequestContext, body: RequestBody): RequestBody
   if (!(facts instanceof PassedFacts)) return body;
   return {
     length: body.length,
-    bytes: (maxBytes, onGrow) => body.bytes(maxBytes, onGrow),
+    bytes: (maxBytes, onGrow, onChunk) => body.bytes(maxBytes, onGrow, onChunk),
     pipe(to, maxBytes) {
       const tee: BodyConsumer = {
         onData(chunk) {

@@ -3,7 +3,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import { isObject } from '../contract/json.ts';
 import { holdBytes } from './hold-bytes.ts';
-import { checkJsonLimits } from './json-limits.ts';
+import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { readForm } from './read-form.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -37,8 +37,10 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   if (kind !== 'json' && type !== undefined && /^multipart\/form-data\b/i.test(type)) return readForm(ctx, type, limits);
   const isJson = type === undefined || type === 'application/json' || /^application\/([\w.+-]+\+)?json\b/i.test(type);
   if (!isJson || kind === 'form') throw wrongType(type, kind);
-  ctx.body = await readBytes(ctx, limits.jsonBytesMax);
-  holdBytes(ctx, checkJsonLimits(ctx.body, limits.jsonValuesMax));
+  const counted = new JsonLimits(limits.jsonValuesMax);
+  const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;
+  ctx.body = await readBytes(ctx, limits.jsonBytesMax, isSmall ? undefined : (chunk) => counted.push(chunk));
+  if (!isSmall) holdBytes(ctx, counted.heapBytes);
   if (ctx.body.length >= largeBodyBytes) await ctx.memory?.turn();
   const params = parseBody(ctx.body);
   ctx.params = params;
@@ -46,9 +48,13 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   ctx.stream = params.stream === true || params.stream_format === 'sse';
 }
 
-/** The whole body, counted against what the process may hold. */
-export async function readBytes(ctx: RequestContext, bytesMax: number): Promise<Uint8Array> {
-  const body = await ctx.request.body.bytes(bytesMax, (bytes) => holdBytes(ctx, bytes));
+/** Reads the whole body and counts it against BODY_MEMORY_MAX. */
+export async function readBytes(
+  ctx: RequestContext,
+  bytesMax: number,
+  onChunk?: (chunk: Uint8Array) => void,
+): Promise<Uint8Array> {
+  const body = await ctx.request.body.bytes(bytesMax, (bytes) => holdBytes(ctx, bytes), onChunk);
   ctx.requestBytes = body.length;
   return body;
 }

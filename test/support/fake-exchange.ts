@@ -118,8 +118,9 @@ export function fakeRequest(request: Partial<FakeRequest>, key: string): Inbound
     remoteAddress: request.remoteAddress ?? '127.0.0.1',
     body: {
       length: bytes.length,
-      bytes: async (_maxBytes, onGrow) => {
+      bytes: async (_maxBytes, onGrow, onChunk) => {
         onGrow?.(bytes.length);
+        onChunk?.(bytes);
         return bytes;
       },
       pipe(to) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { toGatewayError } from '../../../core/contract/errors.ts';
+import { GatewayError, toGatewayError } from '../../../core/contract/errors.ts';
 import type { BodyControl, InboundRequest, ReplySink } from '../../../core/contract/http.ts';
 import type { UwsRequestBody } from '../../../core/http/request-body.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
@@ -51,6 +51,23 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
         });
     };
   }
+
+  it('rejects a body whose chunks a reader refuses, before the rest has arrived', async () => {
+    answer = (request, sink) => {
+      const refuse = (): void => {
+        throw new GatewayError('body_too_large', { message: 'too many values' });
+      };
+      request.body.bytes(manyBytes, undefined, refuse).catch((error) => {
+        const reply = errorReply(toGatewayError(error));
+        sink.send(reply.status, reply.headers, reply.body);
+      });
+    };
+    const client = await open();
+    client.send(withLength(1_000_000));
+    client.send(patternBytes(1000));
+    const { status, body } = await client.reply();
+    expect([status, body.toString()]).toEqual([413, expect.stringContaining('too many values')]);
+  });
 
   it.each(sizes)('collects %i bytes of known length and keeps the connection', async (size) => {
     digest();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkJsonLimits } from '../../../core/pipeline/json-limits.ts';
+import { checkJsonLimits, JsonLimits } from '../../../core/pipeline/json-limits.ts';
 
 const valuesMax = 500_000;
 const pad = `"pad":"${'a'.repeat(9000)}"`;
@@ -14,7 +14,7 @@ const codeOf = (text: string): string => {
 };
 
 describe('limits of JSON text before it is parsed', () => {
-  it.each([
+  it.each<[name: string, text: string, code: string]>([
     ['100,000 empty objects', `[${'{},'.repeat(99_900)}{}]`, 'body_too_large'],
     ['80,000 empty objects', `[${'{},'.repeat(80_000)}{}]`, 'accepted'],
     ['400,000 numbers', `[${'1,'.repeat(400_000)}1]`, 'accepted'],
@@ -25,7 +25,7 @@ describe('limits of JSON text before it is parsed', () => {
     ['escaped quotes inside a string', `{${pad},"x":"${'\\\\\\"[{'.repeat(200_000)}"}`, 'accepted'],
     ['a string that ends in an escaped backslash', `{${pad},"x":"a\\\\","y":[${'{},'.repeat(120_000)}{}]}`, 'body_too_large'],
     ['a string without its end', `{${pad},"x":"${'['.repeat(1000)}`, 'accepted'],
-  ])('%s: %s', (_name, text, code) => {
+  ])('of %s', (_name, text, code) => {
     expect(codeOf(text)).toBe(code);
   });
 
@@ -34,6 +34,20 @@ describe('limits of JSON text before it is parsed', () => {
       JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`"\\:${i}`, ':,{'])));
     expect(codeOf(keys(50_000))).toBe('accepted');
     expect(codeOf(keys(50_001))).toBe('bad_request');
+  });
+
+  it('counts the same for a cut at any two bytes', () => {
+    const text = Buffer.from(JSON.stringify({ 'a"\\': ['\\', '"', '\\"', 'x,y:[{', 1, [2, { b: '\\\\"' }]], c: '' }));
+    const whole = new JsonLimits(valuesMax);
+    whole.push(text);
+    for (let first = 0; first <= text.length; first++) {
+      for (let second = first; second <= text.length; second++) {
+        const cut = new JsonLimits(valuesMax);
+        for (const chunk of [text.subarray(0, first), text.subarray(first, second), text.subarray(second)]) cut.push(chunk);
+        expect(cut.heapBytes).toBe(whole.heapBytes);
+      }
+    }
+    expect(whole.heapBytes).toBe(text.length + 24 * (3 + 7 + 4 * 5));
   });
 
   it('estimates the memory of the parsed value by its values as well as its bytes', () => {

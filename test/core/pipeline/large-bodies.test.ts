@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../../core/contract/body-memory.ts';
+import { parseForm } from '../../../core/pipeline/form-data.ts';
+import { HeldReply } from '../../../core/pipeline/held-reply.ts';
+import { createHarness } from '../../support/pipeline-harness.ts';
+
+const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;
+
+describe('a large JSON body', () => {
+  it.each<[name: string, body: string, status: number, code: string]>([
+    ['of empty objects', chat(`"x":[${'{},'.repeat(120_000)}{}]`), 413, 'body_too_large'],
+    ['with a syntax error at its end', chat(`"x":"${'a'.repeat(2_000_000)}"`).slice(0, -1), 400, 'invalid_json'],
+    ['with a control character', chat(`"x":"${'a'.repeat(2_000_000)}\u0001"`), 400, 'invalid_json'],
+    ['of one long string', chat(`"x":"${'a'.repeat(2_000_000)}"`), 200, ''],
+  ])('%s', async (_name, body, status, code) => {
+    const gateway = createHarness();
+    const reply = await gateway.send({ body });
+    expect(reply.status).toBe(status);
+    if (code !== '') expect((reply.json.error as { code: string }).code).toBe(code);
+    expect(gateway.calls).toHaveLength(status === 200 ? 1 : 0);
+  });
+
+  it('with many values counts more than its bytes against the memory for bodies', async () => {
+    const memory = new BodyMemory(4 * 1024 * 1024);
+    const gateway = createHarness({ memory });
+    const reply = await gateway.send({ body: chat(`"x":[${'1,'.repeat(300_000)}1]`) });
+    expect([reply.status, (reply.json.error as { code: string }).code]).toEqual([503, 'overloaded']);
+    expect(memory.usedBytes).toBe(0);
+  });
+});
+
+it('turns for large bodies come one per turn of the event loop, in the order of the calls', async () => {
+  const memory = new BodyMemory(1);
+  let loops = 0;
+  let isCounting = true;
+  const count = (): void => {
+    loops++;
+    if (isCounting) setImmediate(count);
+  };
+  count();
+  const seen = await Promise.all([1, 2, 3, 4].map(() => memory.turn().then(() => loops)));
+  isCounting = false;
+  expect(new Set(seen).size).toBe(4);
+  expect([...seen].sort((a, b) => a - b)).toEqual(seen);
+});
+
+it('a held reply joins its chunks once', () => {
+  const held = new HeldReply();
+  const ctx = { memory: null, ended: false } as unknown as Parameters<HeldReply['push']>[0];
+  for (const text of ['a', 'b', 'c']) held.push(ctx, 200, Buffer.from(text), 'one');
+  expect(held.body.toString()).toBe('abc');
+  expect(held.body).toBe(held.body);
+});
+
+describe('a hostile form', () => {
+  const type = 'multipart/form-data; boundary=b';
+  const part = (headers: string, body = 'x') => `--b\r\n${headers}\r\n\r\n${body}\r\n`;
+
+  it('of 100,000 parts is rejected', async () => {
+    const body = Buffer.from(`${part('content-disposition: form-data; name="a"').repeat(100_000)}--b--\r\n`);
+    await expect(parseForm(body, type)).rejects.toThrow('more than 1000 parts');
+  });
+
+  it('with a part header of 1 MB is rejected', async () => {
+    const long = part(`content-disposition: form-data; name="a"\r\nx-long: ${'a'.repeat(1_000_000)}`);
+    const body = Buffer.from(`${part('content-disposition: form-data; name="model"', 'm')}${long}--b--\r\n`);
+    await expect(parseForm(body, type)).rejects.toThrow('the header of part 2 is longer than 16384 bytes');
+  });
+
+  it('with a long body in its last part is read', async () => {
+    const body = Buffer.from(`${part('content-disposition: form-data; name="f"; filename="f"', 'a'.repeat(100_000))}--b--\r\n`);
+    expect((await parseForm(body, type)).map(({ name, body: bytes }) => [name, bytes.length])).toEqual([['f', 100_000]]);
+  });
+});
