@@ -18,7 +18,7 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: 'uWebSockets' } },
     only('config-stands-alone', '^config/', '^config/'),
-    only('contract-stands-alone', '^core/contract/', '^core/contract/'),
+    only('contract-stands-alone', '^core/contract/', '^(core/contract/|config/did-you-mean)'),
     only('http-edge', '^core/http/', '^(core/(http|contract)/|config/)'),
     only('upstream-edge', '^core/upstream/', '^(core/(upstream|contract)/|config/)'),
     only('snapshot-edge', '^core/snapshot/', '^(core/(snapshot|contract)/|config/)'),
@@ -32,7 +32,7 @@ module.exports = {
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|telemetry)/|config/)'),
     only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|contract)/|config/)'),
-    only('pipeline', '^core/pipeline/', '^core/(pipeline|contract)/'),
+    only('pipeline', '^core/pipeline/', '^(core/(pipeline|contract)/|config/did-you-mean)'),
     only('endpoints', '^core/endpoints/', '^core/(endpoints|contract)/'),
     {
       name: 'provider-folders',

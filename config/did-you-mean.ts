@@ -17,6 +17,12 @@ export function nearestName(given: string, known: readonly string[], lengthMin =
   return nearest;
 }
 
+/** Returns `; did you mean …?` for a misspelt name, and an empty text if no known name is close. */
+export function didYouMean(given: string, known: readonly string[], lengthMin?: number): string {
+  const meant = nearestName(given, known, lengthMin);
+  return meant === null ? '' : `; did you mean ${meant}?`;
+}
+
 function bareName(name: string): string {
   return name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
 }

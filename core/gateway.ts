@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { didYouMean } from '../config/did-you-mean.ts';
 import type { Settings } from '../config/settings.ts';
 import { version } from '../config/version.ts';
 import { builtInPlugins } from '../plugins/index.ts';
@@ -182,6 +183,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     tokens,
     keptOnManyTargets: settings.keptOnManyTargets,
     isProvider: (id) => providers.has(id) || id === ownStoreProvider,
+    providerHint: (id) => didYouMean(id, [...providers.keys()]),
     checkCustomHost: outbound.checkCustomHost,
   };
   const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));

@@ -2,11 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { version } from '../config/version.ts';
-import { errorsMarkdown, settingsMarkdown, tableBelow } from './support/doc-tables.ts';
+import { adminErrorsMarkdown, errorsMarkdown, settingsMarkdown, tableBelow } from './support/doc-tables.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
-const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'DECISIONS.md', 'CHANGELOG.md'];
+const documents = [
+  'docs/README.md',
+  'docs/operations.md',
+  'docs/guides/many-machines.md',
+  'docs/guides/clients.md',
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'DECISIONS.md',
+  'CHANGELOG.md',
+];
 
 describe('documents', () => {
   it('README lists exactly the settings there are, with their defaults and meanings', () => {
@@ -15,6 +25,10 @@ describe('documents', () => {
 
   it('ARCHITECTURE lists exactly the error codes there are', () => {
     expect(tableBelow(read('ARCHITECTURE.md'), 'Errors')).toBe(errorsMarkdown());
+  });
+
+  it('ARCHITECTURE lists exactly the error codes of the control plane', () => {
+    expect(tableBelow(read('ARCHITECTURE.md'), 'Control-plane codes')).toBe(adminErrorsMarkdown());
   });
 
   it('README names the two commands that must work on a fresh machine', () => {

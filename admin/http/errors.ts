@@ -1,21 +1,19 @@
-/** Every error code of the admin API with its status (control-plane reference §0.3). */
-export const adminErrors = {
-  AB01: 400,
-  AB02: 404,
-  AB03: 403,
-  AB04: 500,
-  AB05: 401,
-  AB06: 429,
-  AB07: 409,
-  AB08: 404,
-  AB09: 402,
-  /** Ours: the database is away. Nothing was written. */
-  AB10: 503,
-  /** Ours: `if-match` names a version that is no longer the current one. Nothing was written. */
-  AB12: 412,
+/** Every error code of the admin API: its status and what it means. ARCHITECTURE.md shows the same table, and a test compares the two. */
+export const adminErrorTable = {
+  AB01: { status: 400, meaning: 'The request is malformed or a field is not valid; `errors` names each field' },
+  AB02: { status: 404, meaning: 'The body refers to something that does not exist' },
+  AB03: { status: 403, meaning: 'The key or the person may not do this' },
+  AB04: { status: 500, meaning: 'Something went wrong in the control plane; the log has the cause under the request id' },
+  AB05: { status: 401, meaning: 'The key or session is missing, unknown, expired or revoked' },
+  AB06: { status: 429, meaning: 'Too many requests; wait as `retry-after` says' },
+  AB07: { status: 409, meaning: 'The name or slug is taken, or the row was changed meanwhile' },
+  AB08: { status: 404, meaning: 'There is no such route, or no such row in this organisation' },
+  AB09: { status: 402, meaning: 'A limit of the organisation does not allow it' },
+  AB10: { status: 503, meaning: 'The database or a gateway cannot be reached, or took too long; nothing was written' },
+  AB12: { status: 412, meaning: '`if-match` names a version that is no longer the current one; nothing was written' },
 } as const;
 
-export type AdminErrorCode = keyof typeof adminErrors;
+export type AdminErrorCode = keyof typeof adminErrorTable;
 
 /** A refusal with the words the caller reads. `errors` holds one `path: what is wrong` per fault. Never holds a secret. */
 export class AdminError extends Error {
@@ -27,7 +25,7 @@ export class AdminError extends Error {
     code: AdminErrorCode,
     message: string,
     errors: readonly string[] | null = null,
-    status: number = adminErrors[code],
+    status: number = adminErrorTable[code].status,
   ) {
     super(message);
     this.name = 'AdminError';

@@ -15,7 +15,7 @@ export function validate<Schema extends v.GenericSchema>(
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
   const faults = result.success
     ? listsReadAsObjects(input, result.output, root)
-    : result.issues.slice(0, 50).map((issue) => faultOf(issue, root));
+    : result.issues.slice(0, 50).map((issue) => faultOf(issue, root, schema));
   if (faults.length === 0) return result.output as v.InferOutput<Schema>;
   const errors = [...new Set(faults)].map((fault) =>
     prefix === '' || fault.startsWith(`${root}: `) ? fault : `${prefix}.${fault}`,

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import { adminErrors } from '../http/errors.ts';
+import { adminErrorTable } from '../http/errors.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { apiText } from './api-text.ts';
@@ -156,7 +156,7 @@ const errorSchema = {
       required: ['message', 'errorCode'],
       properties: {
         message: { type: 'string' },
-        errorCode: { type: 'string', enum: Object.keys(adminErrors) },
+        errorCode: { type: 'string', enum: Object.keys(adminErrorTable) },
         errors: { type: 'array', items: { type: 'string' }, description: 'One `path: what is wrong` per fault' },
       },
     },

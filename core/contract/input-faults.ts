@@ -1,16 +1,22 @@
 import type * as v from 'valibot';
+import { nearestName } from '../../config/did-you-mean.ts';
+import { keysAt } from './schema-keys.ts';
 
 /** `targets[1].retry.attempts` for an issue of valibot; `root` when the fault is the input itself. */
 export function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
   return pathOfKeys((issue.path ?? []).map((item) => item.key)) || root;
 }
 
-/** `path: what is wrong` of an issue, in words that say what is expected and never repeat the value, which may be a secret. */
-export function faultOf(issue: v.BaseIssue<unknown>, root: string): string {
+/**
+ * Returns `path: what is wrong` of an issue. The text says what is expected and never repeats the value, which may be a secret. With
+ * the schema it also names the key that an unknown key is probably a misspelling of.
+ */
+export function faultOf(issue: v.BaseIssue<unknown>, root: string, schema?: unknown): string {
   const items = issue.path ?? [];
   // Schemas of objects read lists as if their items were keys; the fault is then where the list stands.
   const list = items.findIndex((item) => item.type === 'object' && Array.isArray(item.input));
   if (list >= 0) return listFault(pathOfKeys(items.slice(0, list).map((item) => item.key)) || root);
+  if (issue.type === 'strict_object' && issue.expected === 'never') return `${pathOf(issue, root)}: ${unknownKey(issue, schema)}`;
   return `${pathOf(issue, root)}: ${wordsOf(issue)}`;
 }
 
@@ -44,8 +50,13 @@ function pathOfKeys(keys: readonly unknown[]): string {
   }, '');
 }
 
+function unknownKey(issue: v.BaseIssue<unknown>, schema: unknown): string {
+  const keys = (issue.path ?? []).map((item) => item.key);
+  const meant = schema === undefined ? null : nearestName(String(keys.at(-1)), keysAt(schema, keys.slice(0, -1)));
+  return meant === null ? 'unknown key' : `unknown key; did you mean ${meant}?`;
+}
+
 function wordsOf(issue: v.BaseIssue<unknown>): string {
-  if (issue.type === 'strict_object' && issue.expected === 'never') return 'unknown key';
   if (issue.kind === 'schema' && issue.input === undefined) return 'required';
   // Messages that valibot makes up quote the value; ours, given at the schema, do not.
   if (!issue.message.startsWith('Invalid ')) return issue.message;

@@ -64,13 +64,17 @@ export function checkHost(hostname: string, port: number, trusted: TrustedHosts)
   if (isMetadataName(hostname)) return 'must not be a metadata service';
   if (isTrustedName(trusted, hostname, port)) return null;
   const labels = hostname.split('.');
-  if (labels.length < 2 || labels.length > labelsMax) return `must have a host name of 2 to ${labelsMax} labels`;
+  if (labels.length < 2 || labels.length > labelsMax)
+    return labels.length < 2 ? internalHost : `must have a host name of at most ${labelsMax} labels`;
   if (hostname.length > 253 || !labels.every((label) => labelPattern.test(label))) return 'must name its host plainly';
-  if (blockedNames.has(hostname)) return 'must not be an internal host';
+  if (blockedNames.has(hostname)) return internalHost;
   const top = labels.at(-1) as string;
-  if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return 'must not be an internal host';
+  if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return internalHost;
   return null;
 }
+
+const privateAddress = 'must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS';
+const internalHost = 'must not be an internal host; the operator can allow one in TRUSTED_CUSTOM_HOSTS';
 
 /**
  * Judges the address that `hostname` was resolved to; the reason for refusing it, or null. Called for every answer of a look-up
@@ -80,7 +84,7 @@ export function checkAddress(address: string, hostname: string, port: number, tr
   if (isMetadataAddress(address)) return 'must not be a metadata service';
   if (isPublicAddress(address)) return null;
   if (isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, address, port)) return null;
-  return 'must be a public address';
+  return privateAddress;
 }
 
 /**

@@ -166,6 +166,8 @@ export interface Services {
   /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
   countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
   readonly isProvider: (id: string) => boolean;
+  /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */
+  readonly providerHint?: (id: string) => string;
   /** Checks a caller's custom host by the rules of security §4 as far as its text goes; the message says what is wrong, null = fine. */
   readonly checkCustomHost: (url: string) => string | null;
 }

@@ -17,8 +17,8 @@ export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control
 const defaultRetrySeconds = 1;
 
 /**
- * The reply for an error of ours: `{status:"failure", message, errors?, error:{message, type, param, code}}`, as the data-plane
- * reference §10 has it. Errors of the authentication layer carry their two-digit code. In the `messages` format the same body
+ * The reply for an error of ours: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`, as the data-plane
+ * reference §10 has it. Errors of the authentication layer carry the reference's two-digit `code`; `name` is the table's code for every error. In the `messages` format the same body
  * also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
  * With `requestId` the reply carries it as `x-request-id`, and in the `messages` format as `request-id`, where the SDKs look
  * for it. Pure; `detail` and `cause` of the error are not in it.
@@ -64,6 +64,7 @@ function bodyOf(error: GatewayError, format: ErrorFormat): object {
           type: format === 'messages' ? messagesErrorType(error.status) : type,
           param: error.param,
           code: authCode ?? error.code,
+          name: error.code,
         },
   };
 }

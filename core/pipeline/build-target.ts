@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { didYouMean } from '../../config/did-you-mean.ts';
 import { isCredentialHeader, withoutCredentials } from '../contract/credential-headers.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
@@ -65,7 +66,7 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const adapter = options.providers.get(type);
       if (adapter) return adapter;
       throw new GatewayError('invalid_provider', {
-        message: `Invalid provider passed: ${type} is not a provider this gateway knows`,
+        message: `Invalid provider passed: ${type.slice(0, 100)} is not a provider this gateway knows${didYouMean(type, [...options.providers.keys()])}`,
         param: 'provider',
       });
     },

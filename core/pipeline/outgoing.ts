@@ -70,7 +70,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   const operation = name ? resolved.adapter.operations[name] : undefined;
   if (!name || !operation) {
     throw new GatewayError('unsupported_operation', {
-      message: `${name ?? 'This operation'} is not supported by ${resolved.adapter.id}`,
+      message: `${ctx.request.method} ${ctx.request.path} is not supported by ${resolved.adapter.id}`,
     });
   }
   const given = ctx.params as JsonObject;

@@ -58,7 +58,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   ): Maybe<ResolvedTarget> {
     if (!document) {
       throw new GatewayError('invalid_provider', {
-        message: `Following keys are not valid: ${slug.slice(0, 255)}`,
+        message: `Following keys are not valid: ${slug.slice(0, 255)}. The workspace has no provider with this slug; GET /v1/providers lists its providers`,
         param: 'provider',
       });
     }

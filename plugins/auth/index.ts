@@ -13,6 +13,7 @@ import { isToken } from '../../core/contract/tokens.ts';
 import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
 import { FailureLimit } from './failure-limit.ts';
+import { malformedKeyReason } from './malformed-key.ts';
 import { createTokenGate } from './token-gate.ts';
 
 /** Who is calling: finds the service key, checks it against its document, and refuses keys that may not use the route. */
@@ -67,7 +68,7 @@ function createHooks(services: CoreServices): Hooks {
     // A change notice puts another document in the place of this one, and the credential is verified anew.
     if (known !== undefined && document === known.document) return admit(ctx, known);
     const key = parseApiKey(credential);
-    if (!key) throw refused(ctx, failures);
+    if (!key) throw refused(ctx, failures, malformedKeyReason(credential));
     document ??= lookUp(ctx, key);
     return isPromise(document)
       ? document.then((found) => admit(ctx, verify(ctx, key, sha256, found)))
@@ -188,7 +189,7 @@ function limitsOf({ usageLimits, usageResetAt, rateLimits }: ApiKeyDocument): Id
   return { usageLimits: usageLimits ? [usageLimits] : [], usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
-function refused(ctx: RequestContext, failures: FailureLimit): GatewayError {
+function refused(ctx: RequestContext, failures: FailureLimit, reason: string | null = null): GatewayError {
   failures.count(ctx.request.remoteAddress);
-  return new GatewayError('invalid_api_key');
+  return new GatewayError('invalid_api_key', reason === null ? {} : { message: `Invalid API Key: ${reason}` });
 }

@@ -64,7 +64,7 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Ser
   if (named.startsWith('@')) return named.split('/', 1)[0] as string;
   if (named !== '' && !services.isProvider(named)) {
     throw new GatewayError('invalid_provider', {
-      message: `Invalid provider passed: ${named.slice(0, 100)}`,
+      message: `Invalid provider passed: ${named.slice(0, 100)}${services.providerHint?.(named) ?? ''}`,
       param: 'x-svc-provider',
     });
   }

@@ -62,7 +62,7 @@ async function refused(path: string, init: CallInit = {}): Promise<Refused> {
   const body = JSON.parse(text);
   const error = { message: expect.any(String), type: expect.any(String), code: expect.any(String) };
   expect(body).toMatchObject({ status: 'failure', message: expect.any(String), error });
-  expect(Object.keys(body.error).sort()).toEqual(['code', 'message', 'param', 'type']);
+  expect(Object.keys(body.error).sort()).toEqual(['code', 'message', 'name', 'param', 'type']);
   return { status: response.status, headers: response.headers, body };
 }
 
@@ -188,7 +188,10 @@ describe('where to go', () => {
       key: planted.stored,
       configurations: { custom_host: 'http://10.0.0.1/v1' },
     });
-    expect([saved.status, saved.body.data.errors]).toEqual([400, ['configurations.custom_host: must be a public address']]);
+    expect([saved.status, saved.body.data.errors]).toEqual([
+      400,
+      ['configurations.custom_host: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS'],
+    ]);
   });
 
   it('sends a stored credential to no other host than its own', async () => {

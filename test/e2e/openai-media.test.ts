@@ -212,7 +212,7 @@ describe('other routes', () => {
   it('refuses what a provider has not, naming both', async () => {
     const response = await gateway.call('/moderations', { headers: { 'x-svc-provider': '@ant' }, body: { input: 'x' } });
     expect(response.status).toBe(400);
-    expect((await response.json()).error.message).toBe('moderate is not supported by anthropic');
+    expect((await response.json()).error.message).toBe('POST /v1/moderations is not supported by anthropic');
   });
 });
 

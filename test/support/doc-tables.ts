@@ -1,3 +1,4 @@
+import { adminErrorTable } from '../../admin/http/errors.ts';
 import { type Setting, settingsTable } from '../../config/settings-table.ts';
 import { errorTable } from '../../core/contract/errors.ts';
 
@@ -14,13 +15,19 @@ export function settingsMarkdown(): string {
 export function errorsMarkdown(): string {
   const rows = Object.entries(errorTable).map(
     ([code, row]) =>
-      `| \`${code}\` | ${row.status} | ${row.source} | ${row.retryable ? 'yes' : 'no'} | \`${row.type}\` | ${row.public} |`,
+      `| \`${code}\` | \`${row.authCode ?? code}\` | ${row.status} | ${row.source} | ${row.retryable ? 'yes' : 'no'} | \`${row.type}\` | ${row.public} |`,
   );
   return [
-    '| Code | Status | Whose fault | Try again | `error.type` | What the caller reads |',
-    '| --- | --- | --- | --- | --- | --- |',
+    '| `error.name` | `error.code` | Status | Whose fault | Try again | `error.type` | What the caller reads |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
     ...rows,
   ].join('\n');
+}
+
+/** The codes of the control plane as ARCHITECTURE shows them. */
+export function adminErrorsMarkdown(): string {
+  const rows = Object.entries(adminErrorTable).map(([code, row]) => `| \`${code}\` | ${row.status} | ${row.meaning} |`);
+  return ['| `data.errorCode` | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** The first Markdown table below the heading with this text; empty when there is none. */

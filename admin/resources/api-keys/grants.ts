@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../config/did-you-mean.ts';
 import { holdRole } from '../../access/hold-role.ts';
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -17,7 +18,7 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
   const scopes = [...new Set(asked)];
   const possible = scopesByType[type];
   const errors = scopes.flatMap((scope, index) =>
-    possible.has(scope) ? [] : [`${path}[${index}]: not a scope of ${type} keys`],
+    possible.has(scope) ? [] : [`${path}[${index}]: not a scope of ${type} keys${didYouMean(scope, [...possible])}`],
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
   const above = scopes.filter((scope) => !mayGrant(actor, type, scope));

@@ -3,7 +3,7 @@ import { providerSecretKeys } from '../../../core/contract/provider-settings.ts'
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
-import { isProviderId } from '../integrations/provider-ids.ts';
+import { isProviderId, unknownProviderType } from '../integrations/provider-ids.ts';
 import { providers } from '../providers/entity.ts';
 
 /**
@@ -45,7 +45,11 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
   if (node.provider?.startsWith('@')) {
     yield { path: at('provider'), slug: node.provider.slice(1), fault: null };
   } else if (node.provider !== undefined && !isProviderId(node.provider)) {
-    yield { path: at('provider'), slug: null, fault: 'no provider type of this name; a stored provider is written @slug' };
+    yield {
+      path: at('provider'),
+      slug: null,
+      fault: `${unknownProviderType(node.provider)}; a stored provider is written @slug`,
+    };
   }
   if (node.virtual_key !== undefined) yield { path: at('virtual_key'), slug: node.virtual_key.replace(/^@/, ''), fault: null };
   const model = node.override_params?.model;

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../config/did-you-mean.ts';
 import { canonicalProviderId } from '../../../core/contract/provider-aliases.ts';
 
 export { canonicalProviderId };
@@ -18,6 +19,11 @@ export const providerTypes: readonly string[] = [...ids].sort();
 
 export function isProviderId(id: string): boolean {
   return ids.has(canonicalProviderId(id));
+}
+
+/** Says that there is no such provider type, which one is probably meant, and where all are listed. */
+export function unknownProviderType(id: string): string {
+  return `no provider type of this name${didYouMean(id, providerTypes)}`;
 }
 
 /** Whether calls of this provider type work without a credential. */

@@ -15,9 +15,12 @@ import {
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
 import { mappingsBody } from './mapping-schema.ts';
-import { isProviderId } from './provider-ids.ts';
+import { isProviderId, unknownProviderType } from './provider-ids.ts';
 
-export const providerId = v.pipe(v.string(), v.check(isProviderId, 'no provider type of this name'));
+export const providerId = v.pipe(
+  v.string(),
+  v.check(isProviderId, (issue) => unknownProviderType(issue.input)),
+);
 
 /** A credential as the provider gave it. */
 export const credential = v.pipe(

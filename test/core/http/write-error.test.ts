@@ -40,6 +40,7 @@ describe('error replies', () => {
         type: 'invalid_request_error',
         param: 'strategy.mode',
         code: 'invalid_config',
+        name: 'invalid_config',
       },
     });
     expect(reply.body).not.toContain('hidden');

@@ -221,7 +221,9 @@ describe('POST /v1/configs/explain', () => {
     };
     const found = await explain(createHarness(), { config, request: { body: { ...body, logit_bias: { 1: 1 } } } });
     expect(found.targets[0]?.provider.error).toMatchObject({ code: 'invalid_provider' });
-    expect(found.warnings).toEqual(['config.targets[0]: Following keys are not valid: gone; it is passed over']);
+    expect(found.warnings).toEqual([
+      'config.targets[0]: Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers; it is passed over',
+    ]);
     expect(found.targets[1]?.request.error).toMatchObject({
       code: 'bad_request',
       message: expect.stringContaining('logit_bias'),

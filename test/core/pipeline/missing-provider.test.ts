@@ -20,7 +20,11 @@ function calledOf({ records }: Harness): Record<string, number> {
 
 describe('a target whose provider does not exist', () => {
   it.each([
-    ['deleted', { provider: '@gone' }, 'Following keys are not valid: gone'],
+    [
+      'deleted',
+      { provider: '@gone' },
+      'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+    ],
     ['of an unknown type', { provider: 'no-such-type', api_key: 'k' }, 'no-such-type'],
   ])('%s: a fallback passes it over, whatever its statuses are, and the record shows it', async (_what, target, name) => {
     const strategy = { mode: 'fallback', on_status_codes: [503] };
@@ -52,7 +56,13 @@ describe('a target whose provider does not exist', () => {
     const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@gone' }, { provider: '@lost' }] });
     const reply = await ask();
     expect(reply.status).toBe(400);
-    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
+    expect(reply.json).toMatchObject({
+      error: {
+        code: 'invalid_provider',
+        message:
+          'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+      },
+    });
     expect(gateway.records).toMatchObject([
       { outcome: 'refused', attempts: [{ providerSlug: 'gone' }, { providerSlug: 'lost' }] },
     ]);
@@ -83,7 +93,13 @@ describe('a target whose provider does not exist', () => {
       targets: [{ provider: '@gone' }, { provider: '@two', weight: 0 }],
     });
     const reply = await ask();
-    expect(reply.json).toMatchObject({ error: { code: 'invalid_provider', message: 'Following keys are not valid: gone' } });
+    expect(reply.json).toMatchObject({
+      error: {
+        code: 'invalid_provider',
+        message:
+          'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+      },
+    });
   });
 
   it('is passed over inside nested strategies too', async () => {

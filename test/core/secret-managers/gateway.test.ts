@@ -198,6 +198,7 @@ describe('a value that cannot be had', () => {
       type: 'service_unavailable',
       param: null,
       code: 'secret_unavailable',
+      name: 'secret_unavailable',
     });
     expect(provider.requests).toEqual([]);
   });

@@ -99,7 +99,10 @@ describe('a token', () => {
       [{ auth: { vault_addr: vault.addr } }, 'vault_auth_type: expected one of token, approle, kubernetes'],
       [{ auth: { ...auth, vault_addr: 'http://vault.example.com' } }, 'vault_addr must begin with https://'],
       [{ auth: { ...auth, vault_addr: 'https://169.254.169.254' } }, 'vault_addr must not be a metadata service'],
-      [{ auth: { ...auth, vault_addr: 'https://10.0.0.1' } }, 'vault_addr must be a public address'],
+      [
+        { auth: { ...auth, vault_addr: 'https://10.0.0.1' } },
+        'vault_addr must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      ],
     ] as const;
     for (const [given, reason] of faults) {
       expect(await under.managers.check(documentWith(mapped(given)))).toEqual([reason]);

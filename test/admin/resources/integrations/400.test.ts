@@ -25,7 +25,7 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     [
       'a private custom host',
       { ...base, configurations: { custom_host: 'http://10.1.2.3/v1' } },
-      'configurations.custom_host: must be a public address',
+      'configurations.custom_host: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     ],
     [
       'a metadata service as token endpoint',

@@ -176,7 +176,10 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
       'awsSecretAccessKey: required with aws_auth_type accessKey',
     ],
     [{ provider: 'bedrock', ...keys, aws_region: 5 }, 'aws_region: expected string, received number'],
-    [{ provider: 'openai', customHost: 'http://10.0.0.1' }, 'customHost: must be a public address'],
+    [
+      { provider: 'openai', customHost: 'http://10.0.0.1' },
+      'customHost: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+    ],
     [
       { provider: 'azure-openai', resourceName: 5, deploymentName: 'd', apiVersion: 'v' },
       'resourceName: expected string, received number',

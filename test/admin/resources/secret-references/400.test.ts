@@ -55,7 +55,11 @@ describe.each(databases)('secret references that are refused, on %s', (database)
     ['a setting of another way', withAuth({ vault_role: 'r' }), 'auth_config.vault_role: unknown key'],
     ['a setting of another manager', withAuth({ aws_region: 'r' }), 'auth_config.aws_region: unknown key'],
     ['an address that is none', withAuth({ vault_addr: 'vault' }), 'auth_config.vault_addr: must begin with http'],
-    ['a private address', withAuth({ vault_addr: 'http://10.1.2.3:8200' }), 'auth_config.vault_addr: must be a public address'],
+    [
+      'a private address',
+      withAuth({ vault_addr: 'http://10.1.2.3:8200' }),
+      'auth_config.vault_addr: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+    ],
     ['a metadata service', withAuth({ vault_addr: 'http://169.254.169.254' }), 'auth_config.vault_addr: must not be a metadata'],
     ['an address with a user', withAuth({ vault_addr: 'https://u:p@v.example' }), 'auth_config.vault_addr: must not hold a user'],
     [

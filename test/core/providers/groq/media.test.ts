@@ -54,7 +54,7 @@ it('names itself where it lacks a function', async () => {
   const { client, harness } = gateway(answer(200, {}));
   await expect(client.images.generate({ model: 'x', prompt: 'x' })).rejects.toMatchObject({
     status: 400,
-    message: expect.stringContaining('imageGenerate is not supported by groq'),
+    message: expect.stringContaining('POST /v1/images/generations is not supported by groq'),
   });
   expect(harness.calls).toEqual([]);
 });

@@ -80,5 +80,8 @@ it.each([
 it('names provider and function of what it does not do', async () => {
   const harness = createHarness();
   const reply = await harness.send({ headers, body: { model: 'core', messages: [] } });
-  expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('chatComplete is not supported by stability-ai')]);
+  expect([reply.status, reply.text]).toEqual([
+    400,
+    expect.stringContaining('POST /v1/chat/completions is not supported by stability-ai'),
+  ]);
 });

@@ -1,0 +1,15 @@
+/** How keys of providers begin; none of ours does. */
+const providerKey = /^(sk|pk|rk|gsk|xai|pplx|r8|hf|AIza|AKIA|ASIA)[-_A-Z0-9a-z]{8}/;
+const ownKey = /^svc_(admin|ws|user)_/;
+
+/**
+ * Says what is wrong with a text that cannot be an API key of this gateway: a provider's key in its place, or a key of ours that was
+ * not copied whole. Null if there is nothing to say. Looks at the form alone and repeats no part of the text.
+ */
+export function malformedKeyReason(text: string): string | null {
+  if (ownKey.test(text)) return 'its check digits do not match; copy the whole key again';
+  if (providerKey.test(text)) {
+    return 'this looks like a key of a provider; send a key of this gateway (svc_…), and store the provider’s key in an integration';
+  }
+  return null;
+}
