@@ -28,7 +28,10 @@ const settingValue = v.union([v.pipe(v.string(), v.maxLength(2048)), v.boolean()
 const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
 
 const metadata = v.pipe(
-  v.record(v.pipe(v.string(), v.minLength(1), v.maxLength(128)), v.pipe(v.string(), v.maxLength(128))),
+  v.record(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
+    v.pipe(v.union([v.string(), v.number(), v.boolean()]), v.transform(String), v.maxLength(128)),
+  ),
   v.check((labels) => Object.keys(labels).length <= 50, 'holds at most 50 keys'),
 );
 
@@ -45,6 +48,13 @@ const cache = v.union([
     v.transform((mode) => ({ mode })),
   ),
 ]);
+
+const guardrails = 'guardrails and hooks are not part of this version: a config that names them would run unguarded';
+/** Lists of the language that this build does not act on: only empty ones are accepted. */
+const guardrailKeys = [
+  ...(['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks'] as const),
+  ...(['start_hooks', 'input_mutators', 'output_mutators'] as const),
+];
 
 const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
@@ -77,6 +87,7 @@ const targetEntries = {
   /** Alias table of azure-openai; its rows are checked by the provider's own schema. */
   deployments: v.optional(v.pipe(v.array(v.record(v.string(), settingValue)), v.minLength(1), v.maxLength(100))),
   ...optionalEntries(providerSecretKeys, secretValue),
+  ...optionalEntries(guardrailKeys, v.custom<[]>(isEmptyList, guardrails)),
 };
 
 function optionalEntries<const Key extends string, Value extends v.GenericSchema>(keys: readonly Key[], schema: Value) {
@@ -122,8 +133,8 @@ export interface TargetLimits {
 export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditionalRootTargetsMax: 1000, nestedTargetsMax: 50 };
 
 /**
- * A config that this build can run, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
- * a strategy needs targets, targets need a strategy, fields that would have no effect where they stand, limits.
+ * Returns the config that this build runs, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
+ * a strategy needs targets, fields that only one mode acts on, limits. Targets without a strategy are those of `single`.
  */
 export function parseGatewayConfig(
   input: unknown,
@@ -135,17 +146,23 @@ export function parseGatewayConfig(
   if (!result.success) return { errors: [...new Set(result.issues.map(faultIn))] };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };
-  checkNode(result.output, '', 0, errors);
-  checkRoot(result.output, limits, errors);
-  return errors.length > 0 ? { errors } : { config: result.output };
+  const config = withStrategies(result.output);
+  checkNode(config, '', 0, errors);
+  checkRoot(config, limits, errors);
+  return errors.length > 0 ? { errors } : { config };
+}
+
+function withStrategies(node: GatewayConfig): GatewayConfig {
+  if (!node.targets) return node;
+  return { ...node, strategy: node.strategy ?? { mode: 'single' }, targets: node.targets.map(withStrategies) };
 }
 
 function checkNode(node: GatewayConfig, path: string, depth: number, errors: string[]): void {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
   if (depth > configLimits.depth) errors.push(`${path}: targets are nested deeper than ${configLimits.depth}`);
-  if (node.strategy && !node.targets) errors.push(`${at('targets')}: required when strategy is set`);
-  if (node.targets && !node.strategy) errors.push(`${at('strategy')}: required when targets is set`);
-  if (node.strategy && node.targets) checkStrategy(node.strategy, node.targets, at, errors);
+  const isAlone = node.strategy?.mode === 'single' && !node.targets;
+  if (node.strategy && !node.targets && !isAlone) errors.push(`${at('targets')}: required when strategy is set`);
+  if (node.strategy && (node.targets || isAlone)) checkStrategy(node.strategy, node.targets ?? [], at, errors);
   if (node.passthrough) checkPassthrough(node, at, errors);
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
 }
@@ -167,8 +184,6 @@ function checkPassthrough(node: GatewayConfig, at: (key: string) => string, erro
 
 function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]): void {
   if (root.capacity) errors.push('capacity: only targets of loadbalance have it');
-  if (root.weight !== undefined) errors.push('weight: only targets of loadbalance have it');
-  if (root.on_status_codes) errors.push('on_status_codes: only targets of fallback have it; the strategy has its own');
   const targets = root.targets ?? [];
   const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargetsMax : limits.rootTargetsMax;
   if (targets.length > most) errors.push(`targets: ${targets.length} are more than the ${most} a config may have`);
@@ -185,16 +200,8 @@ function countBelow(node: GatewayConfig): number {
   return (node.targets ?? []).reduce((sum, child) => sum + 1 + countBelow(child), 0);
 }
 
-const guardrails = 'guardrails and hooks are not part of this version: a config that names them would run unguarded';
 /** Keys of the language that this build does not act on, and why it refuses them. */
 const notYetKeys: Readonly<Record<string, string>> = {
-  input_guardrails: guardrails,
-  output_guardrails: guardrails,
-  before_request_hooks: guardrails,
-  after_request_hooks: guardrails,
-  start_hooks: guardrails,
-  input_mutators: guardrails,
-  output_mutators: guardrails,
   prompt_id: 'prompt templates are not part of this version',
 };
 
@@ -209,4 +216,8 @@ function notYet(issue: v.BaseIssue<unknown>): string | null {
   const isSemantic = issue.input === 'semantic' || (isObject(issue.input) && issue.input.mode === 'semantic');
   const isCache = issue.path?.some((item) => item.key === 'cache') ?? false;
   return isCache && isSemantic ? 'the semantic cache is not part of this version; use simple' : null;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

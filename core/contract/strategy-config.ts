@@ -113,10 +113,6 @@ export function checkStrategy(
   if (strategy.mode === 'loadbalance') checkBalance(strategy, targets, at, errors);
   const algorithm = strategy.mode === 'loadbalance' ? strategy.algorithm : undefined;
   for (const [index, target] of targets.entries()) {
-    if (target.weight !== undefined && strategy.mode !== 'loadbalance')
-      errors.push(`${at(`targets[${index}].weight`)}: only targets of loadbalance have it`);
-    if (target.on_status_codes !== undefined && strategy.mode !== 'fallback')
-      errors.push(`${at(`targets[${index}].on_status_codes`)}: only targets of fallback have it`);
     if (target.capacity === undefined || algorithm === 'priority_capacity') continue;
     errors.push(`${at(`targets[${index}].capacity`)}: only targets of loadbalance with algorithm priority_capacity have it`);
   }

@@ -24,7 +24,7 @@ const question = v.strictObject({
       /** With its query. */
       path: v.optional(v.pipe(text(2048), v.regex(/^\/v1\/[!-~]+$/, 'must begin with /v1/')), '/v1/chat/completions'),
       headers: v.optional(v.record(v.pipe(text(128), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)), text(8192)), {}),
-      metadata: v.optional(v.record(v.string(), v.string())),
+      metadata: v.optional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
       /** Parameters as they are sent; text fields where the route takes a form. */
       body: v.optional(object, {}),
     }),

@@ -19,7 +19,7 @@ const keysMax = 50;
 /**
  * Metadata of the workspace over that of the key over `x-svc-metadata` over mapped headers over W3C `baggage` (semantics §3). `_user` is filled from the
  * body's `user` when nobody gave one; where the workspace says so, the name of the key's owner takes its place. Throws `bad_request`
- * naming the header for anything but a flat object of short strings.
+ * naming the header for anything but a flat object of short strings, numbers and booleans, which become text.
  */
 export function readMetadata(
   ctx: RequestContext,
@@ -72,9 +72,12 @@ function addSent(metadata: Record<string, string>, header: string): void {
   const entries = Object.entries(value);
   if (entries.length > keysMax) throw fault(`it holds at most ${keysMax} keys`);
   for (const [key, item] of entries) {
-    if (typeof item !== 'string') throw fault(`${key} must be a string`);
-    if (item.length > valueLengthMax) throw fault(`${key} is longer than ${valueLengthMax} characters`);
-    metadata[key] = item;
+    if (typeof item !== 'string' && typeof item !== 'number' && typeof item !== 'boolean') {
+      throw fault(`${key} must be a string, a number or a boolean`);
+    }
+    const text = String(item);
+    if (text.length > valueLengthMax) throw fault(`${key} is longer than ${valueLengthMax} characters`);
+    metadata[key] = text;
   }
 }
 

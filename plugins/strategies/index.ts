@@ -18,7 +18,7 @@ import type { Node, Range } from './node.ts';
 import { createOutliers, type Outliers } from './outlier.ts';
 import { readField } from './read-field.ts';
 import { single } from './single.ts';
-import { warningsOf } from './warnings.ts';
+import { warningsOf, warningsOfRoot } from './warnings.ts';
 import { Watches } from './watch.ts';
 
 /** Which target is asked first, and which one after a failure. Modes nest in any order; no mode does I/O. */
@@ -29,7 +29,15 @@ export const strategies = definePlugin({
   config: v.optional(v.strictObject({})),
   onConfig(_config, scope, services) {
     const watches = new Watches();
-    const walk: Walk = { scope, services, watches, warnings: [], nextTarget: 0, countsTokens: false, readsParams: false };
+    const walk: Walk = {
+      scope,
+      services,
+      watches,
+      warnings: warningsOfRoot(scope.config),
+      nextTarget: 0,
+      countsTokens: false,
+      readsParams: false,
+    };
     const root = compileNode(scope.config, 'config', null, walk);
     return {
       readsParams: walk.readsParams,
@@ -74,7 +82,8 @@ function compileNode(config: GatewayConfig, path: string, breaker: BreakerSettin
   const { strategy, targets } = config;
   if (!targets || !strategy) {
     walk.nextTarget++;
-    return leaf(walk.scope.targets[from] ?? null, config.name, { from, to: from + 1, path }, breaker, walk);
+    const own = strategy ? inheritedBreaker(strategy, breaker) : breaker;
+    return leaf(walk.scope.targets[from] ?? null, config.name, { from, to: from + 1, path }, own, walk);
   }
   const below = inheritedBreaker(strategy, breaker);
   const children = targets.map((child, index) => compileNode(child, `${path}.targets[${index}]`, below, walk));

@@ -1,6 +1,18 @@
 import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
 import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
 
+/** Fields of a root that only targets have, accepted as older configs carry them; one `path: text` each. */
+export function warningsOfRoot(root: GatewayConfig): string[] {
+  return [
+    ...(root.weight === undefined ? [] : [idle('config', 'weight', 'loadbalance')]),
+    ...(root.on_status_codes ? [idle('config', 'on_status_codes', 'fallback')] : []),
+  ];
+}
+
+function idle(at: string, field: string, mode: string): string {
+  return `${at}.${field}: no effect here, only targets of ${mode} have it`;
+}
+
 /** What of a strategy and its targets can have no effect, though the language allows it; one `path: text` each. */
 export function warningsOf(
   strategy: StrategyConfig,
@@ -15,6 +27,8 @@ export function warningsOf(
   const named = new Set([...(strategy.conditions ?? []).map(({ then }) => then), strategy.default]);
   for (const [index, target] of targets.entries()) {
     const at = `${path}.targets[${index}]`;
+    if (target.weight !== undefined && strategy.mode !== 'loadbalance') warnings.push(idle(at, 'weight', 'loadbalance'));
+    if (target.on_status_codes && strategy.mode !== 'fallback') warnings.push(idle(at, 'on_status_codes', 'fallback'));
     if (strategy.mode === 'loadbalance' && target.weight === 0) warnings.push(`${at}: its weight is 0, so it is never chosen`);
     if (strategy.mode === 'single' && index > 0) warnings.push(`${at}: the strategy single only asks the first target`);
     if (strategy.mode !== 'conditional') continue;

@@ -31,10 +31,16 @@ describe('the metadata header', () => {
     expect(gateway.records.map((record) => record.metadata)).toEqual([{ _user: 'ann' }, { _user: 'bob' }]);
   });
 
+  it('takes numbers and booleans as text', async () => {
+    const gateway = createHarness();
+    await gateway.send({ body, headers: { 'x-svc-metadata': '{"a":1,"b":true,"c":0.5}' } });
+    expect(gateway.records).toMatchObject([{ metadata: { a: '1', b: 'true', c: '0.5' } }]);
+  });
+
   it.each([
     ['no JSON', '{a}', 'it must be a JSON object'],
     ['a list', '[]', 'it must be a JSON object'],
-    ['a number', '{"n":1}', 'n must be a string'],
+    ['null', '{"n":null}', 'n must be a string, a number or a boolean'],
     ['a long value', `{"n":"${'x'.repeat(129)}"}`, 'n is longer than 128 characters'],
     ['many keys', JSON.stringify(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, '']))), 'at most 50 keys'],
   ])('is refused with what is wrong for %s', async (_what, header, message) => {

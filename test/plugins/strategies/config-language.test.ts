@@ -79,6 +79,43 @@ describe('metadata of a config', () => {
   });
 });
 
+describe('targets without a strategy', () => {
+  it('are those of single: the first is asked, with what it inherits, and no other', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(503, {}), answer(500, {}));
+    const reply = await send(gateway, {
+      retry: { attempts: 1, on_status_codes: [503] },
+      metadata: { n: 1 },
+      targets: [{ provider: '@one' }, { provider: '@two' }],
+    });
+    expect([reply.status, indexOf(reply), gateway.calls.length]).toEqual([500, 'config.targets[0]', 2]);
+    expect(gateway.records[0]?.metadata).toEqual({ n: '1' });
+  });
+
+  it('and fields that nothing acts on are named by explain', async () => {
+    const config = {
+      weight: 2,
+      targets: [
+        { strategy: { mode: 'single' }, provider: '@one', weight: 1 },
+        { provider: '@two', on_status_codes: [500] },
+      ],
+    };
+    const gateway = createHarness({ key: { scopes: ['completions.write', 'configs.read'] } });
+    const reply = await gateway.send({
+      path: '/v1/configs/explain',
+      body: { config, request: { body: chat, metadata: { n: 1 } } },
+    });
+    expect(reply.json).toMatchObject({
+      warnings: [
+        'config.weight: no effect here, only targets of loadbalance have it',
+        'config.targets[0].weight: no effect here, only targets of loadbalance have it',
+        'config.targets[1].on_status_codes: no effect here, only targets of fallback have it',
+        'config.targets[1]: the strategy single only asks the first target',
+      ],
+    });
+  });
+});
+
 describe('strict_params', () => {
   const lossy = { body: { ...chat, logit_bias: { 1: 1 } } };
 

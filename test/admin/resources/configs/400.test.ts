@@ -18,7 +18,7 @@ describe.each(databases)('configs that are refused, on %s', (database) => {
     ['a wrong type deep inside', { name: 'x', config: { retry: { attempts: 'two' } } }, 'config.retry.attempts: '],
     [
       'a strategy without targets',
-      { name: 'x', config: { strategy: { mode: 'single' } } },
+      { name: 'x', config: { strategy: { mode: 'fallback' } } },
       'config.targets: required when strategy is set',
     ],
     ['the old options key', { name: 'x', config: { options: [] } }, 'config.options: '],
