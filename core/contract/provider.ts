@@ -345,9 +345,9 @@ export interface OperationCall {
   readonly allowModel?: (model: string) => void;
   /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
   readonly strict: boolean;
-  /** Names of parameters that could not be carried over: `x-svc-dropped-params`. */
+  /** Parameters that could not be carried over, and content of the reply as `reply.<name>`: `x-svc-dropped-params`. */
   readonly dropped: string[];
-  /** What was changed on the way: `x-svc-adapted`. */
+  /** Parameters that were changed on the way, and content of the reply as `reply.<name>`: `x-svc-adapted`. */
   readonly adapted: string[];
   /** Unix seconds and id source, so that mapping functions stay pure. */
   readonly nowSeconds: number;

@@ -3,6 +3,7 @@ import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from 
 import { emptyUsage, type Usage } from '../../contract/usage.ts';
 import { tokenCount } from '../shared/chat-usage.ts';
 import { streamFault } from '../shared/provider-fault.ts';
+import { dropFromReply, dropUnread } from '../shared/reply-notes.ts';
 
 /** Reka's reply as a chat completion. Top-level fields this does not know are kept. */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
@@ -17,7 +18,8 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     choices: listOf(responses).map(({ message, finish_reason: reason }, index) => {
       const said = isObject(message) ? message : {};
       const toolCalls = listOf(said.tool_calls).map(toolCall);
-      const content = textOf(said.content);
+      const content = textOf(said.content, call);
+      dropUnread(said, readFields, call);
       return {
         index,
         message: {
@@ -61,7 +63,8 @@ export function chatStream(call: OperationCall): StreamTranslator {
         events.push(choice({ role: 'assistant', content: '' }));
       }
       const said = isObject(response.chunk) ? response.chunk : {};
-      const text = textOf(said.content);
+      const text = textOf(said.content, call);
+      dropUnread(said, readFields, call);
       const fresh = text.startsWith(sent) ? text.slice(sent.length) : text;
       sent = text.startsWith(sent) ? text : sent + text;
       if (fresh !== '') events.push(choice({ content: fresh }));
@@ -126,10 +129,18 @@ function toolCall({ id, name, parameters }: JsonObject): JsonObject {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(parameters ?? {}) } };
 }
 
-function textOf(content: unknown): string {
+/** Fields of a message that a chat message has too. */
+const readFields: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls']);
+
+/** The text of a content; parts that are no text are reported. */
+function textOf(content: unknown, call: OperationCall): string {
   if (typeof content === 'string') return content;
   return listOf(content)
-    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .map(({ type, text }) => {
+      if (typeof text === 'string') return text;
+      dropFromReply(call, type);
+      return '';
+    })
     .join('');
 }
 

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
 import { badParam } from './bad-param.ts';
+import { dropUnread } from './reply-notes.ts';
 
 /** Text completions of a provider that only has chat: the prompt is one user message, the reply's text the completion. */
 export function completionsOverChat(chat: Operation, provider: string): Operation {
@@ -10,7 +11,7 @@ export function completionsOverChat(chat: Operation, provider: string): Operatio
       const params = { ...others, messages: [{ role: 'user', content: onePrompt(prompt, provider) }] };
       return chat.toProvider?.(params, call) ?? params;
     },
-    fromProvider: (reply, call) => completionOf(chat.fromProvider?.(reply, call) ?? reply),
+    fromProvider: (reply, call) => completionOf(chat.fromProvider?.(reply, call) ?? reply, call),
     translateStream: (call) => completionStream(chat, call),
   };
 }
@@ -22,9 +23,9 @@ function onePrompt(prompt: unknown, provider: string): string {
   throw badParam('prompt', `one text is expected by ${provider}`);
 }
 
-function completionOf(chat: JsonObject): JsonObject {
+function completionOf(chat: JsonObject, call: OperationCall): JsonObject {
   const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
-  return { ...chat, object: 'text_completion', choices: choices.map((choice) => textChoice(choice, choice.message)) };
+  return { ...chat, object: 'text_completion', choices: choices.map((choice) => textChoice(choice, choice.message, call)) };
 }
 
 /** Chat chunks with their choices turned into text; chunks that carry neither text nor an end are left out. */
@@ -32,7 +33,7 @@ function completionStream(chat: Operation, call: OperationCall): StreamTranslato
   const inner = chat.translateStream?.(call) ?? null;
   const translate = (event: StreamEvent): StreamEvent[] => {
     if (!isObject(event.data) || !Array.isArray(event.data.choices)) return [event];
-    const choices = event.data.choices.filter(isObject).map((choice) => textChoice(choice, choice.delta));
+    const choices = event.data.choices.filter(isObject).map((choice) => textChoice(choice, choice.delta, call));
     const says = choices.length === 0 || choices.some((choice) => choice.text !== '' || choice.finish_reason !== null);
     return says ? [{ event: null, data: { ...event.data, object: 'text_completion', choices } }] : [];
   };
@@ -42,7 +43,12 @@ function completionStream(chat: Operation, call: OperationCall): StreamTranslato
   };
 }
 
-function textChoice(choice: JsonObject, message: unknown): JsonObject {
+/** Fields of a message that a text completion says in its own way; native blocks repeat them. */
+const readFields: ReadonlySet<string> = new Set(['role', 'content', 'content_blocks', 'extra_content']);
+
+/** Text completions are text alone: what else the message holds is reported. */
+function textChoice(choice: JsonObject, message: unknown, call: OperationCall): JsonObject {
+  if (isObject(message)) dropUnread(message, readFields, call);
   const text = isObject(message) && typeof message.content === 'string' ? message.content : '';
   return { text, index: choice.index, logprobs: null, finish_reason: choice.finish_reason };
 }

@@ -98,6 +98,8 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
   };
 
   const add = (from: JsonObject, logprobs: unknown): JsonObject[] => {
+    // Nearly all deltas: without this they take half as long again.
+    if (open === null && waiting.length === 0 && isTextAlone(from)) return speak(from.content, tokensIn(logprobs), undefined);
     const events: JsonObject[] = [];
     const toolCalls = objectsIn(from.tool_calls).map((toolCall, index) => ({ index, ...toolCall }) as JsonObject);
     const pieces = piecesOf(from.content_blocks);
@@ -189,6 +191,11 @@ function endOf(annotation: JsonObject): number {
 /** Native blocks of a message, or pieces of such in a delta, where `key` is the place of the block. */
 function piecesOf(blocks: unknown): JsonObject[] {
   return objectsIn(blocks).map((block) => (isObject(block.delta) ? { ...block.delta, key: block.index } : block));
+}
+
+function isTextAlone(from: JsonObject): from is JsonObject & { content: string } {
+  for (const name in from) if (name !== 'content' && name !== 'role') return false;
+  return typeof from.content === 'string';
 }
 
 function isThought(piece: JsonObject): boolean {
