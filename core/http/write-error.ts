@@ -1,5 +1,6 @@
 import { errorTable, type GatewayError, savedOnlyCodes } from '../contract/errors.ts';
 import type { HeaderList } from '../contract/http.ts';
+import { messagesErrorType } from '../contract/messages-errors.ts';
 
 export interface ErrorReply {
   readonly status: number;
@@ -73,21 +74,3 @@ function retryAfterSeconds(error: GatewayError): number | null {
   if (error.retryAfterMs !== null) return Math.max(1, Math.ceil(error.retryAfterMs / 1000));
   return error.status === 503 ? defaultRetrySeconds : null;
 }
-
-function messagesErrorType(status: number): string {
-  const known = messagesErrorTypes[status];
-  if (known !== undefined) return known;
-  return status >= 500 ? 'api_error' : 'invalid_request_error';
-}
-
-const messagesErrorTypes: Record<number, string> = {
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  408: 'timeout_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  503: 'overloaded_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};

@@ -1,7 +1,8 @@
 import type { RequestContext } from '../contract/context.ts';
 import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import { findHeader, type HeaderList } from '../contract/http.ts';
-import type { JsonObject } from '../contract/json.ts';
+import { isObject, type JsonObject } from '../contract/json.ts';
+import { messagesErrorType } from '../contract/messages-errors.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../contract/provider.ts';
 import type { Answer, PlainAnswer } from './answer.ts';
 import { EventStream } from './event-stream.ts';
@@ -105,7 +106,7 @@ function faultAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: Operat
   return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
 }
 
-/** The provider's error as ours, and the body a client of a shaped route reads (data-plane §10). */
+/** The provider's error as a GatewayError, and the body for the client of a shaped route: the provider's own error is `provider_error`. */
 function faultOf(
   ctx: RequestContext,
   adapter: ProviderAdapter,
@@ -117,8 +118,21 @@ function faultOf(
   const fault = adapter.error(status, parsed, headers);
   const message = parsed || !isShaped ? fault.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
   const error = new GatewayError('upstream_status', { status, message, retryAfterMs: fault.retryAfterMs ?? undefined });
-  const body: JsonObject = { error: { message, type: fault.type, param: fault.param, code: fault.code }, provider: id };
-  return { error, reply: ctx.endpoint?.format === 'messages' ? { type: 'error', ...body } : body };
+  const isMessages = ctx.endpoint?.format === 'messages';
+  const type = isMessages ? messagesErrorType(status, fault.type) : fault.type;
+  const original = providerError(parsed);
+  const body: JsonObject = {
+    error: { message, type, param: fault.param, code: fault.code, ...(original === null ? {} : { provider_error: original }) },
+    provider: id,
+  };
+  return { error, reply: isMessages ? { type: 'error', ...body } : body };
+}
+
+/** The provider's own error: the member `error` if there is nothing beside it but the type of the envelope, otherwise the whole body. */
+function providerError(parsed: JsonObject | null): JsonObject | null {
+  if (parsed === null) return null;
+  const { error, type: _type, ...rest } = parsed;
+  return isObject(error) && Object.keys(rest).length === 0 ? error : parsed;
 }
 
 function plain(

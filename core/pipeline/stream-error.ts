@@ -1,5 +1,6 @@
 import type { WireFormat } from '../contract/context.ts';
 import { errorTable, type GatewayError } from '../contract/errors.ts';
+import { messagesErrorType } from '../contract/messages-errors.ts';
 
 /**
  * The last event of a stream that could not be completed, in the format of its route; empty for bytes we do not shape, where
@@ -11,7 +12,7 @@ export function streamError(error: GatewayError, format: WireFormat, sequence = 
     case 'chat':
       return `data: ${JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } })}\n\n`;
     case 'messages':
-      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: 'api_error', message: error.message, code: error.code } })}\n\n`;
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: messagesErrorType(error.status), message: error.message, code: error.code } })}\n\n`;
     case 'responses':
       return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: sequence, code: error.code, message: error.message, param: error.param })}\n\n`;
     case 'plain':
