@@ -10,15 +10,16 @@ const decodingsMax = 3;
 /**
  * Refuses a path that leaves the provider's base path once somebody on the way resolves its dot segments: `..`, percent-encoded up
  * to three times, with a path parameter (`..;x`), or between backslashes or encoded slashes. Paths that stay below the base path go
- * on byte for byte. Throws `bad_request`.
+ * on byte for byte. Throws `bad_request` that
+ * names the path parameter, or `target`.
  */
 export function checkProviderPath(endpoint: Endpoint): void {
-  if (endpoint.proxyPath !== '') refuseAscent(endpoint.proxyPath);
+  if (endpoint.proxyPath !== '') refuseAscent(endpoint.proxyPath, 'target');
   // An adapter may put an id anywhere in its path: as a segment of its own it must not go up at all.
-  for (const name in endpoint.pathParams) refuseAscent(endpoint.pathParams[name] as string);
+  for (const name in endpoint.pathParams) refuseAscent(endpoint.pathParams[name] as string, name);
 }
 
-function refuseAscent(path: string): void {
+function refuseAscent(path: string, param: string): void {
   if (!suspicious.test(path)) return;
   let depth = 0;
   for (const segment of path.split('/')) {
@@ -29,7 +30,7 @@ function refuseAscent(path: string): void {
     if (depth < 0) {
       throw new GatewayError('bad_request', {
         message: 'The path leaves the base path of the provider: it has more ".." segments than segments in front of them',
-        param: 'target',
+        param,
       });
     }
   }

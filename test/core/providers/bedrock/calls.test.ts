@@ -127,6 +127,7 @@ describe('a call to Bedrock', () => {
           type: 'ValidationException',
           param: null,
           code: null,
+          provider_error: { message: 'The provided model identifier is invalid.' },
         },
         provider: 'bedrock',
       },

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { messagesErrorType } from '../../../core/contract/messages-errors.ts';
+import { answer, createHarness } from '../../support/pipeline-harness.ts';
+
+const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };
+
+it('an error of a provider reaches the client whole, beside the fields that every error has', async () => {
+  const gateway = createHarness();
+  const error = {
+    message: 'Failed to call a function.',
+    type: 'invalid_request_error',
+    code: 'tool_use_failed',
+    failed_generation: '<f>',
+  };
+  gateway.script(answer(400, { error }));
+  const reply = await gateway.send({ body: question });
+  expect([reply.status, reply.json]).toEqual([
+    400,
+    {
+      error: {
+        message: 'openai error: Failed to call a function.',
+        type: error.type,
+        param: null,
+        code: error.code,
+        provider_error: error,
+      },
+      provider: 'openai',
+    },
+  ]);
+});
+
+it('an error body with fields beside the error is carried as a whole', async () => {
+  const gateway = createHarness();
+  const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' };
+  gateway.script(answer(529, body));
+  const reply = await gateway.send({ body: question });
+  expect((reply.json.error as { provider_error: unknown }).provider_error).toEqual({
+    error: body.error,
+    request_id: 'req_1',
+    type: 'error',
+  });
+});
+
+it.each([
+  [400, 'INVALID_ARGUMENT', 'invalid_request_error'],
+  [429, 'tokens', 'rate_limit_error'],
+  [429, null, 'rate_limit_error'],
+  [500, 'server_error', 'api_error'],
+  [529, 'overloaded_error', 'overloaded_error'],
+  [403, 'permission_error', 'permission_error'],
+  [402, 'insufficient_quota', 'billing_error'],
+])('an error %i of type %s has the Messages type %s', async (status, given, type) => {
+  expect(messagesErrorType(status, given)).toBe(type);
+  const gateway = createHarness();
+  gateway.script(answer(status, { error: { message: 'no', ...(given === null ? {} : { type: given }) } }));
+  const reply = await gateway.send({ path: '/v1/messages', body: question });
+  expect([reply.status, reply.json.type, (reply.json.error as { type: string }).type]).toEqual([status, 'error', type]);
+});
