@@ -57,6 +57,10 @@ export interface SessionStart {
   readonly provider: FrameSocket;
   /** Tokens an event of the provider speaks of, null for none; null where the provider's events are not known. */
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
+  /** True: binary messages may be events too, as Gemini sends them. */
+  readonly readsBinary: boolean;
+  /** True: usage is estimated by the size of the messages until an event states some. */
+  readonly isEstimated: boolean;
   /** Tells plugins that `ctx.usage` has grown. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
   counted(): Maybe<GatewayError | null>;
   /** Asks plugins whether the caller may go on. Gives the error that ends the session; rejects, or throws, what a plugin threw. */

@@ -2,12 +2,14 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError, reasonOf } from '../contract/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/http.ts';
 import { isPromise } from '../contract/json.ts';
+import { sessionTraffic } from '../contract/passed-traffic.ts';
 import type { HookList } from '../contract/plan.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SessionOutcome, Sessions } from '../contract/web-socket.ts';
 import type { Answer, UpgradedAnswer } from './answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
+import { sessionReader } from './session-events.ts';
 import { chosenProtocol } from './socket-call.ts';
 
 export interface SessionOptions {
@@ -58,7 +60,9 @@ export async function runSession(
       ctx,
       client,
       provider,
-      readUsage: answer.adapter.realtime?.usage ?? null,
+      readUsage: sessionReader(ctx, answer.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
+      readsBinary: ctx.endpoint?.name !== 'realtime',
+      isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
       looked: () => firstError(ctx, ctx.plan.onSessionLook),
       checkpoint() {

@@ -22,7 +22,7 @@ function read(counts: JsonObject, serviceTier: unknown): Usage | null {
 
 function countsOf(counts: JsonObject): Usage | null {
   const has = (...names: readonly string[]): boolean => names.some((name) => typeof counts[name] === 'number');
-  if (has('promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')) return geminiUsage(counts);
+  if (has('promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')) return geminiUsage(withCandidates(counts));
   if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohereCounts(counts);
   if (has('input_tokens', 'output_tokens', 'seconds')) return inputOutputUsage(counts);
   if (has('prompt_tokens', 'completion_tokens', 'total_tokens')) return chatUsage(counts);
@@ -30,6 +30,13 @@ function countsOf(counts: JsonObject): Usage | null {
   if (has('inputTokenCount', 'outputTokenCount')) return invocationUsage(counts);
   if (has('prompt_eval_count', 'eval_count')) return ollamaUsage(counts);
   return has('pages_processed') ? unitUsage('pages', counts.pages_processed as number, counts) : null;
+}
+
+/** The Live API calls them responses: https://ai.google.dev/api/live#usagemetadata */
+function withCandidates(counts: JsonObject): JsonObject {
+  if (counts.responseTokenCount === undefined || counts.candidatesTokenCount !== undefined) return counts;
+  const { responseTokenCount, responseTokensDetails } = counts;
+  return { ...counts, candidatesTokenCount: responseTokenCount, candidatesTokensDetails: responseTokensDetails };
 }
 
 function cohereCounts(counts: JsonObject): Usage {

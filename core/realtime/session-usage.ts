@@ -35,8 +35,8 @@ export class SessionUsage {
   take(message: Uint8Array): boolean {
     if (message.length > eventBytesMax) return false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-    // Inside a JSON string the word's quotes would be escaped.
-    if (!text.includes('"usage"')) return false;
+    // Inside a JSON string the word's quotes would be escaped. Gemini's word is `usageMetadata`.
+    if (!text.includes('"usage')) return false;
     let event: unknown;
     try {
       event = JSON.parse(text.toString('utf8'));

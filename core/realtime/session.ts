@@ -1,6 +1,7 @@
 import { GatewayError } from '../contract/errors.ts';
 import type { Maybe } from '../contract/json.ts';
 import type { Clock } from '../contract/plugin.ts';
+import type { Usage } from '../contract/usage.ts';
 import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/web-socket.ts';
 import {
   type Closing,
@@ -13,6 +14,7 @@ import {
   tooSlow,
 } from './closing.ts';
 import { Relay } from './relay.ts';
+import { SessionEstimate } from './session-estimate.ts';
 import { SessionUsage } from './session-usage.ts';
 
 export interface SessionLimits {
@@ -57,6 +59,7 @@ export class Session {
   readonly #client: Side;
   readonly #provider: Side;
   readonly #usage: SessionUsage | null;
+  readonly #estimate: SessionEstimate | null;
   readonly #startedAtMs: number;
   #activeAtMs: number;
   #over = false;
@@ -81,6 +84,7 @@ export class Session {
     this.#client = sideOf(given.client, given.provider, this.#startedAtMs);
     this.#provider = sideOf(given.provider, given.client, this.#startedAtMs);
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
+    this.#estimate = given.isEstimated ? new SessionEstimate() : null;
   }
 
   start(): void {
@@ -99,6 +103,7 @@ export class Session {
       return this.#finish(goingAway('The session has reached its time limit'));
     if (idleMs > 0 && nowMs - this.#activeAtMs >= idleMs) return this.#finish(goingAway('The session was idle for too long'));
     if (!this.#isLooking) void this.#askWhetherToGoOn();
+    if (this.#isUncounted) void this.#count();
     if (this.#isUnrecorded && nowMs - this.#recordedAtMs >= this.#limits.recordMs) this.#checkpoint();
     if (this.#isDead(this.#client, nowMs)) return this.#client.socket.terminate();
     if (this.#isDead(this.#provider, nowMs)) return this.#provider.socket.terminate();
@@ -126,6 +131,7 @@ export class Session {
         if (this.#over) return;
         from.messages++;
         from.bytes += data.length;
+        if (this.#estimate) this.#addEstimate(data, isBinary, from === this.#client);
         from.heardAtMs = this.#clock.elapsed();
         this.#activeAtMs = from.heardAtMs;
         const passed = pass(data, isBinary);
@@ -134,8 +140,8 @@ export class Session {
         if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
         }
-        // Behind the message that told of it: the client gets the answer that was its last.
-        if (this.#isUncounted) void this.#count();
+        // Behind the message that told of it: the client gets the answer that was its last. Estimates are counted by `look`.
+        if (this.#isUncounted && this.#usage?.total()) void this.#count();
       },
       // `from` takes bytes again: what `to` sends can go on.
       onDrain: () => this.#goOn(to),
@@ -155,7 +161,8 @@ export class Session {
   }
 
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
-    if (!isBinary && this.#usage?.take(data)) {
+    const isEvent = !isBinary || (this.#given.readsBinary && data[0] === openBrace);
+    if (isEvent && this.#usage?.take(data)) {
       this.#given.ctx.usage = this.#usage.total();
       this.#isUncounted = true;
       this.#isUnrecorded = true;
@@ -171,6 +178,19 @@ export class Session {
       if (passed === null) return null;
     }
     return passed;
+  }
+
+  /** Counts by size for as long as no event has stated usage. */
+  #addEstimate(data: Uint8Array, isBinary: boolean, isFromClient: boolean): void {
+    if (this.#usage?.total()) return;
+    this.#estimate?.add(data, isBinary, isFromClient);
+    this.#given.ctx.usage = this.#used();
+    this.#isUncounted = true;
+    this.#isUnrecorded = true;
+  }
+
+  #used(): Usage | null {
+    return this.#usage?.total() ?? this.#estimate?.total() ?? null;
   }
 
   /** Has plugins look at what was used; one of them may end the session. */
@@ -212,7 +232,7 @@ export class Session {
     const { ctx } = this.#given;
     ctx.requestBytes = this.#client.bytes;
     ctx.replyBytes = this.#provider.bytes;
-    ctx.usage = this.#usage?.total() ?? null;
+    ctx.usage = this.#used();
     ctx.session = {
       messagesFromClient: this.#client.messages,
       messagesFromProvider: this.#provider.messages,
@@ -252,6 +272,8 @@ export class Session {
     if (!farewell.patient) setTimeout(() => side.socket.terminate(), farewellMs).unref();
   }
 }
+
+const openBrace = 123;
 
 function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number): Side {
   const relay = new Relay(socket, other);

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { EntityLimits, Identity, RequestContext } from '../../core/contract/context.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/documents.ts';
+import type { GatewayError } from '../../core/contract/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import type { Leases } from '../../core/contract/leases.ts';
+import type { Leases, ModelRates } from '../../core/contract/leases.ts';
 import type { Target } from '../../core/contract/plan.ts';
 import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
 import { type Meter, metersOf } from './meters.ts';
@@ -65,7 +66,18 @@ function createHooks(services: Services, leases: Leases): Hooks {
       ctx.replyHeaders.push(...refusalHeaders(error));
     },
 
-    onSessionUsage: (ctx) => (ctx.slots[slot] as Reservations | undefined)?.renew(),
+    onSessionUsage(ctx) {
+      const state = ctx.slots[slot] as Reservations | undefined;
+      if (!state?.target || ctx.model === state.pricedModel) return state?.renew();
+      // A session may name its model only once it is open.
+      state.pricedModel = ctx.model;
+      const rates = ratesFor(ctx, state.target);
+      const renew = (found: ModelRates | null): Maybe<GatewayError | null> => {
+        state.rates = found;
+        return state.renew();
+      };
+      return isPromise(rates) ? rates.then(renew, () => renew(null)) : renew(rates);
+    },
 
     onCheckpoint(ctx) {
       (ctx.slots[slot] as Reservations | undefined)?.note();
@@ -91,6 +103,7 @@ function createHooks(services: Services, leases: Leases): Hooks {
     const meters = isFree(ctx) ? all.filter((meter) => meter.unit === 'requests') : all;
     if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
     const priced = meters.find((meter) => meter.unit === 'cost') ?? state.own.find(({ meter }) => meter.unit === 'cost')?.meter;
+    state.pricedModel = ctx.model;
     if (!priced) return state.admit(meters, state.ofTarget);
     const then = (): Maybe<undefined> => {
       const grown = state.growCost();

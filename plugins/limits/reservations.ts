@@ -19,6 +19,8 @@ export class Reservations {
   readonly ofTarget: Hold[] = [];
   target: Target | null = null;
   rates: ModelRates | null = null;
+  /** The model that `rates` were asked for. */
+  pricedModel: string | null = null;
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
   #tokens: TokenEstimate | null = null;

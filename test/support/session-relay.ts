@@ -55,6 +55,8 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
         client,
         provider,
         readUsage: null,
+        readsBinary: false,
+        isEstimated: false,
         counted: () => null,
         looked: () => null,
         checkpoint: () => {},

@@ -57,6 +57,40 @@ it('budgets hold for sessions on other paths too', async () => {
   expect((await within(client.closed, 'the close')).code).toBe(1008);
 });
 
+it('a cost budget ends a session whose model is named by its events only', async () => {
+  const { gateway, open } = realtime;
+  const { key } = await gateway.admin.createKey({ usage_limits: { type: 'cost', credit_limit: 1 } });
+  const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
+  // 10 US dollars per million output tokens.
+  const usage = { input_tokens: 0, output_tokens: 150_000 };
+  session.socket.send(JSON.stringify({ type: 'response.completed', response: { model: 'gpt-4o', usage } }));
+  expect((await within(client.closed, 'the close')).code).toBe(1008);
+  expect(client.messages).toHaveLength(1);
+});
+
+it('a budget of tokens ends a session whose provider states no usage, by the size of its messages', async () => {
+  const { gateway, open, logOf } = realtime;
+  const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_500 } });
+  const { client, session } = await open('/proxy/listen', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
+  client.socket.send(Buffer.alloc(512 * 1_024));
+  session.socket.send('x'.repeat(4_000));
+  expect((await within(client.closed, 'the close')).code).toBe(1008);
+  expect(await logOf(client)).toMatchObject({ metrics: { usage_source: 'estimate', req_units: 512, res_units: 1_000 } });
+  const strict = await gateway.admin.createKey({ reject_unmetered_requests: true });
+  const refused = await realtime.refusal('/proxy/listen', { 'x-svc-api-key': strict.key, 'x-svc-provider': '@oai' });
+  expect(refused.status).toBe(400);
+});
+
+it('usage in events of Gemini’s live API is counted', async () => {
+  const { open, logOf } = realtime;
+  const { client, session } = await open('/proxy/ws/BidiGenerateContent', { 'x-svc-provider': '@oai' });
+  const usageMetadata = { promptTokenCount: 30, responseTokenCount: 12, totalTokenCount: 42 };
+  session.socket.send(Buffer.from(JSON.stringify({ serverContent: { turnComplete: true }, usageMetadata })));
+  await client.received(1);
+  client.socket.close(1000);
+  expect(await logOf(client)).toMatchObject({ metrics: { usage_source: 'provider', req_units: 30, res_units: 12 } });
+});
+
 it.each([
   ['is deleted', (id: string) => realtime.gateway.admin.delete(`/api-keys/${id}`)],
   ['loses the scope', (id: string) => realtime.gateway.admin.put(`/api-keys/${id}`, { scopes: ['logs.view'] })],

@@ -1,0 +1,24 @@
+import { emptyUsage, type Usage } from '../contract/usage.ts';
+
+const bytesPerTextToken = 4;
+/** One second of 16-bit sound at 16 kHz is 32 KiB, which providers count as about 32 tokens. */
+const bytesPerSoundToken = 1_024;
+/** Text messages longer than this carry sound or pictures in base64. */
+const textBytesMax = 4_096;
+
+/** Tokens of a session whose provider states none, by the size of its messages. */
+export class SessionEstimate {
+  #input = 0;
+  #output = 0;
+
+  add(message: Uint8Array, isBinary: boolean, isFromClient: boolean): void {
+    const isText = !isBinary && message.length <= textBytesMax;
+    const tokens = message.length / (isText ? bytesPerTextToken : bytesPerSoundToken);
+    if (isFromClient) this.#input += tokens;
+    else this.#output += tokens;
+  }
+
+  total(): Usage {
+    return { ...emptyUsage(), inputTokens: Math.ceil(this.#input), outputTokens: Math.ceil(this.#output), estimated: true };
+  }
+}
