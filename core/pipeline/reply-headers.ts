@@ -41,6 +41,9 @@ const originHeaders: ReadonlySet<string> = new Set([
   'strict-transport-security',
 ]);
 
+/** One look-up per header of a reply. */
+const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
+
 /** A provider's `location` under a name that no client follows: a relative one would be a path of the gateway. */
 const movedLocation = 'x-svc-upstream-location';
 
@@ -71,7 +74,7 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
   const passed: HeaderList = contentType === null ? [] : ['content-type', contentType];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
-    if (hopHeaders.has(name) || originHeaders.has(name) || (contentType !== null && describesBytes.has(name))) continue;
+    if (notPassed.has(name) || (contentType !== null && describesBytes.has(name))) continue;
     if (name.startsWith('x-svc-') || name.startsWith('access-control-')) continue;
     passed.push(name === 'location' ? movedLocation : name, headers[i + 1] as string);
   }
