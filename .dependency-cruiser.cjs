@@ -32,6 +32,7 @@ module.exports = {
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|telemetry)/|config/)'),
     only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|contract)/|config/)'),
+    only('watchdog', '^core/watchdog/', '^core/(watchdog|contract)/'),
     only('pipeline', '^core/pipeline/', '^(core/(pipeline|contract)/|config/did-you-mean)'),
     only('endpoints', '^core/endpoints/', '^core/(endpoints|contract)/'),
     {

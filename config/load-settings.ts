@@ -87,7 +87,7 @@ function complete(values: Values): Settings {
       '',
     ),
     controlPlaneUrl: values.controlPlaneUrl ?? `http://${hostToReach(controlPlaneHost)}:${all.controlPlanePort}`,
-    gatewayProcesses: values.gatewayProcesses ?? Math.max(1, availableParallelism() - 1),
+    gatewayProcesses: values.gatewayProcesses ?? Math.max(2, availableParallelism() - 1),
     // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),

@@ -60,8 +60,20 @@ export const settingsTable = {
   ),
   role: row('ROLE', 'all', 'what this machine runs', oneOf(['all', 'gateway', 'control-plane'])),
   gatewayProcesses: row('GATEWAY_PROCESSES', null, 'gateway processes that share the port', wholeNumber(1, 1024), {
-    defaultShown: 'cores − 1, at least 1',
+    defaultShown: 'cores − 1, at least 2',
   }),
+  watchdogMs: row(
+    'WATCHDOG_TIMEOUT',
+    '10000',
+    'ms without a turn of its event loop after which a gateway process is killed and replaced; 0 = never',
+    {
+      schema: v.pipe(
+        wholeNumber(0, 3_600_000).schema,
+        v.check((ms) => ms === 0 || ms >= 500),
+      ),
+      expected: '0, or 500 to 3600000 milliseconds',
+    },
+  ),
   dataDir: row('DATA_DIR', '.data', 'folder of the embedded database, spool, last known good documents and generated keys', {
     schema: v.pipe(
       v.string(),

@@ -8,6 +8,8 @@ export interface Settings {
   readonly controlPlaneUrl: string;
   readonly role: 'all' | 'gateway' | 'control-plane';
   readonly gatewayProcesses: number;
+  /** How long the event loop of a gateway may stand still before the supervisor kills it; 0 = for ever. */
+  readonly watchdogMs: number;
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly dbPoolSize: number;

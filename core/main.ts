@@ -6,6 +6,7 @@ import { exitCodes } from './contract/process-messages.ts';
 import { onStopRequests } from './contract/stop-requests.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 import { createLog, type ProcessLog } from './telemetry/log.ts';
+import { startWatchdog } from './watchdog/start-watchdog.ts';
 
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
 async function main(): Promise<void> {
@@ -63,6 +64,8 @@ async function main(): Promise<void> {
     exit(exitCodes.configuration);
     return;
   }
+  const send = process.send?.bind(process);
+  startWatchdog({ timeoutMs: settings.watchdogMs, send, lines: { name: 'gateway', slot, pid: process.pid }, log });
   await whenReady(gateway, log);
   process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
 }

@@ -8,7 +8,7 @@ import type { HealthNotice } from './health.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage;
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 export interface ReadyMessage {
@@ -16,6 +16,13 @@ export interface ReadyMessage {
   readonly role: 'gateway' | 'control-plane';
   readonly port: number;
 }
+
+/** Sent by a gateway again and again for as long as its event loop turns. */
+export interface AliveMessage {
+  readonly type: 'alive';
+}
+
+export const aliveMessage: AliveMessage = { type: 'alive' };
 
 /** Sent by the control plane before `ready`, only by the start that created these keys. Printed once, stored nowhere. */
 export interface FirstStartMessage {

@@ -6,6 +6,7 @@ import { reloadMessage, stopMessage } from '../contract/stop-requests.ts';
 import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
 import { readyText } from './ready-text.ts';
+import { watchGateways } from './watch-gateways.ts';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
@@ -59,6 +60,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     end = resolve;
   });
 
+  const watch = watchGateways(settings.watchdogMs, clock, log);
   // Children that use node's own listeners accept for themselves: no connection passes through this process.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   for (const child of controlPlanes) child.start();
@@ -84,6 +86,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
     } else if (message?.type === 'svc.health') {
       if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
+    } else if (message?.type === 'alive') {
+      watch.beat(child);
     } else if (message?.type === 'first-start') {
       firstStart = message as FirstStartMessage;
     } else if (message?.type === 'ready') {
@@ -101,6 +105,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 
   function onDeath(child: KeptChild, death: Death): boolean {
+    watch.forget(child);
     const fields = { child: child.plan.name, childPid: death.pid, code: death.code, signal: death.signal };
     if (state === 'stopping') {
       if (death.code !== 0) log.warn(fields, 'did not stop cleanly');

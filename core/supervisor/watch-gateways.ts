@@ -1,0 +1,41 @@
+import type { Log } from '../contract/plugin.ts';
+import type { KeptChild, SupervisorClock } from './kept-child.ts';
+
+export interface GatewayWatch {
+  /** A heartbeat arrived. The first one begins the watch of this life. */
+  beat(child: KeptChild): void;
+  /** The process has ended. */
+  forget(child: KeptChild): void;
+  /** Ends the watch of all. */
+  stop(): void;
+}
+
+/** Heartbeats are looked for this many times per timeout; a process without one at all of them is killed. */
+const looksPerTimeout = 4;
+
+/**
+ * Kills gateways whose heartbeats stop: their event loop hangs, and with it every request on them. Looks are counted, not time: after
+ * a pause of the whole machine the heartbeats get their chance before the next look. A timeout of 0 watches nobody.
+ */
+export function watchGateways(timeoutMs: number, clock: SupervisorClock, log: Log): GatewayWatch {
+  const looksWithout = new Map<KeptChild, number>();
+  let cancel = timeoutMs === 0 ? () => {} : clock.after(timeoutMs / looksPerTimeout, look);
+
+  function look(): void {
+    for (const [child, looks] of looksWithout) {
+      looksWithout.set(child, looks + 1);
+      if (looks < looksPerTimeout) continue;
+      looksWithout.delete(child);
+      const fields = { child: child.plan.name, childPid: child.pid, watchdogMs: timeoutMs };
+      log.error(fields, 'the event loop of a gateway does not turn; killing the process');
+      child.kill();
+    }
+    cancel = clock.after(timeoutMs / looksPerTimeout, look);
+  }
+
+  return {
+    beat: (child) => void (timeoutMs > 0 && looksWithout.set(child, 0)),
+    forget: (child) => void looksWithout.delete(child),
+    stop: () => cancel(),
+  };
+}

@@ -1,0 +1,44 @@
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../contract/plugin.ts';
+import { aliveMessage } from '../contract/process-messages.ts';
+import type { StackThreadData, StackThreadMessage } from './stack-thread.ts';
+
+export interface WatchdogOptions {
+  /** Milliseconds without a turn of the event loop after which the supervisor kills this process; 0 = never. */
+  readonly timeoutMs: number;
+  /** Sends to the supervisor; absent: nobody watches. */
+  readonly send: ((message: object) => unknown) | undefined;
+  /** For the line with the stack, which a thread writes while this one hangs. */
+  readonly lines: StackThreadData['lines'];
+  readonly log: Log;
+}
+
+/** Heartbeats per timeout: a single late one is no reason to kill. */
+const beatsPerTimeout = 5;
+
+/**
+ * From now on this process sends a heartbeat to the supervisor for as long as its event loop turns. A thread beside it logs the stack
+ * of the main thread shortly before the supervisor kills a process that hangs. The thread holds about 10 MiB.
+ */
+export function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOptions): void {
+  if (timeoutMs === 0 || !send) return;
+  const beats = new Int32Array(new SharedArrayBuffer(4));
+  const everyMs = timeoutMs / beatsPerTimeout;
+  setInterval(() => {
+    Atomics.add(beats, 0, 1);
+    send(aliveMessage);
+  }, everyMs).unref();
+  send(aliveMessage);
+  const data: StackThreadData = { beats, everyMs, beatsMissedMax: beatsPerTimeout - 1, lines };
+  const entry = new URL(`./stack-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
+  const thread = new Worker(entry, { workerData: data, execArgv: [], env: {}, resourceLimits: threadLimits });
+  thread.on('message', ({ reason }: StackThreadMessage) =>
+    log.warn({ reason }, 'the stack of a hanging event loop cannot be read'),
+  );
+  thread.on('error', (error) =>
+    log.warn({ reason: String(error) }, 'a hanging event loop would be killed without a stack in the log'),
+  );
+  thread.unref();
+}
+
+const threadLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 };

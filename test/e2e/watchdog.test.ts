@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until, within } from '../support/until.ts';
+
+const hanging = join(import.meta.dirname, 'fixtures/hanging-plugin.mjs');
+const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
+
+let gateway: GatewayWithUpstream;
+afterEach(() => gateway?.close());
+
+/** A request that makes the process which takes it spin; its connection ends when the process does. */
+const hang = (): Promise<unknown> =>
+  gateway
+    .call('/chat/completions', {
+      body,
+      headers: { 'x-svc-config': JSON.stringify({ provider: '@oai', plugins: { hanging: {} } }), connection: 'close' },
+    })
+    .then(
+      () => 'answered',
+      () => 'cut',
+    );
+
+describe('a gateway whose event loop hangs', () => {
+  it('is killed and replaced, its stack is in the log, and another process goes on serving meanwhile', async () => {
+    gateway = await startGatewayWithUpstream({
+      env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '2000', GATEWAY_PROCESSES: '2', LOG_LEVEL: 'info' },
+    });
+    const before = gateway.pidsOf('gateway');
+    expect(await hang()).toBe('cut');
+    const line = await until(() => gateway.output().match(/^.*"the event loop does not turn".*$/m)?.[0]);
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', name: 'gateway' });
+    expect(JSON.parse(line).stack[0]).toMatch(/^spinForEver \(.*hanging-plugin\.mjs:\d+:\d+\)$/);
+    expect(gateway.output()).toContain('the event loop of a gateway does not turn; killing the process');
+    const after = await until(() => {
+      const pids = gateway.pidsOf('gateway');
+      return pids.length === 2 && pids.some((pid) => !before.includes(pid)) && pids;
+    });
+    expect(after.filter((pid) => before.includes(pid))).toHaveLength(1);
+    const response = await until(() =>
+      gateway.call('/chat/completions', { body, headers: { 'x-svc-provider': '@oai' } }).catch(() => false),
+    );
+    expect((response as Response).status).toBe(200);
+  });
+
+  it('does not keep the service from stopping', async () => {
+    gateway = await startGatewayWithUpstream({ env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '3000', LOG_LEVEL: 'info' } });
+    const cut = hang();
+    // The control plane still answers: the hanging process is the gateway alone.
+    await until(() =>
+      fetch(`${gateway.origin}/health`, { signal: AbortSignal.timeout(100) }).then(
+        () => false,
+        () => true,
+      ),
+    );
+    // Far below DRAIN_TIMEOUT and its grace, after which the supervisor would have to kill it.
+    await within(gateway.stop(), 'the end of the service', 25_000);
+    expect(await cut).toBe('cut');
+    expect(gateway.output()).toContain('does not turn; killing the process');
+  });
+});
