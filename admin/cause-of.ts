@@ -14,12 +14,12 @@ export interface Cause {
  * place are kept.
  */
 export function causeOf(thrown: unknown): Cause {
-  if (!(thrown instanceof Error)) return { name: typeof thrown, message: String(thrown), code: null, constraint: null, at: [] };
+  if (!(thrown instanceof Error)) return causeOfValue(thrown);
   const { code, constraint } = thrown as { code?: unknown; constraint?: unknown };
   const fromDatabase = thrown instanceof DriverException;
   return {
     name: thrown.name,
-    message: fromDatabase ? 'the database refused the statement or could not be asked' : thrown.message,
+    message: fromDatabase ? databaseMessage(code) : thrown.message,
     code: typeof code === 'string' ? code : null,
     constraint: typeof constraint === 'string' ? constraint : null,
     at: (thrown.stack ?? '')
@@ -28,4 +28,23 @@ export function causeOf(thrown: unknown): Cause {
       .slice(0, 12)
       .map((line) => line.trim()),
   };
+}
+
+/** What is thrown without being an Error: PGlite's file system throws objects with a message or a number. */
+function causeOfValue(thrown: unknown): Cause {
+  const { name, message, code, errno } = (thrown ?? {}) as Record<string, unknown>;
+  const words = [message, code, errno === undefined ? undefined : `errno ${String(errno)}`].filter((each) => each !== undefined);
+  const isObject = typeof thrown === 'object' && thrown !== null;
+  return {
+    name: typeof name === 'string' ? name : typeof thrown,
+    message: isObject ? words.map(String).join(', ') || 'an object without a message' : String(thrown),
+    code: typeof code === 'string' ? code : null,
+    constraint: null,
+    at: [],
+  };
+}
+
+function databaseMessage(code: unknown): string {
+  if (code === '53100') return 'the disk of the database is full';
+  return 'the database rejected the statement or could not be reached';
 }

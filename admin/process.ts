@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { ChangeNotice } from '../core/contract/documents.ts';
 import { onStopRequests } from '../core/contract/stop-requests.ts';
-import { BootstrapFault } from './bootstrap/first-start.ts';
+import { StartFault } from './bootstrap/start-fault.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
 import { createLog } from './log.ts';
@@ -10,6 +10,9 @@ import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
 
 /** Exit code for settings that cannot work: starting again would not help. */
 const exitConfiguration = 78;
+
+/** While the database cannot be reached, one log line per this time. */
+const warnEveryMs = 30_000;
 
 /** The control plane as a process of its own, child of the supervisor or alone. Ends the process when it is told to stop. */
 export async function runProcess(): Promise<void> {
@@ -31,13 +34,21 @@ export async function runProcess(): Promise<void> {
   if (process.send) process.on('disconnect', stop);
 
   const publish = (notice: ChangeNotice) => void process.send?.({ type: 'svc.changes', notice }, undefined, {}, () => {});
+  let warnFromMs = 0;
   while (plane === null) {
     try {
       plane = await startControlPlane(settings, { log, publish });
     } catch (error) {
       const cause = causeOf(error);
       if (isDatabaseAway(error) && settings.databaseUrl !== null) {
-        log.warn({ cause }, 'the database is away; trying again');
+        if (performance.now() >= warnFromMs) {
+          const { name, message, code } = cause;
+          log.warn(
+            { cause: { name, message, code } },
+            'the database of DATABASE_URL cannot be reached; trying again every second',
+          );
+          warnFromMs = performance.now() + warnEveryMs;
+        }
         await sleep(200 + Math.random() * 800);
         continue;
       }
@@ -63,7 +74,7 @@ function readSettings() {
 }
 
 function faultOf(error: unknown): string | null {
-  if (error instanceof BootstrapFault) return error.message;
+  if (error instanceof StartFault) return error.message;
   const { code, port } = error as { code?: string; port?: number };
   if (code === 'EADDRINUSE' || code === 'EACCES') return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;
   return null;

@@ -23,6 +23,7 @@ import { batchJobKind } from './resources/batches/create-batch.ts';
 import { priceBatchKind } from './resources/batches/follow-batch.ts';
 import { priceBatchJob } from './resources/batches/price-batch.ts';
 import { batchJob } from './resources/batches/run-batch.ts';
+import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
 
@@ -60,7 +61,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const background = createBackgroundWork(deps.log);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
-    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey });
+    const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log: deps.log });
+    // Behind the first start, which leaves data that is there alone: a first start that fails stores no key.
+    await checkKeys(database.em(), settings);
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);
       nats?.publish(notice);

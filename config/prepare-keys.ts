@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import * as v from 'valibot';
 import { type Environment, faultsBeforeKeys, SettingsError } from './load-settings.ts';
+import { makeFolder } from './make-folder.ts';
 import { settingsTable } from './settings-table.ts';
 
 /**
@@ -21,7 +23,7 @@ export function prepareKeys(env: Environment): Environment {
   const filled: Record<string, string | undefined> = { ...env };
   const lost: string[] = [];
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     // Both are looked at before either is written: a refused start leaves no half-made set of keys behind.
     const sealed = dataEntries.find((entry) => existsSync(join(dataDir, entry)));
     for (const { name, file } of missing) {
@@ -39,12 +41,19 @@ export function prepareKeys(env: Environment): Environment {
     ]);
   }
   if (lost.length > 0) throw new SettingsError(lost);
-  return filled;
+  const unusable = missing.filter(({ name, type }) => !v.is(type.schema, filled[name]));
+  if (unusable.length === 0) return filled;
+  throw new SettingsError(
+    unusable.map(
+      ({ name, file, type }) =>
+        `${name}: the file ${join(dataDir, file)} holds no usable key, expected ${type.expected}: put the right file back or set ${name}`,
+    ),
+  );
 }
 
 const keyFiles = [
-  { name: settingsTable.encryptionKey.name, file: 'encryption.key' },
-  { name: settingsTable.clusterKey.name, file: 'cluster.key' },
+  { name: settingsTable.encryptionKey.name, type: settingsTable.encryptionKey.type, file: 'encryption.key' },
+  { name: settingsTable.clusterKey.name, type: settingsTable.clusterKey.type, file: 'cluster.key' },
 ] as const;
 
 /** What holds text sealed with the keys. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 /**
  * Names a process for a lock file: `<pid> <start time>`. Process ids are used again; the same number with another start time is
@@ -19,6 +19,25 @@ export function isMarkAlive(mark: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
   }
   return started === startedAt(pid);
+}
+
+/** Names a process at work in a folder: its mark, and the folder's device and number. Throws if the folder is not there. */
+export function folderMark(pid: number, folder: string): string {
+  return `${processMark(pid)} ${folderNumber(folder)}`;
+}
+
+/**
+ * True while the process of this mark lives and works in this very folder. A copy of the folder holds the same mark, although its
+ * process works in the original. A mark without a folder, as older versions wrote it, counts for every folder.
+ */
+export function isFolderMarkAlive(mark: string, folder: string): boolean {
+  const number = mark.split(' ')[2];
+  return (number === undefined || number === folderNumber(folder)) && isMarkAlive(mark);
+}
+
+function folderNumber(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true });
+  return `${dev}:${ino}`;
 }
 
 /** Start time of a process in clock ticks since boot, where the system tells (Linux: proc(5), field 22); else `-`. */

@@ -122,7 +122,7 @@ export const settingsTable = {
   bootstrapOwnerEmail: row(
     'BOOTSTRAP_OWNER_EMAIL',
     null,
-    'e-mail of the first owner: the first start then also prints a link to set a password',
+    'e-mail of the first owner: the first start then also writes a link to set a password to first-keys.json',
     lowerCase(text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address')),
   ),
   adminRequestsPerKey: row(

@@ -10,10 +10,12 @@ import { ownStoreTransport } from './batches/own-store-transport.ts';
 import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
 import { BodyMemory } from './contract/body-memory.ts';
 import { keyPurposes } from './contract/documents.ts';
+import { GatewayError } from './contract/errors.ts';
 import { parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { CoreServices, Journal } from './contract/plugin.ts';
 import { deriveKey } from './contract/secret.ts';
+import { realTimers } from './contract/timers.ts';
 import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { errorFormatOf, matchEndpoint } from './endpoints/index.ts';
@@ -52,6 +54,7 @@ import { refusedRecord } from './refused-record.ts';
 import { createRequestLog } from './request-log.ts';
 import { createSecretManagers } from './secret-managers/secret-managers.ts';
 import { createIpcBus } from './snapshot/ipc-bus.ts';
+import { startKeyCheck } from './snapshot/key-check.ts';
 import { createNatsBus } from './snapshot/nats-bus.ts';
 import { startSnapshot } from './snapshot/start-snapshot.ts';
 import type { ProcessLog } from './telemetry/log.ts';
@@ -83,6 +86,12 @@ const noRoomForRecords: UnreadyReason = {
   message:
     'No further request record fits on the disk of DATA_DIR or below SPOOL_MAX; free space, or bring the control plane back',
 };
+
+/** Says nothing about the caller's key: with another ENCRYPTION_KEY none could be verified. */
+const wrongKey = new GatewayError('unavailable', {
+  detail: 'ENCRYPTION_KEY is not that of the control plane',
+  retryAfterMs: 1000,
+});
 
 /** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
 const lastShipmentMs = 3000;
@@ -138,6 +147,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     healthy: () => spool.healthy(),
   };
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+  const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
 
   const leases = startLeases({
     fetch,
@@ -279,6 +289,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const unready = (): UnreadyReason[] => {
     const reasons: UnreadyReason[] = [];
     if (stopping) reasons.push(shutdown);
+    const keyFault = keyCheck.fault();
+    if (keyFault !== null) reasons.push({ dependency: 'keys', message: keyFault });
     if (!snapshot.ready()) reasons.push(noDocuments);
     if (!journal.healthy()) reasons.push(noRoomForRecords);
     return reasons;
@@ -287,7 +299,10 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     settings,
     handle: (request, sink) => {
       const own = request.path.startsWith('/internal/') ? internal.get(request.path) : undefined;
-      return own ? own(request, sink) : handle(request, sink);
+      if (own) return own(request, sink);
+      if (!keyCheck.blocks()) return handle(request, sink);
+      const { status, headers, body } = errorReply(wrongKey, 'chat');
+      sink.send(status, headers, body);
     },
     messageBytesMax: settings.realtimeMessageBytesMax,
     refused: (error, request) => {
@@ -330,6 +345,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await leases.close();
       await tokens.close();
       await spool.close(lastShipmentMs);
+      keyCheck.stop();
       health.close();
       await snapshot.close();
       peer.close();

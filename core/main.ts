@@ -61,14 +61,18 @@ async function main(): Promise<void> {
     const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
     process.stderr.write(`${message}\n`);
-    exit(exitCodes.configuration);
+    // A full disk is no wrong setting: the next start may find room.
+    exit(machineFaults.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
     return;
   }
   const send = process.send?.bind(process);
-  startWatchdog({ timeoutMs: settings.watchdogMs, send, lines: { name: 'gateway', slot, pid: process.pid }, log });
+  await startWatchdog({ timeoutMs: settings.watchdogMs, send, lines: { name: 'gateway', slot, pid: process.pid }, log });
   await whenReady(gateway, log);
   process.send?.({ type: 'ready', role: 'gateway', port: gateway.port });
 }
+
+/** System errors that may be gone at the next start. */
+const machineFaults: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
 
 /** Between two looks at whether a gateway that listens is ready. */
 const readyPollMs = 100;

@@ -47,7 +47,7 @@ describe('documents', () => {
 
   it.each(documents)('%s names only npm scripts that are there', (name) => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = [...read(name).matchAll(/npm run ([a-z:]+)/g)].map((match) => match[1] as string);
+    const named = [...read(name).matchAll(/npm run ([a-z:-]+)/g)].map((match) => match[1] as string);
     expect(named.filter((script) => !(script in scripts))).toEqual([]);
   });
 });

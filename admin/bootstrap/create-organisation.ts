@@ -52,8 +52,10 @@ export async function createOrganisation(
   const adminKey = sent.adminKey ?? newApiKey('admin').text;
   const workspaceKey = sent.workspaceKey ?? newApiKey('ws').text;
   const organisationId = sent.id;
-  addKey(change, pepper, { organisationId, workspaceId: null }, 'organisation-service', adminKey);
-  addKey(change, pepper, { organisationId, workspaceId }, 'workspace-service', workspaceKey);
+  const ofAdmin = { tenant: { organisationId, workspaceId: null }, type: 'organisation-service' } as const;
+  addKey(change, pepper, { ...ofAdmin, name: 'First admin key', text: adminKey });
+  const ofWorkspace = { tenant: { organisationId, workspaceId }, type: 'workspace-service' } as const;
+  addKey(change, pepper, { ...ofWorkspace, name: 'First workspace key', text: workspaceKey });
   await tx.flush();
   change.about(sent.id);
   return { adminKey, workspaceKey, workspaceId };
@@ -103,22 +105,28 @@ async function addMock(change: Change, vault: Vault, organisationId: string, wor
   await createProvider(change, { organisationId, workspaceId }, { name: 'Mock', slug: 'mock', integrationId: mock.id });
 }
 
-function addKey(
+/** A key with every scope of its type, not of a person. Returns the id of its row. */
+export function addKey(
   change: Change,
   pepper: Uint8Array,
-  tenant: { readonly organisationId: string; readonly workspaceId: string | null },
-  type: ApiKeyType,
-  text: string,
-): void {
+  made: {
+    readonly tenant: { readonly organisationId: string; readonly workspaceId: string | null };
+    readonly type: ApiKeyType;
+    readonly name: string;
+    readonly text: string;
+  },
+): string {
+  const { tenant, type, name, text } = made;
+  const id = newId();
   const key = parseApiKey(text);
   if (!key) throw new Error('the bootstrap key is not in the key format');
   const now = new Date();
   change.tx.create(apiKeys, {
     ...tenant,
-    id: newId(),
+    id,
     userId: null,
     type,
-    name: type === 'organisation-service' ? 'First admin key' : 'First workspace key',
+    name,
     description: null,
     publicId: key.id,
     digest: digestSecret(pepper, key.secret),
@@ -135,4 +143,5 @@ function addKey(
     lastUpdatedAt: now,
   });
   change.emit({ kind: 'api-key', id: key.id, op: 'upsert' });
+  return id;
 }

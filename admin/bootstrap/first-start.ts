@@ -1,14 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { ApiKeyKind } from '../../core/contract/api-key.ts';
+import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/api-key.ts';
+import type { Log } from '../../core/contract/plugin.ts';
 import { newId } from '../db/new-id.ts';
-import type { Database } from '../db/open-database.ts';
+import type { Database, EntityManager } from '../db/open-database.ts';
 import { type Change, writeChange } from '../db/write-change.ts';
+import { apiKeys } from '../resources/api-keys/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { insertInvite } from '../resources/user-invites/service.ts';
+import { users } from '../resources/users/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { createOrganisation, type FirstItems, isKeyOfKind } from './create-organisation.ts';
+import { StartFault } from './start-fault.ts';
 
 /** What a first start made, as it stands in `first-keys.json`. */
 export interface FirstKeys {
@@ -21,14 +25,12 @@ export interface FirstKeys {
   readonly owner_link?: string;
 }
 
-/** A setting is wrong: the process should say so and stop. */
-export class BootstrapFault extends Error {}
-
 type Stores = {
   readonly database: Database;
   readonly vault: Vault;
   readonly apiKeyPepper: Uint8Array;
   readonly auditKey: Uint8Array;
+  readonly log: Log;
 };
 
 /**
@@ -42,7 +44,10 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
     workspace: checkGiven('BOOTSTRAP_WORKSPACE_KEY', settings.bootstrapWorkspaceKey, 'ws'),
   };
   const em = stores.database.em();
-  if ((await em.count(organisations)) > 0) return null;
+  if ((await em.count(organisations)) > 0) {
+    await warnOfIgnored(em, settings, stores);
+    return null;
+  }
   const organisationId = newId();
   let keys: FirstKeys | null = null;
   const audit = {
@@ -79,6 +84,26 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
     throw error;
   }
   return keys;
+}
+
+/** Warns of settings that only a first start reads, unless they name what is there already. */
+async function warnOfIgnored(em: EntityManager, settings: Settings, stores: Stores): Promise<void> {
+  const { bootstrapAdminKey: admin, bootstrapWorkspaceKey: workspace, bootstrapOwnerEmail: owner } = settings;
+  const ignored: string[] = [];
+  if (admin !== null && !(await isStored(em, admin, stores.apiKeyPepper))) ignored.push('BOOTSTRAP_ADMIN_KEY');
+  if (workspace !== null && !(await isStored(em, workspace, stores.apiKeyPepper))) ignored.push('BOOTSTRAP_WORKSPACE_KEY');
+  if (owner !== null && (await em.count(users, { email: owner.toLowerCase() })) === 0) ignored.push('BOOTSTRAP_OWNER_EMAIL');
+  if (ignored.length === 0) return;
+  stores.log.warn(
+    { settings: ignored },
+    `${ignored.join(', ')}: ignored, because only the first start on an empty database reads BOOTSTRAP settings. ` +
+      '`npm run admin-key` makes a new admin key; owners are invited with POST /v1/admin/users/invites',
+  );
+}
+
+async function isStored(em: EntityManager, text: string, pepper: Uint8Array): Promise<boolean> {
+  const key = parseApiKey(text);
+  return key !== null && (await em.count(apiKeys, { publicId: key.id, digest: digestSecret(pepper, key.secret) })) > 0;
 }
 
 /** An arbitrary number all versions agree on: who holds it may fill an empty database. */
@@ -119,5 +144,5 @@ async function writeKeys(directory: string, keys: FirstKeys): Promise<void> {
 function checkGiven(setting: string, text: string | null, kind: ApiKeyKind): string | null {
   if (text === null) return null;
   if (isKeyOfKind(text, kind)) return text;
-  throw new BootstrapFault(`${setting}: a key of the form svc_${kind}_… is expected; \`npm run new:key\` prints one`);
+  throw new StartFault(`${setting}: a key of the form svc_${kind}_… is expected; \`npm run new:key\` prints one`);
 }

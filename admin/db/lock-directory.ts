@@ -1,6 +1,7 @@
 import { open, readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMarkAlive, processMark } from '../../config/process-mark.ts';
+import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 
 /** Held while a process works on the embedded database. */
 export interface DirectoryLock {
@@ -14,12 +15,13 @@ export interface DirectoryLock {
  * Rejects after `waitMs`: two processes on one embedded database would destroy it.
  */
 export async function lockDirectory(file: string, waitMs = 10_000): Promise<DirectoryLock> {
-  const mine = processMark(process.pid);
+  const folder = dirname(file);
+  const mine = folderMark(process.pid, folder);
   const deadline = performance.now() + waitMs;
   for (;;) {
     if (await create(file, mine)) return { release: () => releaseIfMine(file, mine) };
     const holder = await readFile(file, 'utf8').catch(() => '');
-    if (!isMarkAlive(holder)) {
+    if (!isFolderMarkAlive(holder, folder)) {
       await rm(file, { force: true });
     } else if (performance.now() > deadline) {
       throw new Error(`the embedded database is in use by process ${holder.split(' ')[0]} (${file})`);

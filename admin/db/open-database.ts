@@ -5,6 +5,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin.ts';
+import { StartFault } from '../bootstrap/start-fault.ts';
 import { entities } from './entities.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
@@ -65,8 +66,18 @@ async function openEmbedded(directory: string, log: Log): Promise<Database> {
     };
   } catch (error) {
     await lock.release();
-    throw error;
+    throw isBroken(error)
+      ? new StartFault(
+          `DATA_DIR: the embedded database in ${directory} cannot be opened (${(error as Error).message}): ` +
+            'restore a copy of it, or move the folder away to begin anew',
+        )
+      : error;
   }
+}
+
+/** PGlite says this of a folder that holds no working database; another start would find the same. */
+function isBroken(error: unknown): boolean {
+  return error instanceof Error && /PGlite failed to initialize/i.test(error.message);
 }
 
 async function openServer(url: string, poolSize: number, log: Log): Promise<Database> {

@@ -14,6 +14,7 @@ import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
+import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
 import { isDocumentKind, readDocument } from './read-document.ts';
 import { storeRecords } from './store-records.ts';
@@ -65,6 +66,8 @@ export function internalApp(services: AdminServices): Hono {
     if (!Number.isSafeInteger(after) || after < 0) throw invalid('after: a revision is expected');
     return c.json(await readChanges(services.database.em(), after));
   });
+
+  app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));
 
   app.post('/leases', async (c: Context) => c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax))));
 

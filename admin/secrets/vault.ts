@@ -4,7 +4,7 @@ import { keyPurposes } from '../../core/contract/documents.ts';
 import { deriveKey, seal, unseal } from '../../core/contract/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { dataKeys } from './entity.ts';
+import { type DataKey, dataKeys } from './entity.ts';
 
 /** Where a sealed value lives. It opens nowhere else. */
 export interface Place {
@@ -18,6 +18,8 @@ export interface Place {
 export interface Vault {
   /** Gives an organisation its first data key; once, when it is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
+  /** Whether the master key is the one that sealed this data key. */
+  opens(row: DataKey): boolean;
   seal(em: EntityManager, place: Place, plain: string): Promise<string>;
   /** Throws when the value was moved, changed, or sealed under another master key. */
   open(em: EntityManager, place: Place, sealed: string): Promise<string>;
@@ -47,6 +49,14 @@ export function createVault(encryptionKey: Uint8Array): Vault {
       const wrapped = seal(wrapping, randomBytes(32), wrapPlace(organisationId, id));
       tx.create(dataKeys, { id, organisationId, version: 1, wrapped, createdAt: new Date() });
       await tx.flush();
+    },
+    opens(row) {
+      try {
+        unseal(wrapping, row.wrapped, wrapPlace(row.organisationId, row.id));
+        return true;
+      } catch {
+        return false;
+      }
     },
     async seal(em, place, plain) {
       const { version, key } = await keyOf(em, place.organisationId, null);

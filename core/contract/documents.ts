@@ -305,4 +305,6 @@ export const keyPurposes = {
   dataKeys: 'svc data-key wrap v1',
   /** from ENCRYPTION_KEY: hashes of the audit chain */
   auditChain: 'svc audit chain v1',
+  /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that shows whether a key belongs to the database */
+  keyCheck: 'svc key check v1',
 } as const;

@@ -13,6 +13,7 @@ import { changeNotice } from './documents.ts';
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
+ * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |
  * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *
  * Anything but 200 means "could not say", never "does not exist".
@@ -25,7 +26,11 @@ export const internalPaths = {
   leases: '/internal/v1/leases',
   rates: '/internal/v1/rates',
   tokenRefusals: '/internal/v1/token-refusals',
+  keyCheck: '/internal/v1/key-check',
 } as const;
+
+/** A text that only the ENCRYPTION_KEY of the database opens; see `opensKeyCheck`. */
+export const keyCheckReply = v.object({ encryption_key: v.string() });
 
 export const documentReply = v.object({
   /** Newest revision at the time of reading: the document is at least that new. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/errors.ts';
 import type { InternalFetch } from '../contract/internal-api.ts';
 import { internalTenant, type UpstreamTransport } from '../contract/upstream.ts';
 import { readWholeReply } from './whole-reply.ts';
@@ -24,5 +24,18 @@ export function createInternalFetch(transport: UpstreamTransport, controlPlaneUr
       },
       replyBytesMax,
       () => new GatewayError('upstream_invalid', { detail: 'a reply of the internal API is too large' }),
-    );
+    ).catch((thrown: unknown) => {
+      throw ofControlPlane(thrown, controlPlaneUrl);
+    });
+}
+
+/** The transport speaks of providers; log lines about these calls must name the control plane. */
+function ofControlPlane(thrown: unknown, url: string): GatewayError {
+  const error = toGatewayError(thrown);
+  const reason = error.detail ?? error.code;
+  return new GatewayError(error.code, {
+    message: `The control plane at ${url} did not answer: ${reason}`,
+    detail: reason,
+    cause: thrown,
+  });
 }

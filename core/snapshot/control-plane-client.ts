@@ -97,8 +97,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     // From here on the control plane is alive; a fault is of this one question and must not silence the others.
     succeeded();
     // A wrong cluster key shows here and nowhere else; said once, not for every request.
-    if (reply.status !== 200 && reply.status !== lastStatus)
-      log.error({ status: reply.status, path }, 'the control plane refuses a look-up');
+    if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
     lastStatus = reply.status;
     if (reply.status !== 200) throw away(`the control plane answered ${reply.status} to ${path}`);
     return read(reply.body, schema, path);
@@ -149,6 +148,11 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
       throw away(`the control plane's answer to ${path} cannot be read`, cause);
     }
   }
+}
+
+function refusalText(status: number): string {
+  if (status !== 401) return 'the control plane rejects a look-up';
+  return 'the control plane rejects a look-up: CLUSTER_KEY is not the one that the control plane has';
 }
 
 function reasonOf(cause: unknown): string {

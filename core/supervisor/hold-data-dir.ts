@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMarkAlive, processMark } from '../../config/process-mark.ts';
+import { makeFolder } from '../../config/make-folder.ts';
+import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 import type { Settings } from '../../config/settings.ts';
 
 /** What holds a data directory; `release` is safe to call twice. */
@@ -17,9 +18,9 @@ const pauseMs = 50;
  * line for whoever started it. Throws what the file system throws.
  */
 export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {
-  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(settings.dataDir);
   const parts = settings.role === 'all' ? ['control-plane', 'gateway'] : [settings.role];
-  const mine = processMark(process.pid);
+  const mine = folderMark(process.pid, settings.dataDir);
   const held: string[] = [];
   const release = (): void => {
     for (const file of held.splice(0)) if (contentOf(file) === mine) rmSync(file, { force: true });
@@ -28,7 +29,7 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
   for (const file of parts.map((part) => join(settings.dataDir, `${part}.running`))) {
     while (!create(file, mine)) {
       const holder = contentOf(file);
-      if (!isMarkAlive(holder)) {
+      if (!isFolderMarkAlive(holder, settings.dataDir)) {
         rmSync(file, { force: true });
       } else if (performance.now() > deadlineMs) {
         release();

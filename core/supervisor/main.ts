@@ -34,7 +34,9 @@ async function main(): Promise<number> {
   }
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
-  const hold = await holdDataDir(settings);
+  const hold = await holdDataDir(settings).catch((error: Error) => ({
+    fault: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder this process may write (${error.message})`,
+  }));
   if (hold.fault !== null) return refuse([hold.fault], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
@@ -49,6 +51,7 @@ async function main(): Promise<number> {
     // The control plane serves few requests: a small young generation saves some 40 MB.
     controlPlaneNodeFlags: ['--max-semi-space-size=4'],
     gatewayNodeFlags: ['--max-semi-space-size=64'],
+    isTerminal: process.stdout.isTTY === true,
     print: (text) => process.stdout.write(text),
     log,
   });

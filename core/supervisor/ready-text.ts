@@ -2,18 +2,22 @@ import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import type { FirstStartMessage } from '../contract/process-messages.ts';
 
-/** What the terminal shows when everything is up: the base URL, and on the first start the keys and a call that works at once. */
-export function readyText(settings: Settings, first: FirstStartMessage | null): string {
+/**
+ * What the service prints when everything is up: the base URL, and on the first start where the keys are and a call that works at
+ * once. The keys themselves are shown on a terminal only: what is printed elsewhere ends in log stores, which keep it.
+ */
+export function readyText(settings: Settings, first: FirstStartMessage | null, isTerminal: boolean): string {
   const base = `${origin(settings.tlsCert ? 'https' : 'http', settings.host, settings.port)}/v1`;
   const ready =
     settings.role === 'control-plane'
       ? `control plane ready on ${origin('http', settings.controlPlaneHost, settings.controlPlanePort)}\n`
       : `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
   if (first === null) return ready;
-  return `${ready}${keysText(settings, first)}${settings.role === 'all' ? callText(settings, base, first) : ''}\n`;
+  const keys = isTerminal ? keysText(settings, first) : placeText(settings);
+  return `${ready}${keys}${settings.role === 'all' ? callText(settings, base, isTerminal ? first : null) : ''}\n`;
 }
 
-/** Keys that came from the environment are known to whoever set them, and stay out of container logs. */
+/** Keys that came from the environment are known to the person who set them. */
 function keysText(settings: Settings, first: FirstStartMessage): string {
   return [
     '',
@@ -21,14 +25,21 @@ function keysText(settings: Settings, first: FirstStartMessage): string {
     `  workspace key   ${settings.bootstrapWorkspaceKey ? 'as given in BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key}`,
     ...(first.owner_link ? [`  first owner     ${first.owner_link}`] : []),
     '',
-    `The keys are shown this once; ${join(settings.dataDir, 'first-keys.json')} keeps them, readable by you alone.`,
+    `The keys are shown this once; ${keysFile(settings)} keeps them, readable by you alone.`,
     '',
   ].join('\n');
 }
 
-function callText(settings: Settings, base: string, first: FirstStartMessage): string {
+function placeText(settings: Settings): string {
+  return `\nThe first keys are in ${keysFile(settings)}, readable by you alone.\n`;
+}
+
+/** `first` null: the call reads the key from its file. */
+function callText(settings: Settings, base: string, first: FirstStartMessage | null): string {
   const name = `${settings.headerPrefix}api-key`;
-  const header = settings.bootstrapWorkspaceKey ? `"${name}: $BOOTSTRAP_WORKSPACE_KEY"` : `'${name}: ${first.workspace_key}'`;
+  const fromFile = `"${name}: $(node -p "require('${keysFile(settings)}').workspace_key")"`;
+  const shown = first === null ? fromFile : `'${name}: ${first.workspace_key}'`;
+  const header = settings.bootstrapWorkspaceKey ? `"${name}: $BOOTSTRAP_WORKSPACE_KEY"` : shown;
   const body = '{"model":"@mock/echo","messages":[{"role":"user","content":"hello"}]}';
   return [
     'A first call, which needs no provider account:',
@@ -36,6 +47,10 @@ function callText(settings: Settings, base: string, first: FirstStartMessage): s
     `  curl ${base}/chat/completions -H ${header} -H 'content-type: application/json' -d '${body}'`,
     '',
   ].join('\n');
+}
+
+function keysFile(settings: Settings): string {
+  return join(settings.dataDir, 'first-keys.json');
 }
 
 /** The address to type on this machine: a listener on all addresses is reached through loopback. */

@@ -20,6 +20,8 @@ export interface SupervisorOptions {
   readonly controlPlaneNodeFlags?: readonly string[];
   /** Flags of node for gateway processes. */
   readonly gatewayNodeFlags?: readonly string[];
+  /** True if `print` writes to a terminal; only there the first keys are shown. */
+  readonly isTerminal?: boolean;
   /** Text for the person who started it, not a log line. */
   print(text: string): void;
   readonly log: Log;
@@ -100,7 +102,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function announce(): void {
     state = 'serving';
-    options.print(readyText(settings, firstStart));
+    options.print(readyText(settings, firstStart, options.isTerminal ?? false));
     firstStart = null;
   }
 
@@ -146,6 +148,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       return;
     }
     cancelDeadline?.();
+    watch.stop();
     log.info({ exitCode }, 'stopped');
     state = 'ended';
     end(exitCode);

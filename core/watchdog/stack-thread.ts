@@ -13,11 +13,6 @@ export interface StackThreadData {
   readonly lines: { readonly name: string; readonly slot: number; readonly pid: number };
 }
 
-/** The thread could not read a stack. */
-export interface StackThreadMessage {
-  readonly reason: string;
-}
-
 const { beats, everyMs, beatsMissedMax, lines } = workerData as StackThreadData;
 const framesMax = 30;
 let seen = 0;
@@ -30,25 +25,25 @@ setInterval(() => {
   seen = now;
   if (missed === beatsMissedMax) logStack();
 }, everyMs);
+parentPort?.postMessage('watching');
 
 /** Pauses the main thread for a moment and writes where it is. */
 function logStack(): void {
   const session = new Session();
-  try {
-    session.connectToMainThread();
-  } catch (error) {
-    parentPort?.postMessage({ reason: String(error) } satisfies StackThreadMessage);
-    return;
-  }
+  session.connectToMainThread();
+  // Frames name scripts by id; each script is reported when the debugger is enabled.
+  const urls = new Map<string, string>();
+  session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url));
   session.on('Debugger.paused', ({ params }) => {
-    write(params.callFrames.slice(0, framesMax).map(textOf));
+    write(params.callFrames.slice(0, framesMax).map((frame) => textOf(frame, urls)));
     session.post('Debugger.resume', () => session.disconnect());
   });
   session.post('Debugger.enable', () => session.post('Debugger.pause'));
 }
 
-function textOf({ functionName, url, location }: Debugger.CallFrame): string {
-  return `${functionName || '(anonymous)'} (${url}:${location.lineNumber + 1}:${(location.columnNumber ?? 0) + 1})`;
+function textOf({ functionName, url, location }: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
+  const file = url || urls.get(location.scriptId) || '(unknown script)';
+  return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1}:${(location.columnNumber ?? 0) + 1})`;
 }
 
 /** Straight to standard output: the log of this process writes on the thread that hangs. */

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../contract/plugin.ts';
 import { aliveMessage } from '../contract/process-messages.ts';
-import type { StackThreadData, StackThreadMessage } from './stack-thread.ts';
+import type { StackThreadData } from './stack-thread.ts';
 
 export interface WatchdogOptions {
   /** Milliseconds without a turn of the event loop after which the supervisor kills this process; 0 = never. */
@@ -15,12 +15,14 @@ export interface WatchdogOptions {
 
 /** Heartbeats per timeout: a single late one is no reason to kill. */
 const beatsPerTimeout = 5;
+/** Fewer than the supervisor waits for: reading a stack takes a moment. */
+const beatsMissedMax = 3;
 
 /**
  * From now on this process sends a heartbeat to the supervisor for as long as its event loop turns. A thread beside it logs the stack
- * of the main thread shortly before the supervisor kills a process that hangs. The thread holds about 10 MiB.
+ * of the main thread before the supervisor kills a process that hangs. The thread holds about 14 MiB. Resolves once it watches.
  */
-export function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOptions): void {
+export async function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOptions): Promise<void> {
   if (timeoutMs === 0 || !send) return;
   const beats = new Int32Array(new SharedArrayBuffer(4));
   const everyMs = timeoutMs / beatsPerTimeout;
@@ -29,16 +31,17 @@ export function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOptions):
     send(aliveMessage);
   }, everyMs).unref();
   send(aliveMessage);
-  const data: StackThreadData = { beats, everyMs, beatsMissedMax: beatsPerTimeout - 1, lines };
+  const data: StackThreadData = { beats, everyMs, beatsMissedMax, lines };
   const entry = new URL(`./stack-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
   const thread = new Worker(entry, { workerData: data, execArgv: [], env: {}, resourceLimits: threadLimits });
-  thread.on('message', ({ reason }: StackThreadMessage) =>
-    log.warn({ reason }, 'the stack of a hanging event loop cannot be read'),
-  );
+  thread.unref();
   thread.on('error', (error) =>
     log.warn({ reason: String(error) }, 'a hanging event loop would be killed without a stack in the log'),
   );
-  thread.unref();
+  await new Promise<void>((resolve) => {
+    thread.once('message', () => resolve());
+    thread.once('exit', () => resolve());
+  });
 }
 
 const threadLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 };

@@ -45,10 +45,18 @@ describe('prepareKeys', () => {
     expect(prepareKeys({ DATA_DIR: dataDir })).toEqual(first);
   });
 
-  it('refuses a damaged key file when the settings are read', () => {
+  it.skipIf(process.platform !== 'linux')('names DATA_DIR if its folder cannot be made, without looping', () => {
+    expect(() => prepareKeys({ DATA_DIR: '/proc/nope' })).toThrow(
+      /^DATA_DIR: got "\/proc\/nope", expected a folder this process may write/,
+    );
+  });
+
+  it('names a damaged key file', () => {
     const first = prepareKeys({ DATA_DIR: dataDir });
     writeFileSync(join(dataDir, 'encryption.key'), (first.ENCRYPTION_KEY as string).slice(0, 20));
-    expect(() => loadSettings(prepareKeys({ DATA_DIR: dataDir }))).toThrow(/^ENCRYPTION_KEY: what it holds is not usable/);
+    expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(
+      `ENCRYPTION_KEY: the file ${join(dataDir, 'encryption.key')} holds no usable key, expected `,
+    );
   });
 
   it.each(['gateway', 'control-plane'])('generates nothing for ROLE=%s, where all machines need the same keys', (ROLE) => {

@@ -14,7 +14,7 @@ const hang = (): Promise<unknown> =>
   gateway
     .call('/chat/completions', {
       body,
-      headers: { 'x-svc-config': JSON.stringify({ provider: '@oai', plugins: { hanging: {} } }), connection: 'close' },
+      headers: { 'x-svc-config': JSON.stringify({ provider: '@oai', plugins: { hanging: {} } }) },
     })
     .then(
       () => 'answered',

@@ -14,6 +14,7 @@ import { IntegrationHeaders } from './0018-integration-headers.ts';
 import { NanoUsd } from './202611220640-nano-usd.ts';
 import { ModelNames } from './202611220700-model-names.ts';
 import { RejectUnmetered } from './202611220722-reject-unmetered.ts';
+import { KeyChecks } from './202611220735-key-checks.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -32,4 +33,5 @@ export const migrations: MigrationObject[] = [
   { name: '202611220640-nano-usd', class: NanoUsd },
   { name: '202611220700-model-names', class: ModelNames },
   { name: '202611220722-reject-unmetered', class: RejectUnmetered },
+  { name: '202611220735-key-checks', class: KeyChecks },
 ];

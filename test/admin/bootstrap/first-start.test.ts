@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BootstrapFault } from '../../../admin/bootstrap/first-start.ts';
+import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
 import { startControlPlane } from '../../../admin/main.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
 import { newApiKey } from '../../../core/contract/api-key.ts';
@@ -61,7 +61,7 @@ describe('the first start', () => {
     for (const wrong of ['nonsense', newApiKey('ws').text]) {
       const settings = testSettings(dataDir, { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text });
       const start = startControlPlane({ ...settings, bootstrapAdminKey: wrong }, { log: newMemoryLog() });
-      await expect(start).rejects.toThrow(BootstrapFault);
+      await expect(start).rejects.toThrow(StartFault);
     }
     const plane = await startPlaneWith(testSettings(dataDir, {}));
     expect(plane.control.firstKeys).not.toBeNull();
@@ -85,6 +85,24 @@ describe('the first start', () => {
     expect(second.control.firstKeys).toBeNull();
     expect((await second.ask('GET', '/api-keys')).body.total).toBe(2);
     await second.close();
+  });
+
+  it('is the only one that reads BOOTSTRAP settings: later starts warn of those that differ from what is there', async () => {
+    await copyEmptyDatabase(dataDir);
+    const given = { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text };
+    const settings = testSettings(dataDir, given);
+    await (await startPlaneWith(settings)).close();
+    const warnings = async (changed: object) => {
+      const plane = await startPlaneWith({ ...settings, ...changed });
+      await plane.close();
+      return plane.log.lines.filter(({ message }) => message.includes('BOOTSTRAP'));
+    };
+    expect(await warnings({})).toEqual([]);
+    const other = newApiKey('admin').text;
+    const [line] = await warnings({ bootstrapAdminKey: other, bootstrapOwnerEmail: 'owner@example.com' });
+    expect(line).toMatchObject({ level: 'warn', fields: { settings: ['BOOTSTRAP_ADMIN_KEY', 'BOOTSTRAP_OWNER_EMAIL'] } });
+    expect(line?.message).toContain('npm run admin-key');
+    expect(JSON.stringify(line)).not.toContain(other);
   });
 
   if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -36,6 +36,18 @@ it('refuses a folder in which another service works, naming its process, and tak
   expect(hold.fault).toBeNull();
   release(hold);
   expect(readdirSync(dataDir)).toEqual([]);
+});
+
+it('takes a copy of a folder in which another service works', async () => {
+  const other = await holder('all');
+  const copy = mkdtempSync(join(tmpdir(), 'svc-hold-copy-'));
+  cpSync(dataDir, copy, { recursive: true });
+  const hold = await holdDataDir({ dataDir: copy, role: 'all' }, 0);
+  expect(hold.fault).toBeNull();
+  release(hold);
+  other.kill('SIGKILL');
+  await once(other, 'exit');
+  rmSync(copy, { recursive: true });
 });
 
 it('waits for a run that is just ending', async () => {

@@ -90,7 +90,7 @@ describe('busyPorts', () => {
 
 describe('readyText', () => {
   it('shows an address that can be typed on this machine', () => {
-    const shown = (env: Record<string, string>) => readyText(loadSettings({ ...keys, ...env }), null);
+    const shown = (env: Record<string, string>) => readyText(loadSettings({ ...keys, ...env }), null, true);
     const ready = (base: string) => `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
     expect(shown({ HOST: '0.0.0.0', PORT: '80' })).toBe(ready('http://127.0.0.1:80/v1'));
     expect(shown({ HOST: '::1' })).toBe(ready('http://[::1]:8787/v1'));

@@ -96,8 +96,8 @@ describe('children', () => {
     expect(run.count(/^[01] started/)).toBe(0);
   });
 
-  it('prints the first keys once, with a call that can be pasted', async () => {
-    const run = start('control-plane:first-start');
+  it('prints the first keys once on a terminal, with a call that can be pasted', async () => {
+    const run = start('control-plane:first-start', { ON_TERMINAL: 'true' });
     await run.line(/^ {2}curl http:\/\/127\.0\.0\.1:8787\/v1\/chat\/completions -H 'x-svc-api-key: svc_ws_made-up' /);
     await run.line(/^ {2}admin key +svc_admin_made-up$/);
     process.kill(await run.pidOf('control-plane'), 'SIGKILL');
@@ -107,15 +107,22 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(1);
   });
 
-  it('prints the first keys also where only the control plane runs', async () => {
+  it('prints no first key elsewhere: only where they are, and a call that reads them there', async () => {
+    const run = start('control-plane:first-start');
+    await run.line(/^The first keys are in \/.*first-keys\.json, readable by you alone\.$/);
+    await run.line(/^ {2}curl .* -H "x-svc-api-key: \$\(node -p "require\('\/.*first-keys\.json'\)\.workspace_key"\)" /);
+    expect(run.lines.join('\n')).not.toContain('made-up');
+  });
+
+  it('names the file of the first keys also if only the control plane runs', async () => {
     const run = start('control-plane:first-start', { ROLE: 'control-plane' });
-    await run.line(/^ {2}workspace key +svc_ws_made-up$/);
-    await run.line(/first-keys\.json keeps them/);
+    await run.line(/^The first keys are in /);
     expect(run.count(/curl/)).toBe(0);
   });
 
   it('keeps keys that were given by the environment out of its output', async () => {
     const run = start('control-plane:first-start', {
+      ON_TERMINAL: 'true',
       BOOTSTRAP_ADMIN_KEY: `svc_admin_${'a'.repeat(12)}_${'b'.repeat(46)}`,
       BOOTSTRAP_WORKSPACE_KEY: `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}`,
     });

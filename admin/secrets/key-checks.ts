@@ -1,0 +1,73 @@
+import type { Settings } from '../../config/settings.ts';
+import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/key-check.ts';
+import { StartFault } from '../bootstrap/start-fault.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { dataKeys } from './entity.ts';
+import { createVault } from './vault.ts';
+
+type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
+
+/**
+ * Compares both keys with the database before anything is read or sealed with them. The first start, and the first one after an
+ * upgrade, stores a check for each key; after an upgrade only if the key opens the data that is there. Throws StartFault naming the
+ * key. Safe to run in several processes at once.
+ */
+export async function checkKeys(em: EntityManager, keys: Keys): Promise<void> {
+  await checkEncryptionKey(em, keys);
+  // No stored data is sealed with this key: there is nothing to try it on.
+  await checkKey(em, 'CLUSTER_KEY', keys.clusterKey, async () => true);
+}
+
+/** The same for ENCRYPTION_KEY alone. */
+export async function checkEncryptionKey(em: EntityManager, keys: Pick<Keys, 'encryptionKey'>): Promise<void> {
+  await checkKey(em, 'ENCRYPTION_KEY', keys.encryptionKey, () => opensData(em, keys.encryptionKey));
+}
+
+/** The stored check of a key, for gateways. Throws when there is none. */
+export async function readKeyCheck(em: EntityManager, setting: CheckedKey): Promise<string> {
+  const sealed = await find(em, setting);
+  if (sealed === null) throw new Error(`no check is stored for ${setting}`);
+  return sealed;
+}
+
+/** Makes this the cluster key of the database; gateways and control planes with another one are rejected from now on. */
+export async function replaceClusterKeyCheck(em: EntityManager, clusterKey: Uint8Array): Promise<void> {
+  await em.execute("delete from key_checks where setting = 'CLUSTER_KEY'");
+  await add(em, 'CLUSTER_KEY', clusterKey);
+}
+
+async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array, opens: () => Promise<boolean>): Promise<void> {
+  let sealed = await find(em, setting);
+  if (sealed === null && (await opens())) {
+    await add(em, setting, key);
+    // Of two first starts at the same moment one stores its check: the other compares with that.
+    sealed = await find(em, setting);
+  }
+  if (sealed !== null && opensKeyCheck(setting, key, sealed)) return;
+  throw new StartFault(faults[setting]);
+}
+
+const faults: Record<CheckedKey, string> = {
+  ENCRYPTION_KEY:
+    'ENCRYPTION_KEY: does not open the data in this database, expected the key it was first started with. ' +
+    'Set that key (or put its file encryption.key back into DATA_DIR), or use another database',
+  CLUSTER_KEY:
+    'CLUSTER_KEY: is not the key of this database, expected the one it was first started with. ' +
+    'Set that key (or put its file cluster.key back into DATA_DIR); `npm run cluster-key` makes the present one its key',
+};
+
+async function find(em: EntityManager, setting: CheckedKey): Promise<string | null> {
+  const [row] = (await em.execute('select sealed from key_checks where setting = ?', [setting])) as { sealed: string }[];
+  return row?.sealed ?? null;
+}
+
+async function add(em: EntityManager, setting: CheckedKey, key: Uint8Array): Promise<void> {
+  const values = [setting, sealKeyCheck(setting, key)];
+  await em.execute('insert into key_checks (setting, sealed) values (?, ?) on conflict (setting) do nothing', values);
+}
+
+/** Whether the key opens the oldest data key; true for a database without one. */
+async function opensData(em: EntityManager, encryptionKey: Uint8Array): Promise<boolean> {
+  const [oldest] = await em.find(dataKeys, {}, { orderBy: { createdAt: 'asc' }, limit: 1 });
+  return oldest === undefined || createVault(encryptionKey).opens(oldest);
+}

@@ -1,0 +1,22 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Creates a folder and those above it with mode 0700. Throws what the file system throws. Not `mkdirSync(…, { recursive: true })`:
+ * below /proc, where no folder can be created, that loops for ever.
+ */
+export function makeFolder(path: string): void {
+  if (isThere(path)) return;
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process was first.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error;
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

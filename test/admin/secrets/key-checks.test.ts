@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
+import { openDatabase } from '../../../admin/db/open-database.ts';
+import { startControlPlane } from '../../../admin/main.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { opensKeyCheck } from '../../../core/contract/key-check.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { copyEmptyDatabase } from '../support/pgdata-template.ts';
+import { startPlaneWith, testSettings } from '../support/plane.ts';
+import { databases, newReadyDatabase } from '../support/test-database.ts';
+
+describe.each(databases)('the keys of a database, on %s', (name) => {
+  async function onDatabase(work: (settings: Settings) => Promise<void>): Promise<void> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'svc-keys-'));
+    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
+    if (!database) await copyEmptyDatabase(dataDir);
+    try {
+      await work(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
+    } finally {
+      await database?.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  }
+  const starts = (settings: Settings) => startControlPlane(settings, { log: newMemoryLog() }).then((plane) => plane.close());
+  const otherKey = () => new Uint8Array(randomBytes(32));
+
+  it('are those of the first start: another one stops a later start and is named', () =>
+    onDatabase(async (settings) => {
+      await starts(settings);
+      await starts(settings);
+      await expect(starts({ ...settings, encryptionKey: otherKey() })).rejects.toThrow(/^ENCRYPTION_KEY: does not open/);
+      await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(/^CLUSTER_KEY: is not the key/);
+      await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(StartFault);
+      await starts(settings);
+    }));
+
+  it('are stored after an upgrade, if the key opens what is there', () =>
+    onDatabase(async (settings) => {
+      await starts(settings);
+      const store = await openDatabase(settings, newMemoryLog());
+      await store.em().execute('delete from key_checks');
+      await store.close();
+      await expect(starts({ ...settings, encryptionKey: otherKey() })).rejects.toThrow(/^ENCRYPTION_KEY:/);
+      await starts(settings);
+      await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(/^CLUSTER_KEY:/);
+    }));
+
+  it('are shown to gateways with the cluster key, as a text that the encryption key opens', () =>
+    onDatabase(async (settings) => {
+      const plane = await startPlaneWith(settings);
+      const { body } = await plane.internal('GET', '/key-check');
+      expect(opensKeyCheck('ENCRYPTION_KEY', settings.encryptionKey, body.encryption_key)).toBe(true);
+      expect(opensKeyCheck('ENCRYPTION_KEY', otherKey(), body.encryption_key)).toBe(false);
+      expect((await plane.internal('GET', '/key-check', undefined, plane.adminKey)).status).toBe(401);
+      await plane.close();
+    }));
+});

@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../support/free-port.ts';
+import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { until } from '../support/until.ts';
+
+const program = fileURLToPath(new URL('../../core/supervisor/main.ts', import.meta.url));
+
+let main: RunningGateway;
+let dataDir: string;
+beforeAll(async () => {
+  main = await startGateway();
+  dataDir = await mkdtemp(join(tmpdir(), 'svc-wrong-keys-'));
+});
+afterAll(async () => {
+  await main?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** A second machine: a gateway alone, beside the control plane of the first. */
+async function withGateway(env: Record<string, string>, work: (origin: string) => Promise<void>): Promise<void> {
+  const [port] = (await freePorts(1)) as [number];
+  const key = (file: string) => readFileSync(join(main.dataDir, file), 'utf8').trim();
+  const child: ChildProcess = spawn(process.execPath, [program], {
+    stdio: 'ignore',
+    env: {
+      PATH: process.env.PATH,
+      ROLE: 'gateway',
+      PORT: String(port),
+      CONTROL_PLANE_URL: main.controlPlaneUrl,
+      ENCRYPTION_KEY: key('encryption.key'),
+      CLUSTER_KEY: key('cluster.key'),
+      DATA_DIR: dataDir,
+      GATEWAY_PROCESSES: '1',
+      ...env,
+    },
+  });
+  try {
+    await work(`http://127.0.0.1:${port}`);
+  } finally {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+}
+
+const readiness = (origin: string) =>
+  until(
+    async () => {
+      const reply = await fetch(`${origin}/ready`).catch(() => null);
+      return reply !== null && { status: reply.status, text: await reply.text() };
+    },
+    { deadlineMs: 50_000, what: 'an answer of /ready' },
+  );
+const call = async (origin: string) => {
+  const reply = await fetch(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'x-svc-api-key': main.workspaceKey, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: '@mock/echo', messages: [{ role: 'user', content: 'hello' }] }),
+  });
+  await reply.arrayBuffer();
+  return reply.status;
+};
+const other = () => randomBytes(32).toString('base64');
+
+describe('a gateway whose key is not that of the control plane', () => {
+  it.each(['ENCRYPTION_KEY', 'CLUSTER_KEY'])('%s: is not ready, names the key, and answers 503 instead of 401', (name) =>
+    withGateway({ [name]: other() }, async (origin) => {
+      const { status, text } = await readiness(origin);
+      expect([status, text]).toEqual([503, expect.stringContaining(`${name}: `)]);
+      expect(await call(origin)).toBe(503);
+    }),
+  );
+
+  it('with the right keys it is ready and serves', () =>
+    withGateway({}, async (origin) => {
+      expect(await until(async () => (await readiness(origin)).status === 200)).toBe(true);
+      expect(await call(origin)).toBe(200);
+    }));
+});
