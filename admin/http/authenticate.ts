@@ -4,13 +4,16 @@ import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/
 import { isToken } from '../../core/contract/tokens.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
+import { isUuid } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { authenticateToken } from '../identity/jwt/authenticate-token.ts';
 import { requestOrigin } from '../identity/same-origin.ts';
 import { readSessionCookie } from '../identity/session-cookie.ts';
 import { findSession, sessionPrefix } from '../identity/sessions.ts';
 import { type ApiKey, type ApiKeyType, apiKeys } from '../resources/api-keys/entity.ts';
-import { AdminError, forbidden } from './errors.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { isClusterKey } from './client-address.ts';
+import { AdminError, forbidden, invalid, notFound } from './errors.ts';
 import type { Actor, AdminServices } from './route.ts';
 
 /** The kind a key of each type carries in its text. */
@@ -29,6 +32,8 @@ export interface Asking {
   readonly requestId: string;
   readonly clientAddress: string;
   header(name: string): string | undefined;
+  /** Set on routes that the data-service token may call: their scopes, and the organisation that the query names. */
+  readonly dataService?: { readonly scopes: readonly string[]; readonly organisationId: string | undefined };
 }
 
 /**
@@ -43,6 +48,9 @@ export async function authenticate(
   const { settings } = services;
   const credential = credentialOf(asking.header, [settings.headerPrefix, ...settings.headerPrefixAliases]);
   if (credential?.startsWith(sessionPrefix)) return authenticateSession(em, credential, services);
+  if (credential !== null && asking.dataService && isClusterKey(credential, settings)) {
+    return authenticateDataService(em, asking.dataService);
+  }
   if (credential !== null && isToken(credential)) return authenticateToken(em, credential, asking, services);
   if (credential !== null) return authenticateKey(em, credential, services.apiKeyPepper);
   const cookie = readSessionCookie(asking.header('cookie'), settings);
@@ -52,6 +60,30 @@ export async function authenticate(
   }
   return authenticateSession(em, cookie, services);
 }
+
+/** A service of the deployment, as an organisation key that may do nothing but what the route is for. */
+async function authenticateDataService(
+  em: EntityManager,
+  { scopes, organisationId }: NonNullable<Asking['dataService']>,
+): Promise<Authentication> {
+  const named = organisationId === undefined ? {} : { id: organisationId };
+  const found = organisationId === undefined || isUuid(organisationId) ? await em.find(organisations, named, { limit: 2 }) : [];
+  if (found.length > 1) return { refused: invalid('organisation_id: required with the data-service token'), known: null };
+  if (!found[0]) return { refused: notFound('Organisation'), known: null };
+  return {
+    actor: {
+      keyId: dataServiceId,
+      type: 'organisation-service',
+      organisationId: found[0].id,
+      workspaceId: null,
+      userId: null,
+      scopes: new Set(scopes),
+    },
+  };
+}
+
+/** Stands in the place of a row id: no row has it. */
+const dataServiceId = '00000000-0000-0000-0000-000000000000';
 
 async function authenticateSession(
   em: EntityManager,

@@ -40,6 +40,11 @@ export interface AdminRoute {
   readonly tokensToo?: true;
   /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
   readonly allMemberships?: true;
+  /**
+   * Services of the deployment may call it with CLUSTER_KEY, the data-service token, in the place of an API key. They name the
+   * organisation in `organisation_id` unless there is only one.
+   */
+  readonly dataServiceToo?: true;
   /** Organisation keys may name a workspace that was deleted: what it left behind is still read. */
   readonly deletedToo?: true;
   /**

@@ -132,6 +132,9 @@ class Visit {
       requestId: trail.id,
       clientAddress,
       header: (name: string) => request.header(name),
+      ...(this.#route.dataServiceToo
+        ? { dataService: { scopes: this.#route.scopes, organisationId: request.query('organisation_id') } }
+        : {}),
     };
     const who = await authenticate(database.em(), shown, this.#services);
     if ('refused' in who) {

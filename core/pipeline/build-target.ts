@@ -82,13 +82,23 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const base = options.parseBaseUrl(
         typeof customHost === 'string' && customHost !== '' ? customHost : adapter.baseUrl(settings),
       );
-      const own = adapter.headers(settings, credentials);
+      const own = withoutEmpty(adapter.headers(settings, credentials));
       const headers = withHeaders(own, customHeaders);
       const made = { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers, ofModel: null };
       if (!customHeaders || !Object.keys(customHeaders).some(isCredentialHeader)) return made;
       return { ...made, headersElsewhere: withHeaders(own, withoutCredentials(customHeaders)) };
     },
   };
+}
+
+/** A credential that must not go to this host is an empty text: the header that would carry it is left out, with its scheme. */
+function withoutEmpty(headers: HeaderList): HeaderList {
+  const filled: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1] as string;
+    if (!/^(Bearer|Basic|Key|Token)?\s*$/i.test(value)) filled.push(headers[i] as string, value);
+  }
+  return filled;
 }
 
 function withHeaders(own: HeaderList, custom: Readonly<Record<string, string>> | null): HeaderList {

@@ -26,8 +26,8 @@ const query = v.object({
   provider: v.optional(v.string()),
   limit: v.optional(wholeNumber),
   offset: v.optional(wholeNumber, '0'),
-  sort: v.optional(v.picklist(['name', 'provider', 'ai_service']), 'name'),
-  order: v.optional(v.picklist(['asc', 'desc']), 'asc'),
+  sort: v.optional(v.picklist(['name', 'provider', 'ai_service'], 'name, provider or ai_service is expected'), 'name'),
+  order: v.optional(v.picklist(['asc', 'desc'], 'asc or desc is expected'), 'asc'),
 });
 
 const sortKeys = {

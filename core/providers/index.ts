@@ -30,6 +30,7 @@ import { messagesOverChat } from './shared/messages-over-chat.ts';
 import type { ChatExtras } from './shared/messages-over-chat-request.ts';
 import { withClientCredentials } from './shared/oauth-client-credentials.ts';
 import { responsesOverChat } from './shared/responses-over-chat/responses-over-chat.ts';
+import { withFederation } from './shared/workload-federation.ts';
 import { stabilityAi } from './stability-ai/index.ts';
 import { togetherAi } from './together-ai/index.ts';
 import { triton } from './triton/index.ts';
@@ -71,7 +72,7 @@ const adapters: readonly ListedAdapter[] = [
 ];
 
 const byId: ReadonlyMap<string, ProviderAdapter> = new Map(
-  adapters.map((adapter) => [adapter.id, withClientCredentials(withAdapters(adapter))]),
+  adapters.map((adapter) => [adapter.id, withFederation(withClientCredentials(withAdapters(adapter)))]),
 );
 
 /**

@@ -55,6 +55,47 @@ describe('a client of another gateway', () => {
     expect((await client.virtualKeys.retrieve({ slug })).model_config).toMatchObject({ azure_deployment_config: rows(['e']) });
   });
 
+  it('makes, reads, changes and deletes keys of each type, and sends type, sub-type and id along', async () => {
+    const place = { workspace_id: plane.workspaceId };
+    const kinds = [
+      { type: 'workspace', 'sub-type': 'service', scopes: ['completions.write'], ...place },
+      { type: 'organisation', 'sub-type': 'service', scopes: ['configs.list'] },
+    ];
+    for (const kind of kinds) {
+      const { id } = (await client.apiKeys.create({ name: 'k', ...kind })) as unknown as { id: string };
+      await client.apiKeys.update({ id, name: 'changed' } as never);
+      expect(await client.apiKeys.retrieve({ id })).toMatchObject({ id, name: 'changed' });
+      await client.apiKeys.delete({ id });
+      await expect(client.apiKeys.retrieve({ id })).rejects.toMatchObject({ status: 404 });
+    }
+  });
+
+  it('manages workspaces and members, and repeats the ids of the path', async () => {
+    const person = { email: 'sdk@example.com', first_name: 'S', last_name: 'K', role: 'member', workspaces: [] };
+    const userId = (await plane.ask('POST', '/admin/users', { body: person })).body.id as string;
+    const { workspaces } = client.admin;
+    const made = await workspaces.create({ name: 'SDK', description: 'd', users: [userId] } as never);
+    const { id: workspaceId } = made as unknown as { id: string };
+    expect(await workspaces.list({ current_page: 0, page_size: 5 } as never)).toMatchObject({ total: 2 });
+    await workspaces.users.update({ workspaceId, userId, user_id: userId, role: 'manager' } as never);
+    expect(await workspaces.users.list({ workspaceId })).toMatchObject({ data: [{ id: userId, role: 'manager' }] });
+    await workspaces.users.delete({ workspaceId, userId });
+    await workspaces.delete({ workspaceId, workspace_id: workspaceId, name: 'SDK' } as never);
+    await expect(workspaces.retrieve({ workspaceId })).rejects.toMatchObject({ status: 403 });
+  });
+
+  it('names configs by slug alone while the organisation has several workspaces', async () => {
+    const other = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body;
+    const config = { retry: { attempts: 3 }, targets: [{ provider: 'openai' }] };
+    const made = (await client.configs.create({ name: 'c', config, workspace_id: other.id })) as unknown as { slug: string };
+    const { slug } = made;
+    await client.configs.update({ slug, name: 'd', config: { retry: { attempts: 2 } } });
+    expect(await client.configs.retrieve({ slug })).toMatchObject({ name: 'd', data: { name: 'd', workspace_id: other.id } });
+    await client.configs.delete({ slug });
+    await expect(client.configs.retrieve({ slug })).rejects.toMatchObject({ status: 404 });
+    await plane.ask('DELETE', `/admin/workspaces/${other.id}`);
+  });
+
   it('shares an integration, opens its models, and builds a provider on it', async () => {
     const slug = 'shared';
     await client.integrations.create({ name: 'i', slug, ai_provider_id: 'openai', key: 'sk-0123456789abcdef' });

@@ -1,8 +1,25 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { unknownReference } from '../../http/errors.ts';
+import type { Actor } from '../../http/route.ts';
 import { users } from '../users/entity.ts';
 import { holdUser } from '../users/hold-user.ts';
+import { apiKeys } from './entity.ts';
 import type { KeyOwner } from './user-key-rules.ts';
+
+/**
+ * Returns the user of a new key for whom nobody was named: the caller, else the person who made the caller's key; for the key of the
+ * first start the first owner. Null if there is no such person.
+ */
+export async function ownerByDefault(em: EntityManager, actor: Actor): Promise<string | null> {
+  if (actor.userId !== null) return actor.userId;
+  const { organisationId } = actor;
+  if (actor.actsAsOwner) {
+    const owner = await em.findOne(users, { organisationId, role: 'owner' }, { orderBy: { createdAt: 'asc', id: 'asc' } });
+    return owner?.id ?? null;
+  }
+  const key = await em.findOne(apiKeys, { id: actor.keyId, organisationId });
+  return key?.grantedByUserId ?? null;
+}
 
 /** Throws AB02 unless the user of a new key belongs to its workspace: as a member, or as owner or admin of the organisation. */
 export async function checkOwner(tx: EntityManager, owner: KeyOwner): Promise<void> {

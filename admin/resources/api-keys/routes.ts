@@ -3,6 +3,7 @@ import { AdminError, invalid } from '../../http/errors.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
+import { ownerByDefault } from './check-owner.ts';
 import { deleteApiKey } from './delete-key.ts';
 import type { ApiKey, ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
@@ -34,12 +35,15 @@ const createRoute = (type: ApiKeyType, what: string) => {
       if (type === 'organisation-service' && (body.workspace_id ?? query.workspace_id) !== undefined) {
         throw invalid('workspace_id: organisation keys belong to no workspace; api-keys/workspace/service makes one that does');
       }
-      if (isPlainMember(actor, workspaceId) && body.user_id !== actor.userId) {
+      const userId = type === 'workspace-user' ? (body.user_id ?? (await ownerByDefault(call.em, actor))) : body.user_id;
+      if (isPlainMember(actor, workspaceId) && userId !== actor.userId) {
         throw invalid('user_id: members make keys for themselves only');
       }
       const tenant = { organisationId, workspaceId };
       call.unused(...unusedOf(type, body));
-      const made = await call.write((change) => createApiKey(change, services.apiKeyPepper, actor, tenant, type, body));
+      const made = await call.write((change) =>
+        createApiKey(change, services.apiKeyPepper, actor, tenant, type, { ...body, user_id: userId }),
+      );
       return { id: made.row.id, key: made.text, object: 'api-key' };
     },
   });

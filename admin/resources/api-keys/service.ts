@@ -119,7 +119,11 @@ const noDefaults = { metadata: null, config_id: null, allow_config_override: tru
 function ownerOf(tenant: Tenant, type: ApiKeyType, sentId: string | null | undefined) {
   const userId = sentId ?? undefined;
   if ((type === 'workspace-user') !== (userId !== undefined)) {
-    throw invalid(type === 'workspace-user' ? 'user_id: required' : 'user_id: only keys of users have one');
+    throw invalid(
+      type === 'workspace-user'
+        ? 'user_id: required, because no person made the key of this request'
+        : 'user_id: only keys of users have one',
+    );
   }
   if (userId === undefined || tenant.workspaceId === null) return null;
   return { organisationId: tenant.organisationId, workspaceId: tenant.workspaceId, userId };

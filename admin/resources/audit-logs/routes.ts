@@ -23,10 +23,10 @@ export const auditLogRoutes: readonly AdminRoute[] = [
     alsoProduces: 'text/csv',
     async handle(call) {
       const { organisationId, workspaceId, query } = call;
-      if (query.end_time < query.start_time) throw invalid('query.end_time: must not be before start_time');
+      if (query.end_time < query.start_time) throw invalid('end_time: must not be before start_time');
       const asCsv = /\btext\/csv\b/i.test(call.accept);
       const size = query.page_size ?? (asCsv ? csvSizeMax : pageSizeMax);
-      if (!asCsv && size > pageSizeMax) throw invalid(`query.page_size: at most ${pageSizeMax}`);
+      if (!asCsv && size > pageSizeMax) throw invalid(`page_size: at most ${pageSizeMax}`);
       const where = {
         organisationId,
         createdAt: { $gte: query.start_time, $lte: query.end_time },

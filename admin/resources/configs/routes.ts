@@ -45,6 +45,7 @@ export const configRoutes: readonly AdminRoute[] = [
     summary: 'List the saved configs, newest first',
     scopes: ['configs.list'],
     tenant: 'either',
+    dataServiceToo: true,
     action: 'list',
     query: listQuery,
     reply: listReply,

@@ -93,7 +93,7 @@ const everyProvider: Readonly<Record<string, Kind>> = {
   custom_host: url,
   custom_headers: headers,
   provider_auth_type: {
-    schema: v.picklist(['oauthClientCredentials'], 'oauthClientCredentials is expected'),
+    schema: v.picklist(['oauthClientCredentials', 'wif'], 'oauthClientCredentials or wif is expected'),
     secret: false,
   },
   oauth_token_endpoint: url,
@@ -168,8 +168,13 @@ const deployments = v.pipe(
 );
 
 const byProvider: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
-  openai: { openai_organization: text, openai_project: text },
-  anthropic: { anthropic_version: text, anthropic_beta: text, anthropic_inspect_stream_for_overloaded_error: flag },
+  openai: { openai_organization: text, openai_project: text, wif_identity_provider_id: text, wif_service_account_id: text },
+  anthropic: {
+    ...{ wif_federation_rule_id: text, wif_organization_id: text, wif_service_account_id: text, wif_workspace_id: text },
+    anthropic_version: text,
+    anthropic_beta: text,
+    anthropic_inspect_stream_for_overloaded_error: flag,
+  },
   'azure-openai': {
     ...azureIdentity,
     azure_resource_name: text,

@@ -19,9 +19,18 @@ export function requireSettings(
       if (has(name)) errors.push(`${pathOf(name)}: not used with ${by} ${mode}`);
     }
   }
+  if (settings.provider_auth_type === 'wif') errors.push(...federationFaults(aiProviderId, has));
   if (settings.is_key_required === true && !has('api_key')) errors.push('key: required with is_key_required true');
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
 }
+
+function federationFaults(aiProviderId: string, has: (name: string) => boolean): string[] {
+  const needed = federation[aiProviderId];
+  if (!needed) return [`configurations.provider_auth_type: wif is for openai and anthropic; ${otherIdentities}`];
+  return needed.filter((name) => !has(name)).map((name) => `${pathOf(name)}: required with provider_auth_type wif`);
+}
+
+const otherIdentities = 'vertex-ai has vertex_auth_type wif, azure-openai and azure-ai azure_auth_mode workload';
 
 function pathOf(name: string): string {
   return name === 'api_key' ? 'key' : `configurations.${name}`;
@@ -42,6 +51,14 @@ interface Rule {
   readonly needs?: readonly string[];
   readonly refuses?: readonly string[];
 }
+
+const oauthClient = ['oauth_token_endpoint', 'oauth_client_id', 'oauth_client_secret'] as const;
+
+/** What `provider_auth_type: wif` needs; other types of provider have other ways to use workload identities. */
+const federation: Readonly<Record<string, readonly string[]>> = {
+  openai: ['wif_identity_provider_id', 'wif_service_account_id'],
+  anthropic: ['wif_federation_rule_id', 'wif_organization_id', 'wif_service_account_id'],
+};
 
 /** By the setting that names how to authenticate: what each way needs (control-plane reference §1.1). */
 const byMode: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
@@ -64,6 +81,7 @@ const byMode: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     serviceAccount: { needs: ['vertex_service_account_json'] },
   },
   provider_auth_type: {
-    oauthClientCredentials: { needs: ['oauth_token_endpoint', 'oauth_client_id', 'oauth_client_secret'] },
+    oauthClientCredentials: { needs: oauthClient },
+    wif: { needs: oauthClient },
   },
 };

@@ -39,6 +39,11 @@ const metrics = v.strictObject({
   request_method: v.string(),
   response_status_code: v.number(),
   response_time: v.number(),
+  /** Milliseconds of all attempts together, and the rest of response_time. */
+  upstream_response_time: v.number(),
+  gateway_processing_time: v.number(),
+  /** Milliseconds until the last token of a stream; null for other replies. */
+  ttlt: nullableNumber,
   is_proxy_call: v.boolean(),
   cache_status: nullableText,
   cache_type: nothing,

@@ -68,7 +68,7 @@ export function toLog(
       request_url: url,
       request_method: record.method,
       response_status_code: record.status,
-      response_time: Math.round(record.durationMs),
+      ...timesOf(record),
       is_proxy_call: record.endpoint === 'proxy',
       cache_status: record.cacheStatus,
       cache_type: null,
@@ -94,6 +94,18 @@ export function toLog(
       'metadata.key': Object.keys(metadata),
       'metadata.value': Object.values(metadata),
     },
+  };
+}
+
+/** Times in whole milliseconds. Attempts may overlap the end of the request, so the rest is at least 0. */
+function timesOf({ durationMs, attempts, stream }: RequestRecord) {
+  const total = Math.round(durationMs);
+  const upstream = Math.round(attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0));
+  return {
+    response_time: total,
+    upstream_response_time: upstream,
+    gateway_processing_time: Math.max(0, total - upstream),
+    ttlt: stream ? total : null,
   };
 }
 

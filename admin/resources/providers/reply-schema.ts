@@ -20,6 +20,8 @@ const provider = v.strictObject({
   reset_usage: v.null(),
   last_reset_at: nullableTime,
   expires_at: nullableTime,
+  /** The same as masked_api_key: no reply holds the credential. */
+  key: nullableText,
   masked_api_key: nullableText,
   /** Settings that are no secret; empty where they are the organisation's. */
   model_config: v.record(v.string(), v.unknown()),

@@ -41,6 +41,7 @@ export function toReply(
     reset_usage: null,
     last_reset_at: row.lastResetAt?.toISOString() ?? null,
     expires_at: row.expiresAt?.toISOString() ?? null,
+    key: hint === undefined ? null : masked(hint),
     masked_api_key: hint === undefined ? null : masked(hint),
     model_config: own ? shownSettingsOf(own) : {},
     tags: row.tags ?? null,

@@ -144,6 +144,6 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
 ];
 
 function toVirtualKey(...shown: Parameters<typeof toReply>) {
-  const { organisation_id: _, last_updated_at: __, ...shared } = toReply(...shown);
+  const { organisation_id: _, last_updated_at: __, key: ___, ...shared } = toReply(...shown);
   return { ...shared, object: 'virtual-key' };
 }

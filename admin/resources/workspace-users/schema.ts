@@ -14,9 +14,20 @@ export const listQuery = v.strictObject({
 });
 export type ListQuery = v.InferOutput<typeof listQuery>;
 
-/** Users to put into a workspace. Without a role they become members. */
+/** Users to put into a workspace, as ids or with a role. Without a role they become members. */
 export const newMembers = v.pipe(
-  v.array(v.strictObject({ id, role: v.optional(role, 'member') })),
+  v.array(
+    v.union(
+      [
+        v.pipe(
+          id,
+          v.transform((userId) => ({ id: userId, role: 'member' as const })),
+        ),
+        v.strictObject({ id, role: v.optional(role, 'member') }),
+      ],
+      'the id of a user, or an object with id and role, is expected',
+    ),
+  ),
   v.maxLength(100, 'at most 100 users'),
 );
 export type NewMembers = v.InferOutput<typeof newMembers>;

@@ -6,15 +6,17 @@ import { closeWorkspace } from './hold-workspace.ts';
 import { displayName } from './to-reply.ts';
 
 /**
- * Archives a workspace. The caller repeats its name; the default workspace stays; while anything is in it, only `force` deletes it,
- * and takes that along. Its keys stop with the commit's notices.
+ * Archives a workspace. A name that is sent must be its name. The default workspace stays. While anything is in it, only
+ * `force_delete` deletes it, and takes that along. Its keys stop with the commit's notices.
  */
 export async function deleteWorkspace(
   change: Change,
   row: Workspace,
-  sent: { readonly name: string; readonly force_delete: boolean },
+  sent: { readonly name?: string | undefined; readonly force_delete: boolean },
 ): Promise<void> {
-  if (sent.name !== row.name && sent.name !== displayName(row, 'display')) {
+  if (sent.name === undefined && sent.force_delete) throw invalid('name: required with force_delete');
+  const names = [row.name, displayName(row, 'display'), displayName(row, 'plain')];
+  if (sent.name !== undefined && !names.includes(sent.name)) {
     throw invalid('name: must be the name of the workspace, to be sure that it is the one that is meant');
   }
   if (row.isDefault) throw conflict('The default workspace cannot be deleted');

@@ -68,7 +68,8 @@ export const updateBody = v.strictObject({
 
 export const deleteBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  name: v.pipe(v.string(), v.maxLength(255)),
+  /** Confirms that the right workspace is meant; required with force_delete. */
+  name: v.optional(v.pipe(v.string(), v.maxLength(255))),
   force_delete: v.optional(v.boolean(), false),
 });
 

@@ -23,7 +23,7 @@ import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
-import type { NameFormat } from './to-reply.ts';
+import { emojiOf, type NameFormat } from './to-reply.ts';
 
 type CreateBody = v.InferOutput<typeof createBody>;
 type UpdateBody = v.InferOutput<typeof updateBody>;
@@ -70,7 +70,7 @@ export async function updateWorkspace(
   format: NameFormat,
 ): Promise<void> {
   const { organisation } = await readTenancy(change.tx, row.organisationId, null);
-  if (body.name !== undefined) row.name = format === 'plain' ? body.name : withoutIcon(row, body);
+  if (body.name !== undefined) row.name = format === 'plain' ? withEmoji(row, body.name) : withoutIcon(row, body);
   if (body.description !== undefined) row.description = body.description;
   if (body.icon !== undefined) row.icon = body.icon;
   await applyDefaults(change.tx, row, organisation, body.defaults);
@@ -164,6 +164,11 @@ function applyLimits(row: Workspace, body: Limits): void {
 
 function limitsOf(row: Workspace): readonly unknown[] {
   return [row.usageLimits ?? [], row.rateLimits ?? [], row.rejectUnmetered];
+}
+
+/** A plain name leaves the emoji of the name before it, unless it brings one or there is an icon. */
+function withEmoji(row: Workspace, name: string): string {
+  return row.icon || emojiOf(name) !== '' ? name : emojiOf(row.name) + name;
 }
 
 /** Who reads the name with its icon and sends it back means the same name. */

@@ -55,7 +55,16 @@ export async function toDetail(em: EntityManager, row: Workspace, format: NameFo
   };
 }
 
-/** The icon stands before the name unless the caller asks for the name alone. */
+/** Returns the name with the icon before it; for `plain` without the icon, or without the emoji that stands for one in the name. */
 export function displayName(row: Workspace, format: NameFormat): string {
-  return row.icon && format !== 'plain' ? `${row.icon} ${row.name}` : row.name;
+  if (row.icon) return format === 'plain' ? row.name : `${row.icon} ${row.name}`;
+  return format === 'plain' ? row.name.slice(emojiOf(row.name).length) : row.name;
+}
+
+const emojiFirst =
+  /^(?:(?:\p{Regional_Indicator}{2}|\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\p{Extended_Pictographic}|\uFE0F|\u200D)*)\s+)+(?=\S)/u;
+
+/** Returns the emoji that a name begins with, and the space after it; empty if there is none, or nothing after it. */
+export function emojiOf(name: string): string {
+  return emojiFirst.exec(name)?.[0] ?? '';
 }

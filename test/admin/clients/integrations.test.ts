@@ -59,6 +59,22 @@ describe('configurations', () => {
     expect(shown).toMatchObject(plain);
   });
 
+  const client = { oauth_token_endpoint: 'https://login.example.com/token', oauth_client_id: 'c', oauth_client_secret: 's' };
+  const ofOpenAi = { wif_identity_provider_id: 'idp', wif_service_account_id: 'sa' };
+  it.each([
+    ['openai', ofOpenAi, null],
+    ['anthropic', { wif_federation_rule_id: 'r', wif_organization_id: 'o', wif_service_account_id: 's' }, null],
+    ['openai', {}, 'configurations.wif_identity_provider_id: required with provider_auth_type wif'],
+    ['groq', {}, 'configurations.provider_auth_type: wif is for openai and anthropic; '],
+  ])('provider_auth_type wif of %s with %j', async (type, own, fault) => {
+    const configurations = { provider_auth_type: 'wif', ...client, ...own };
+    const reply = await plane.ask('POST', '/integrations', { body: { name: 'wif', ai_provider_id: type, configurations } });
+    if (fault !== null) return expect(reply.body.data.errors[0]).toContain(fault);
+    const shown = (await read(reply.body.slug)).configurations;
+    expect(shown).toMatchObject({ provider_auth_type: 'wif', ...own });
+    expect(shown.oauth_client_secret).not.toBe('s');
+  });
+
   it('is_key_required true needs a key', async () => {
     const body = { name: 'n', ai_provider_id: 'openai', configurations: { is_key_required: true } };
     const reply = await plane.ask('POST', '/integrations', { body });

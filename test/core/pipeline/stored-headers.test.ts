@@ -61,3 +61,26 @@ it('a model on another host gets none of the headers that are credentials, and b
   expect(JSON.stringify(away)).not.toContain('of-the-integration');
   expect(keyed).toMatchObject({ origin: 'https://away.example', 'x-team': 'a', 'x-token': 'of-the-model' });
 });
+
+it.each([
+  ['openai', 'authorization'],
+  ['groq', 'authorization'],
+  ['reka-ai', 'x-api-key'],
+])('a model of %s on another host gets no empty %s header', async (provider, header) => {
+  const models = { allowAll: true, list: [{ slug: 'away', enabled: true, customHost: 'https://away.example' }] };
+  const document = { ...providerDocument('own', provider), settings: { custom_host: 'https://own.example' }, models };
+  const gateway = createHarness();
+  gateway.documents.set(`provider ${workspaceId}/own`, document);
+  const sent: [string, boolean][] = [];
+  for (const model of ['here', 'away']) {
+    gateway.script(answer(200, {}));
+    const body = { model: `@own/${model}`, messages: [{ role: 'user', content: 'hi' }] };
+    await gateway.send({ body });
+    const call = gateway.calls.at(-1);
+    sent.push([call?.origin ?? '', call?.headers.includes(header) ?? false]);
+  }
+  expect(sent).toEqual([
+    ['https://own.example', true],
+    ['https://away.example', false],
+  ]);
+});
