@@ -11,6 +11,7 @@ import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
+import { countRequests } from './http/count-requests.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
@@ -99,7 +100,9 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       log: deps.log,
       leaseMs: settings.jobLeaseMs,
     });
-    const server = createAdaptorServer({ fetch: createApp(services).fetch }) as Server;
+    const app = createApp(services);
+    const fetch = countRequests(settings, (request, ...rest) => app.fetch(request, ...(rest as object[])));
+    const server = createAdaptorServer({ fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {
       stopping = true;

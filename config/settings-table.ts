@@ -475,7 +475,14 @@ export const settingsTable = {
     'auto closes a connection after a request without a body if the binary accepts empty header names; on keeps it open',
     oneOf(['auto', 'on']),
   ),
-  metrics: row('METRICS', 'true', 'whether GET /metrics answers', flag()),
+  metrics: row('METRICS', 'true', 'serve GET /metrics, on gateways and on the control plane', flag()),
+  metricsToken: row(
+    'METRICS_TOKEN',
+    null,
+    'bearer token that GET /metrics requires; without it anybody who reaches the port can read the metrics',
+    text(/^[A-Za-z0-9._~+/=-]{16,200}$/, 'a token of 16 to 200 characters (`openssl rand -hex 32` prints one)'),
+    { secret: true },
+  ),
 } as const;
 
 export type SettingKey = keyof typeof settingsTable;

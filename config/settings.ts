@@ -127,4 +127,6 @@ export interface Settings {
   /** `auto` closes a connection after a request without a body while the binary accepts empty header names. */
   readonly keepAliveWithoutBody: 'auto' | 'on';
   readonly metrics: boolean;
+  /** Bearer that GET /metrics requires; null = none. */
+  readonly metricsToken: string | null;
 }

@@ -36,18 +36,18 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
   metrics.counter(
     'circuit_notices_invalid_total',
-    'Notices of other gateways that could not be read',
+    'Circuit notices of other gateways that could not be parsed',
     () => health.counts.invalidNotices,
   );
-  metrics.counter('retries_total', 'Tries again at the same target', () => retryBudget.counts.allowed);
-  metrics.counter('retries_refused_total', 'Retries the budget did not allow', () => retryBudget.counts.refused);
-  metrics.counter('lease_asks_total', 'Questions to the ledger of limits', () => leases.counts.asks);
-  metrics.counter('lease_failures_total', 'Those that were not answered', () => leases.counts.failures);
-  metrics.counter('document_hits_total', 'Look-ups answered from memory', () => documents.counts.hits);
-  metrics.counter('document_misses_total', 'Look-ups that asked the control plane', () => documents.counts.misses);
+  metrics.counter('retries_total', 'Retries sent to the same target', () => retryBudget.counts.allowed);
+  metrics.counter('retries_refused_total', 'Retries that the retry budget did not allow', () => retryBudget.counts.refused);
+  metrics.counter('lease_asks_total', 'Requests to the ledger of limits', () => leases.counts.asks);
+  metrics.counter('lease_failures_total', 'Requests to the ledger of limits that failed', () => leases.counts.failures);
+  metrics.counter('document_hits_total', 'Document look-ups answered from memory', () => documents.counts.hits);
+  metrics.counter('document_misses_total', 'Document look-ups sent to the control plane', () => documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed their check', () => documents.counts.invalid);
   const { cache } = secretManagers;
-  metrics.counters('secret_fetches_total', 'Questions to secret managers by kind of manager and outcome', () =>
+  metrics.counters('secret_fetches_total', 'Requests to secret managers by kind of manager and outcome', () =>
     [...cache.counts()].flatMap(([manager, counts]) =>
       Object.entries(counts).map(([outcome, value]) => ({ value, labels: { manager, outcome } })),
     ),

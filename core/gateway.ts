@@ -315,6 +315,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       version,
       unready,
       metrics: settings.metrics ? () => peer.gather() : null,
+      metricsToken: settings.metricsToken,
     },
     failed: (where, error) =>
       log.error(

@@ -1,4 +1,5 @@
 import type { InboundRequest, ReplySink } from '../contract/http.ts';
+import { mayReadMetrics } from '../contract/metrics-access.ts';
 
 /** What the edge answers itself, without a key and without the chain. */
 export interface BuiltIns {
@@ -8,6 +9,8 @@ export interface BuiltIns {
   unready(): readonly UnreadyReason[];
   /** Prometheus text (version 0.0.4); null = the route does not exist. */
   readonly metrics: (() => Promise<string>) | null;
+  /** Bearer that the metrics require; absent or null = none. */
+  readonly metricsToken?: string | null;
 }
 
 /** One thing that keeps a process from serving. Shown to anybody who can reach /ready: no address, path or secret. */
@@ -41,6 +44,10 @@ export function answerBuiltIn(
       return true;
     case '/metrics':
       if (builtIns.metrics === null) return false;
+      if (!mayReadMetrics(builtIns.metricsToken ?? null, request.header('authorization') ?? undefined)) {
+        sink.send(401, [...text, 'www-authenticate', 'Bearer'], 'The metrics require the bearer token of METRICS_TOKEN\n');
+        return true;
+      }
       builtIns.metrics().then(
         (page) => sink.send(200, metricsText, page),
         (error) => {

@@ -19,6 +19,9 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+/** Gauges of the library whose names end like those of counters; `nodejs_active_resources` and the like say the same by type. */
+const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
 /** Content type of the text format. */
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
@@ -30,6 +33,7 @@ export function createMetrics(slot: number): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ process: String(slot) });
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
+  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
   const series = new RequestSeries();
   addRequestMetrics(registry, series);
   return {
@@ -56,11 +60,23 @@ export function createMetrics(slot: number): Metrics {
 function addRequestMetrics(registry: Registry, series: RequestSeries): void {
   const rows = [
     ['svc_requests_total', 'counter', 'Requests by endpoint, provider, status sent and outcome', 'requests'],
-    ['svc_request_duration_seconds', 'histogram', 'From the arrival of a request to the end of its reply', 'durations'],
-    ['svc_first_byte_seconds', 'histogram', 'From the arrival of a request to the first byte of its reply', 'firstBytes'],
+    ['svc_request_duration_seconds', 'histogram', 'Seconds from the arrival of a request to the end of its reply', 'durations'],
+    ['svc_first_byte_seconds', 'histogram', 'Seconds from the arrival of a request to the first byte of its reply', 'firstBytes'],
     ['svc_tokens_total', 'counter', 'Tokens by type, as counted by the provider or estimated', 'tokens'],
-    ['svc_upstream_replies_total', 'counter', 'Tries at providers by the status they ended with', 'upstreamReplies'],
-    ['svc_upstream_duration_seconds', 'histogram', 'From the start to the end of one try at a provider', 'upstreamDurations'],
+    [
+      'svc_model_requests_total',
+      'counter',
+      'Requests that a provider answered with success, by provider and model',
+      'modelRequests',
+    ],
+    ['svc_model_tokens_total', 'counter', 'Tokens of these requests by provider, model and type', 'modelTokens'],
+    ['svc_upstream_replies_total', 'counter', 'Attempts at providers by response status', 'upstreamReplies'],
+    [
+      'svc_upstream_duration_seconds',
+      'histogram',
+      'Seconds from the start to the end of one attempt at a provider',
+      'upstreamDurations',
+    ],
   ] as const;
   for (const [name, type, help, key] of rows) addSamples(registry, name, type, help, () => series.samples()[key]);
 }

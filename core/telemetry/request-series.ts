@@ -7,6 +7,8 @@ export interface RequestSamples {
   readonly durations: Sample[];
   readonly firstBytes: Sample[];
   readonly tokens: Sample[];
+  readonly modelRequests: Sample[];
+  readonly modelTokens: Sample[];
   readonly upstreamReplies: Sample[];
   readonly upstreamDurations: Sample[];
 }
@@ -21,6 +23,13 @@ interface Series {
   readonly tokens: Record<(typeof tokenTypes)[number], number>;
 }
 
+interface ModelSeries {
+  readonly provider: string;
+  readonly model: string;
+  requests: number;
+  readonly tokens: Record<(typeof tokenTypes)[number], number>;
+}
+
 interface UpstreamSeries {
   readonly provider: string;
   readonly counts: Map<number, number>;
@@ -30,12 +39,17 @@ interface UpstreamSeries {
 const tokenTypes = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
 /** Pairs of endpoint and provider, and providers: both come from short lists, but what is wrong elsewhere must not grow here. */
 const seriesMax = 2000;
+/** Pairs of provider and model. Clients choose names of models, so only those count that a provider has answered with success. */
+const modelsMax = 200;
+const modelNameMax = 100;
 
 /** Counts requests from their records: two map look-ups and plain additions per request. */
 export class RequestSeries {
   /** By endpoint, then by provider: nested, so that nothing is glued together per request. */
   readonly #series = new Map<string, Map<string, Series>>();
   readonly #upstream = new Map<string, UpstreamSeries>();
+  readonly #models = new Map<string, Map<string, ModelSeries>>();
+  #modelCount = 0;
   #size = 0;
 
   observe(record: RequestRecord): void {
@@ -45,6 +59,8 @@ export class RequestSeries {
     series.duration.observeMs(record.durationMs);
     if (record.firstByteMs !== null) series.firstByte.observeMs(record.firstByteMs);
     for (const type of tokenTypes) series.tokens[type] += record[type];
+    if (record.model !== null && record.outcome === 'success' && record.attempts.length > 0)
+      this.#observeModel(record, record.model);
     for (const attempt of record.attempts) {
       const upstream = this.#upstreamOf(attempt.provider);
       upstream.counts.set(attempt.status, (upstream.counts.get(attempt.status) ?? 0) + 1);
@@ -58,15 +74,41 @@ export class RequestSeries {
       durations: [],
       firstBytes: [],
       tokens: [],
+      modelRequests: [],
+      modelTokens: [],
       upstreamReplies: [],
       upstreamDurations: [],
     };
     for (const byProvider of this.#series.values()) for (const series of byProvider.values()) addSeries(all, series);
+    for (const byModel of this.#models.values()) for (const series of byModel.values()) addModel(all, series);
     for (const { provider, counts, duration } of this.#upstream.values()) {
       for (const [status, value] of counts) all.upstreamReplies.push({ value, labels: { provider, status } });
       all.upstreamDurations.push(...duration.samples('svc_upstream_duration_seconds', { provider }));
     }
     return all;
+  }
+
+  #observeModel(record: RequestRecord, model: string): void {
+    const series = this.#modelOf(record.provider ?? 'none', model);
+    series.requests += 1;
+    for (const type of tokenTypes) series.tokens[type] += record[type];
+  }
+
+  #modelOf(provider: string, model: string): ModelSeries {
+    let byModel = this.#models.get(provider);
+    const known = byModel?.get(model);
+    if (known) return known;
+    if ((this.#modelCount >= modelsMax || model.length > modelNameMax) && model !== 'other')
+      return this.#modelOf('other', 'other');
+    if (!byModel) {
+      byModel = new Map();
+      this.#models.set(provider, byModel);
+    }
+    const tokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+    const series: ModelSeries = { provider, model, requests: 0, tokens };
+    byModel.set(model, series);
+    this.#modelCount += 1;
+    return series;
   }
 
   #of(endpoint: string, provider: string): Series {
@@ -111,5 +153,13 @@ function addSeries(all: RequestSamples, { endpoint, provider, counts, duration, 
   for (const type of tokenTypes) {
     if (tokens[type] > 0)
       all.tokens.push({ value: tokens[type], labels: { endpoint, provider, type: type.replace('Tokens', '') } });
+  }
+}
+
+function addModel(all: RequestSamples, { provider, model, requests, tokens }: ModelSeries): void {
+  all.modelRequests.push({ value: requests, labels: { provider, model } });
+  for (const type of tokenTypes) {
+    if (tokens[type] > 0)
+      all.modelTokens.push({ value: tokens[type], labels: { provider, model, type: type.replace('Tokens', '') } });
   }
 }

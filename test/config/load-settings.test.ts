@@ -106,6 +106,7 @@ describe('loadSettings', () => {
       uwsBinary: 'auto',
       keepAliveWithoutBody: 'auto',
       metrics: true,
+      metricsToken: null,
     });
   });
 
@@ -201,6 +202,7 @@ describe('loadSettings', () => {
       SPOOL_MAX: '2000000',
       UWS_BINARY: '/opt/uws.node',
       KEEP_ALIVE_WITHOUT_BODY: 'on',
+      METRICS_TOKEN: 'metrics-token-0123',
       METRICS: 'off',
     };
     const names = Object.values(settingsTable).map((row) => row.name);
@@ -285,6 +287,7 @@ describe('loadSettings', () => {
       spoolBytesMax: 2_000_000,
       uwsBinary: '/opt/uws.node',
       keepAliveWithoutBody: 'on',
+      metricsToken: 'metrics-token-0123',
       metrics: false,
     });
   });

@@ -66,6 +66,15 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await ask(edge, request('GET /v1/ready'))).status).toBe(200);
   });
 
+  it('serves metrics to the bearer of METRICS_TOKEN alone, if it is set', async () => {
+    const metricsToken = 'metrics-token-0123456789';
+    const metrics = () => Promise.resolve('requests_total 1\n');
+    const edge = await start(undefined, { builtIns: { version: '1', unready: () => [], metrics, metricsToken } });
+    expect((await ask(edge, request('GET /metrics'))).status).toBe(401);
+    expect((await ask(edge, request('GET /metrics', 'Authorization: Bearer wrong\r\n'))).status).toBe(401);
+    expect((await ask(edge, request('GET /metrics', `Authorization: Bearer ${metricsToken}\r\n`))).status).toBe(200);
+  });
+
   it('serves metrics, and 500 when they cannot be read', async () => {
     let metrics = (): Promise<string> => Promise.resolve('requests_total 1\n');
     const edge = await start(undefined, { builtIns: { version: '1', unready: () => [], metrics: () => metrics() } });

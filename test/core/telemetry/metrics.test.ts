@@ -84,3 +84,20 @@ it('shows the delay of the event loop and the memory of the process', async () =
     expect(text).toContain(`\n${name}{process="0"}`);
   }
 });
+
+it('counts requests and tokens by model once a provider has answered, for at most 200 models', async () => {
+  const metrics = createMetrics(0);
+  metrics.observe(sampleRecord({ model: 'refused-model', outcome: 'refused', status: 400 }));
+  for (let i = 0; i < 300; i++) metrics.observe(sampleRecord({ model: `model-${i}`, inputTokens: 3 }));
+  metrics.observe(sampleRecord({ model: 'x'.repeat(101) }));
+  const text = await metrics.text();
+  expect(text).toContain('svc_model_requests_total{provider="openai",model="model-0",process="0"} 1');
+  expect(text).toContain('svc_model_tokens_total{provider="openai",model="model-0",type="input",process="0"} 3');
+  expect(text).not.toContain('refused-model');
+  expect(text.match(/^svc_model_requests_total\{/gm)).toHaveLength(201);
+  expect(text).toContain('svc_model_requests_total{provider="other",model="other",process="0"} 101');
+});
+
+it('has no gauge that is named like a counter', async () => {
+  expect(await createMetrics(0).text()).not.toMatch(/^# TYPE \S+_total gauge$/m);
+});

@@ -1,0 +1,48 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { Settings } from '../../config/settings.ts';
+import { mayReadMetrics } from '../../core/contract/metrics-access.ts';
+
+/** Gauges of the library whose names end like those of counters. */
+const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+/** Other methods are made up by callers; each would make a series. */
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
+
+/** Wraps the app's `fetch`: counts every request of the control plane, and answers `GET /metrics` with the numbers of this process. */
+export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken'>, fetch: Fetch): Fetch {
+  const registry = new Registry();
+  registry.setDefaultLabels({ process: 'control-plane' });
+  collectDefaultMetrics({ register: registry });
+  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
+  const requests = new Counter({
+    name: 'svc_admin_requests_total',
+    help: 'Requests to the control plane by surface (admin or internal), method and status',
+    labelNames: ['surface', 'method', 'status'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'svc_admin_request_duration_seconds',
+    help: 'Seconds from the arrival of a control-plane request to its reply, by surface',
+    labelNames: ['surface'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  return async (request, ...rest) => {
+    const { method } = request;
+    const path = URL.parse(request.url)?.pathname ?? '';
+    if (path === '/metrics' && method === 'GET' && settings.metrics) {
+      if (!mayReadMetrics(settings.metricsToken, request.headers.get('authorization') ?? undefined)) {
+        const headers = { 'content-type': 'text/plain; charset=utf-8', 'www-authenticate': 'Bearer' };
+        return new Response('The metrics require the bearer token of METRICS_TOKEN\n', { status: 401, headers });
+      }
+      return new Response(await registry.metrics(), { headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE } });
+    }
+    const surface = path.startsWith('/internal/') ? 'internal' : 'admin';
+    const stop = durations.startTimer({ surface });
+    const reply = await fetch(request, ...rest);
+    stop();
+    requests.inc({ surface, method: methods.has(method) ? method : 'other', status: reply.status });
+    return reply;
+  };
+}

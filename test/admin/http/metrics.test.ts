@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+const token = 'metrics-token-0123456789';
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane('PGlite', { METRICS_TOKEN: token });
+});
+afterAll(() => plane.close());
+
+const scrape = (authorization?: string) => fetch(`${plane.url}/metrics`, { headers: authorization ? { authorization } : {} });
+
+it('counts requests of the control plane by surface, method and status, beside the numbers of the process', async () => {
+  await plane.ask('GET', '/configs');
+  await plane.ask('GET', '/nothing-here');
+  const text = await (await scrape(`Bearer ${token}`)).text();
+  expect(text).toMatch(/^svc_admin_requests_total\{surface="admin",method="GET",status="200",process="control-plane"\} [1-9]/m);
+  expect(text).toMatch(/^svc_admin_requests_total\{surface="admin",method="GET",status="404",process="control-plane"\} 1$/m);
+  expect(text).toMatch(/^process_resident_memory_bytes\{process="control-plane"\} /m);
+  expect(text).not.toMatch(/^# TYPE \S+_total gauge$/m);
+});
+
+it('requires the bearer token of METRICS_TOKEN', async () => {
+  for (const wrong of [undefined, 'Bearer wrong', token, `Basic ${token}`]) expect((await scrape(wrong)).status).toBe(401);
+});
