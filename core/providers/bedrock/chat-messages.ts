@@ -88,7 +88,7 @@ function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   return [];
 }
 
-/** What tools of the provider did comes back to Nova models, which run such; other models would refuse it. */
+/** Sends blocks of the provider's own tools back to Nova models, which run such tools. Other models refuse them. */
 function nativeBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (isSharedBlock(block)) return [];
   const isServerTool = block.type === 'server_tool_use';

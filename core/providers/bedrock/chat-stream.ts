@@ -18,7 +18,7 @@ interface ToolBlock {
   hasArguments: boolean;
 }
 
-/** What a block has brought that can only be said once it stops. */
+/** Content of a block that is sent when the block stops. */
 interface Held {
   /** Sealed thoughts, which may come in several pieces of base64. */
   readonly redacted: Buffer[];

@@ -47,7 +47,7 @@ export function reportPart(type: unknown, call: OperationCall): void {
   if (call.strict && type !== 'text' && type !== 'thinking') dropFromReply(call, type);
 }
 
-/** Where each part of the content begins in the text of the message. */
+/** Returns the start of each part of the content in the text of the message. */
 function startsOf(message: JsonObject): TextStarts {
   let at = typeof message.tool_plan === 'string' ? message.tool_plan.length : 0;
   const starts = objectsIn(message.content).map((part): [unknown, number] => {

@@ -59,7 +59,7 @@ export function withThinkingParts(params: JsonObject): JsonObject {
   return { ...params, messages: messages.map((message) => (hasReasoning(message) ? asParts(message) : message)) };
 }
 
-/** Where a choice keeps a list of parts. */
+/** Returns the field of a choice whose content is a list of parts, or null. */
 function placeOf(choice: unknown): 'message' | 'delta' | null {
   if (!isObject(choice)) return null;
   for (const place of ['message', 'delta'] as const) {

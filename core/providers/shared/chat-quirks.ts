@@ -19,8 +19,8 @@ export interface ChatQuirks {
   /** What else has to change in a request; must return the same object when nothing does. */
   readonly request?: (params: JsonObject) => JsonObject;
   /**
-   * What else has to change in a reply or one chunk of it; must return the same object when nothing does. Asked for once per reply or
-   * stream, so that it may count.
+   * Makes the function that changes a reply or one chunk of it. That function returns the same object if nothing changes. It is made
+   * once per reply or stream, so that it can count.
    */
   readonly reply?: (call: OperationCall) => (reply: JsonObject) => JsonObject;
 }

@@ -159,7 +159,7 @@ function isWhole(block: Block): boolean {
   }
 }
 
-/** The blocks that these events tell of, as a plain reply has them. */
+/** Builds the blocks of a plain reply from the events of a stream. */
 export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
   const blocks: JsonObject[] = [];
   let input = '';

@@ -25,7 +25,7 @@ export interface SaidSink {
 /** Reads a chat reply, whole or delta by delta: both give the same. */
 export interface SaidReader {
   add(from: JsonObject, logprobs: unknown): JsonObject[];
-  /** What is owed once the reply is over. */
+  /** Returns the last events, once the reply is over. */
   finish(): JsonObject[];
 }
 
@@ -177,7 +177,7 @@ export function inputOf(text: unknown): JsonObject {
   }
 }
 
-/** What an annotation says: chat completions nest it under its type. */
+/** Returns the fields of an annotation, which chat completions nest under its type. */
 export function fieldsOf(annotation: JsonObject): JsonObject {
   const nested = annotation[String(annotation.type)];
   return isObject(nested) ? nested : annotation;

@@ -78,7 +78,7 @@ function annotationsOf(texts: readonly JsonObject[]): JsonObject[] {
   });
 }
 
-/** What a citation says stands under its type in chat completions. `from` = characters of the message before its part. */
+/** Returns an annotation as chat completions nest it, under its type. `from` = characters of the message before its part. */
 export function toChatAnnotation({ type, ...fields }: JsonObject, from: number): JsonObject {
   const { start_index: start, end_index: end } = fields;
   const places = typeof start === 'number' && typeof end === 'number' ? { start_index: start + from, end_index: end + from } : {};

@@ -29,7 +29,7 @@ export interface ProviderFetch {
   readonly sent: Sent[];
   /** Texts of the replies. */
   readonly replies: string[];
-  /** What was reported of each reply, in its headers or behind its last event. */
+  /** Names reported for each reply, in its headers or behind its last event. */
   readonly notes: { readonly dropped: readonly string[]; readonly adapted: readonly string[] }[];
 }
 

@@ -41,7 +41,7 @@ function someAnswer(random: () => number): ModelAnswer {
   } as ModelAnswer;
 }
 
-/** Whatever a model answers, its stream is put together by the official clients to what the plain reply says, and reports the same. */
+/** The official clients read the same from the stream and the plain form of random answers, and both report the same names. */
 describe.each(providerCases.map((provider, index) => [provider.name, provider, index] as const))('%s', (_, provider, seed) => {
   it.each(formats)('streams what it replies, asked in the format of %s', async (format) => {
     const random = seeded(seed * 101 + formats.indexOf(format));
