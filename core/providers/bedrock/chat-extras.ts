@@ -7,5 +7,6 @@ export const converseExtras: readonly ChatExtra[] = [
   'thinking',
   'content_blocks',
   'tool_media',
+  'tool_errors',
   'metadata',
 ];

@@ -4,12 +4,13 @@ import { badParam } from './bad-param.ts';
 import type { ChatExtra } from './messages-over-chat-request.ts';
 import { noteOnce } from './note-once.ts';
 
-/** Blocks only Anthropic can read: its own tools, files of its store, sealed thoughts. Left out and reported. */
-const lostBlock = /^(redacted_thinking|thinking|server_tool_use|mcp_tool_use|container_upload|.*_tool_result|tool_reference)$/;
+/** Parts of the chat format, which clients of the gateway may use in Messages turns. */
+const chatParts: ReadonlySet<unknown> = new Set(['image_url', 'input_audio', 'file', 'refusal', 'video_url']);
 
 /**
- * Content of a Messages turn (text, or blocks) as chat content parts. Blocks of unknown types are passed, so chat parts can be
- * used as they are. Throws `bad_request` naming the block whose source cannot be carried over.
+ * Content of a Messages turn (text, or blocks) as chat content parts. Chat parts are passed as they are; a summary of an earlier
+ * conversation (`compaction`) becomes text; every other block is left out and reported, because only Anthropic can read it (its own
+ * tools, files of its store, sealed reasoning). Throws `bad_request` naming the block whose source cannot be carried over.
  */
 export function partsOfBlocks(
   content: unknown,
@@ -37,8 +38,12 @@ function partsOfBlock(block: JsonObject, path: string, call: OperationCall): Jso
       return documentParts(block, path, call);
     case 'search_result':
       return [{ type: 'text', text: searchResultText(block) }];
+    case 'compaction':
+      if (typeof block.content !== 'string' || block.content === '') return [];
+      noteOnce(call.adapted, 'messages.compaction');
+      return [{ type: 'text', text: block.content }];
     default:
-      if (!lostBlock.test(String(block.type))) return [block];
+      if (chatParts.has(block.type)) return [block];
       noteOnce(call.dropped, `messages.${String(block.type)}`);
       return [];
   }

@@ -6,7 +6,7 @@ import { noteOnce } from './note-once.ts';
 
 /**
  * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
- * images and files in results of tools, `images` = images that the model made, `metadata` = free-form metadata.
+ * images and files in results of tools, `tool_errors` = `is_error` of such results, `images` = images that the model made, `metadata` = free-form metadata.
  */
 export type ChatExtra =
   | 'cache_control'
@@ -15,6 +15,7 @@ export type ChatExtra =
   | 'reasoning_content'
   | 'content_blocks'
   | 'tool_media'
+  | 'tool_errors'
   | 'images'
   | 'metadata';
 
@@ -54,8 +55,7 @@ export function toChatParams(params: JsonObject, call: OperationCall, understand
   for (const name of ['top_k', 'thinking', 'cache_control'] as const) {
     if (params[name] === undefined || params[name] === null) continue;
     if (understands.includes(name)) chat[name] = params[name];
-    else if (name !== 'thinking' || !isObject(params.thinking) || params.thinking.type !== 'disabled')
-      noteOnce(call.dropped, name);
+    else noteOnce(call.dropped, name);
   }
   if (params.stream === true) {
     chat.stream_options = { ...(isObject(params.stream_options) ? params.stream_options : {}), include_usage: true };

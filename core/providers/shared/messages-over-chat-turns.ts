@@ -38,10 +38,12 @@ function userMessages(turn: JsonObject, path: string, call: OperationCall, under
       continue;
     }
     const parts = partsOfBlocks(block.content, at, call, understands);
-    const texts = parts.filter((part) => part.type === 'text');
-    const others = parts.filter((part) => part.type !== 'text');
-    if (block.is_error === true) noteOnce(call.dropped, 'messages.is_error');
-    tools.push({ role: 'tool', tool_call_id: block.tool_use_id, content: contentOf(texts) });
+    const isInline = (part: JsonObject): boolean => part.type === 'text' || understands.includes('tool_media');
+    const inline = parts.filter(isInline);
+    const others = parts.filter((part) => !isInline(part));
+    const failed = block.is_error === true && understands.includes('tool_errors') ? { is_error: true } : {};
+    if (block.is_error === true && !understands.includes('tool_errors')) noteOnce(call.dropped, 'messages.is_error');
+    tools.push({ role: 'tool', tool_call_id: block.tool_use_id, content: contentOf(inline), ...failed });
     if (others.length === 0) continue;
     noteOnce(call.adapted, 'messages.tool_result');
     rest.push({ type: 'text', text: `Attached to the result of tool call ${String(block.tool_use_id)}:` }, ...others);
@@ -62,11 +64,21 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   return {
     role: 'assistant',
     // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
-    content: parts.length === 0 ? null : parts.map((part) => String(part.text ?? '')).join(''),
+    content: parts.length === 0 ? null : assistantText(parts, call),
     ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
     ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };
+}
+
+/** The texts of an assistant turn; other parts have no place in it and are reported. */
+function assistantText(parts: readonly JsonObject[], call: OperationCall): string {
+  const texts = parts.flatMap((part) => {
+    if (typeof part.text === 'string') return [part.text];
+    noteOnce(call.dropped, `messages.${String(part.type)}`);
+    return [];
+  });
+  return texts.join('');
 }
 
 function isThought(block: JsonObject): boolean {

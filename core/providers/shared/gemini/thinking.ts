@@ -14,13 +14,17 @@ const budgets: Readonly<Record<string, number>> = {
 };
 
 /**
- * `thinkingConfig` for the `reasoning_effort` of a chat call, or for `thinking` as Anthropic's clients send it, which wins.
- * Summaries of the thoughts are asked for with it. What the model cannot do is reported.
+ * Returns `thinkingConfig` for the `reasoning_effort` of a chat call or for `thinking` of Anthropic's clients. `thinking` wins if it
+ * states an amount; adaptive thinking takes its amount from the effort. Asks for reasoning summaries as well. Reports what the model
+ * cannot do.
  */
 export function thinkingConfig(params: JsonObject, call: OperationCall): JsonObject {
   const traits = traitsOf(call.model);
-  const name = isObject(params.thinking) ? 'thinking' : 'reasoning_effort';
-  const asked = isObject(params.thinking) ? askedByThinking(params.thinking) : askedByEffort(params.reasoning_effort);
+  const byThinking = isObject(params.thinking) ? askedByThinking(params.thinking) : null;
+  const byEffort = askedByEffort(params.reasoning_effort);
+  const isByEffort = byEffort !== null && (byThinking === null || byThinking === 'free');
+  const name = isByEffort ? 'reasoning_effort' : 'thinking';
+  const asked = isByEffort ? byEffort : byThinking;
   if (asked === null) return {};
   if (traits.thinking === 'none') {
     if (asked !== 'off') noteOnce(call.dropped, name);

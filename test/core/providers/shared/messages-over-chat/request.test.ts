@@ -140,3 +140,60 @@ describe('what cannot be carried over', () => {
     expect((thrown as GatewayError).param).toBe(param);
   });
 });
+
+describe('content that a chat provider cannot read', () => {
+  const turns = (block: JsonObject, role = 'assistant') => [...hello, { role, content: [{ type: 'text', text: 'Hi. ' }, block] }];
+
+  it('a compaction block becomes text, because it holds the conversation so far', () => {
+    const { body, adapted } = sent({ messages: turns({ type: 'compaction', content: 'They said hello.' }) });
+    expect((body.messages as JsonObject[])[1]).toEqual({ role: 'assistant', content: 'Hi. They said hello.' });
+    expect(adapted).toEqual(['messages.compaction']);
+  });
+
+  it.each(['assistant', 'user'])('a block of an unknown type in a turn of the %s is left out and reported', (role) => {
+    const { body, dropped } = sent({ messages: turns({ type: 'hologram', data: 'x' }, role) });
+    expect((body.messages as JsonObject[])[1]).toEqual({ role, content: 'Hi. ' });
+    expect(dropped).toEqual(['messages.hologram']);
+  });
+
+  it('an unknown block in the system prompt is left out and reported', () => {
+    const { body, dropped } = sent({
+      system: [
+        { type: 'text', text: 'Rules' },
+        { type: 'tool_addition', tool: {} },
+      ],
+    });
+    expect((body.messages as JsonObject[])[0]).toEqual({ role: 'system', content: 'Rules' });
+    expect(dropped).toEqual(['messages.tool_addition']);
+  });
+
+  it('thinking that is turned off is reported if the provider has no such parameter', () => {
+    expect(sent({ thinking: { type: 'disabled' } }).dropped).toEqual(['thinking']);
+  });
+});
+
+describe('results of tools', () => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+  const messages = [
+    ...hello,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', is_error: true, content: [image] }] },
+  ];
+
+  it('keep errors and images for a provider that takes them', () => {
+    const { body, dropped, adapted } = sent({ messages }, ['tool_errors', 'tool_media']);
+    expect((body.messages as JsonObject[])[2]).toEqual({
+      role: 'tool',
+      tool_call_id: 't1',
+      content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }],
+      is_error: true,
+    });
+    expect([dropped, adapted]).toEqual([[], []]);
+  });
+
+  it('report errors and move images to a user turn for other providers', () => {
+    const { body, dropped, adapted } = sent({ messages });
+    expect((body.messages as JsonObject[]).slice(2).map(({ role }) => role)).toEqual(['tool', 'user']);
+    expect([dropped, adapted]).toEqual([['messages.is_error'], ['messages.tool_result']]);
+  });
+});

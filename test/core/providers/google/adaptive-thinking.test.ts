@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { thinkingConfig } from '../../../../core/providers/shared/gemini/thinking.ts';
+import { callOf } from '../contract-suite.ts';
+
+it.each([
+  ['gemini-3-pro-preview', { thinkingLevel: 'LOW', includeThoughts: true }],
+  ['gemini-2.5-pro', { thinkingBudget: 1024, includeThoughts: true }],
+])('%s: adaptive thinking takes its amount from the effort', (model, config) => {
+  const params = { model, thinking: { type: 'adaptive' }, reasoning_effort: 'low' };
+  expect(thinkingConfig(params, callOf(params, {}, {}))).toEqual({ thinkingConfig: config });
+});
+
+it('a budget of tokens wins over the effort', () => {
+  const params = { model: 'gemini-2.5-pro', thinking: { type: 'enabled', budget_tokens: 2000 }, reasoning_effort: 'high' };
+  expect(thinkingConfig(params, callOf(params, {}, {}))).toEqual({
+    thinkingConfig: { thinkingBudget: 2000, includeThoughts: true },
+  });
+});
