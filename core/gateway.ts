@@ -283,7 +283,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
 
   const { parseBaseUrl } = outbound;
-  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers });
+  const checkConfig = (config: unknown) => plans.check(config);
+  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers, checkConfig });
 
   let stopping = false;
   const unready = (): UnreadyReason[] => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
 import { batchUsagePath, batchUsageQuestion } from './contract/batch-usage.ts';
+import { configCheck, configCheckPath } from './contract/config-check.ts';
 import { connectionTestPath } from './contract/connection-test.ts';
 import type { Clock } from './contract/plugin.ts';
 import type { SecretManagers } from './contract/secret-managers.ts';
@@ -24,6 +25,9 @@ const batchesReadMax = 4;
 /** Those of one organisation among them: its providers may be slow on purpose. */
 const batchesReadOfOneMax = 2;
 
+/** Configs that are checked at a time. */
+const configChecksMax = 8;
+
 export interface InternalRoutesOptions {
   readonly settings: Settings;
   readonly transport: UpstreamTransport;
@@ -32,6 +36,8 @@ export interface InternalRoutesOptions {
   readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
   readonly clock: Clock;
   readonly secretManagers: SecretManagers;
+  /** Faults of a config, see `PlanStore.check`. */
+  readonly checkConfig: (config: unknown) => string[];
 }
 
 /** What a gateway answers to the control plane, by path; each asks for the cluster key. */
@@ -54,9 +60,16 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
     answer: (question, signal) => readBatchUsage(question, { ...reading, signal }),
   });
+  const configChecks = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: configCheck,
+    atOnceMax: configChecksMax,
+    answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
+  });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
+    [configCheckPath, configChecks],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../contract/context.ts';
 import type { ConfigDocument } from '../contract/documents.ts';
-import { GatewayError, reasonOf } from '../contract/errors.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
 import {
   configLimits,
   type GatewayConfig,
@@ -89,6 +89,19 @@ export class PlanStore implements PlanSource {
     }
     this.#inline.set(key, plan);
     return plan;
+  }
+
+  /** One line per fault of a config, with its path, as compiling it finds them; empty for none. Nothing of it is kept. */
+  check(input: unknown): string[] {
+    try {
+      const config = parse(input, this.#limits);
+      const plan = compilePlan(this.#chain, this.#services, { config, slug: null, versionId: null });
+      this.#close(plan);
+      return [];
+    } catch (thrown) {
+      const { errors, detail, message } = toGatewayError(thrown);
+      return errors === null ? [detail ?? message] : [...errors];
+    }
   }
 
   /** Counts a request into its plan; only plans with an `onClose` hook are counted. */

@@ -66,6 +66,26 @@ describe('the example plugin', () => {
     ]);
   });
 
+  it('is checked when a config is saved: its settings, and whether it is installed', async () => {
+    const save = async (plugins: JsonObject) => {
+      const reply = await fetch(`${gateway.baseUrl}/configs`, {
+        method: 'POST',
+        headers: { 'x-svc-api-key': gateway.adminKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'checked', workspace_id: gateway.workspaceId, config: { provider: '@oai', plugins } }),
+      });
+      return [reply.status, await reply.text()];
+    };
+    expect(await save({ 'required-metadata': { keys: ['team'] } })).toEqual([200, expect.anything()]);
+    expect(await save({ 'required-metadata': { keys: [''] } })).toEqual([
+      400,
+      expect.stringContaining('plugins.required-metadata.keys[0]:'),
+    ]);
+    expect(await save({ nobody: {} })).toEqual([
+      400,
+      expect.stringContaining('plugins.nobody: no plugin of this name is installed'),
+    ]);
+  });
+
   it('has its settings checked by its own schema, with the path', async () => {
     const response = await call({ ...config, plugins: { 'required-metadata': { keys: ['team', ''], more: 1 } } });
     const { errors } = await response.json();

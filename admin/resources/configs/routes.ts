@@ -3,6 +3,7 @@ import { findOwnWorkspace } from '../../http/find-own-workspace.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { checkPlugins } from './check-plugins.ts';
 import { configs } from './entity.ts';
 import { lastUsedAt } from './last-used.ts';
 import {
@@ -74,6 +75,7 @@ export const configRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body } = call;
       if (workspaceId === null) throw invalid('workspace_id: required');
+      await checkPlugins(call.services, body.config);
       const isDefault = asBoolean(body.isDefault ?? body.is_default) ?? false;
       const made = await call.write((change) =>
         createConfig(change, { organisationId, workspaceId }, actor, { ...body, isDefault }, call.services.settings),
@@ -108,6 +110,7 @@ export const configRoutes: readonly AdminRoute[] = [
     reply: updateReply,
     async handle(call) {
       const { body, actor } = call;
+      await checkPlugins(call.services, body.config);
       const config = await call.write(async (change) => {
         const found = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
         call.match(found.revision);

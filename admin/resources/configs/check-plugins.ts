@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/config-check.ts';
+import { isObject } from '../../../core/contract/json.ts';
+import { AdminError } from '../../http/errors.ts';
+import { parseStrictJson } from '../../http/parse-strict-json.ts';
+import type { AdminServices } from '../../http/route.ts';
+
+/**
+ * Has a gateway check a config that has settings of plugins: only gateways load plugins and know their schemas. Throws AB01 with a line
+ * per fault (a plugin that is not installed, settings its schema rejects), and AB10 if no gateway answers. Configs without `plugins`
+ * pass without a question.
+ */
+export async function checkPlugins(services: Pick<AdminServices, 'settings' | 'log'>, sent: unknown): Promise<void> {
+  const config = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;
+  if (!isObject(config) || !isObject(config.plugins) || Object.keys(config.plugins).length === 0) return;
+  const errors = await askGateway(services, config);
+  if (errors.length > 0) throw new AdminError('AB01', errors.join('; '));
+}
+
+async function askGateway({ settings, log }: Pick<AdminServices, 'settings' | 'log'>, config: object): Promise<string[]> {
+  try {
+    const reply = await fetch(`${settings.gatewayUrl}${configCheckPath}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${settings.clusterKeyText}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ config }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(configCheckMs),
+    });
+    if (reply.status !== 200) throw new Error(`status ${reply.status}`);
+    return v.parse(configCheckReply, await reply.json()).errors;
+  } catch (error) {
+    log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'no gateway could check the plugins of a config');
+    throw new AdminError('AB10', 'config.plugins: no gateway could check these settings; see GATEWAY_URL, and try again shortly');
+  }
+}
