@@ -292,14 +292,16 @@ export class JsonScanner {
 
   /** Hands the value on. Gives where it ended. */
   #finish(chunk: Uint8Array, from: number, to: number): number {
-    this.#keep(chunk, from, to);
     const { path } = this.#taking as ScanNode;
-    const taken = this.#taken;
-    const isWhole = this.#takenBytes <= valueBytesMax;
+    // Most values lie in one chunk and need no copy.
+    const isCut = this.#takenBytes > 0;
+    if (isCut) this.#keep(chunk, from, to);
+    const bytes = isCut ? Buffer.concat(this.#taken) : Buffer.from(chunk.buffer, chunk.byteOffset + from, to - from);
+    const isWhole = (isCut ? this.#takenBytes : bytes.length) <= valueBytesMax;
     this.#drop();
     if (!isWhole) return to;
     try {
-      this.#take(path as string, JSON.parse(Buffer.concat(taken).toString('utf8')));
+      this.#take(path as string, JSON.parse(bytes.toString('utf8')));
     } catch {
       // Malformed: as if it were not there.
     }
