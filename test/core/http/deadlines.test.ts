@@ -67,7 +67,9 @@ describe.each(uwsBinaries)('deadlines on %s', (binary) => {
     expect(outcomes).toEqual(holders.map(([what]) => [what, what === 'keeps an idle connection' ? 'HTTP/1.1 200 OK' : '']));
     expect(edge.handled.map(({ path }) => path)).not.toContain('/v1/never');
     const failures = (await Promise.all(uploads)).filter((outcome) => outcome instanceof Error);
-    expect(failures.map((error) => (error as { code?: string }).code)).toEqual(Array(3).fill('client_closed'));
+    // The chunked body that never ends gets its answer before the addon closes the connection.
+    const codes = failures.map((error) => (error as { code?: string }).code).sort();
+    expect(codes).toEqual(['bad_request', 'client_closed', 'client_closed']);
     expect(edge.server.openRequests).toBe(0);
   });
 
