@@ -16,6 +16,20 @@ export function spoolBytes(dataDir: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
+/** Returns the outcomes of the stored records by trace id, read from the embedded database of a product that has been stopped. */
+export async function outcomesByTraceId(dataDir: string, beginning: string): Promise<Map<string, string[]>> {
+  const database = await PGlite.create(join(dataDir, 'pgdata'));
+  try {
+    const outcomes = new Map<string, string[]>();
+    const query = 'select trace_id, outcome from request_records where starts_with(trace_id, $1)';
+    const { rows } = await database.query<{ trace_id: string; outcome: string }>(query, [beginning]);
+    for (const { trace_id, outcome } of rows) outcomes.set(trace_id, [...(outcomes.get(trace_id) ?? []), outcome]);
+    return outcomes;
+  } finally {
+    await database.close();
+  }
+}
+
 /** How often each trace id that begins so is stored, read from the embedded database of a product that has been stopped. */
 export async function countByTraceId(dataDir: string, beginning: string): Promise<Map<string, number>> {
   const database = await PGlite.create(join(dataDir, 'pgdata'));

@@ -11,6 +11,9 @@ import { ownStoreTarget, withOwnStore } from './batches/resolve-own-store.ts';
 import { BodyMemory } from './contract/body-memory.ts';
 import { keyPurposes } from './contract/documents.ts';
 import { GatewayError } from './contract/errors.ts';
+import { healthSubject } from './contract/health.ts';
+import { recallSubject } from './contract/leases.ts';
+import type { NoticeChannel } from './contract/notice-channel.ts';
 import { parseTrustedHosts } from './contract/outbound-url.ts';
 import { ownStoreProvider } from './contract/own-store.ts';
 import type { CoreServices, Journal } from './contract/plugin.ts';
@@ -20,7 +23,6 @@ import { isTrustedOrigin } from './contract/trusted-hosts.ts';
 import type { UpstreamTransport } from './contract/upstream.ts';
 import { errorFormatOf, matchEndpoint } from './endpoints/index.ts';
 import { explainPath } from './explain-path.ts';
-import { createBusChannel, createIpcChannel } from './health/health-channel.ts';
 import { startHealth } from './health/start-health.ts';
 import type { UnreadyReason } from './http/built-in-routes.ts';
 import { emptyNameWarning } from './http/empty-names.ts';
@@ -31,6 +33,7 @@ import { startJournal } from './journal/start-journal.ts';
 import { keySetUrlParser, startTokens } from './jwt/start-tokens.ts';
 import { openHolders } from './leases/holders.ts';
 import { startLeases } from './leases/start-leases.ts';
+import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { compileChain, mergePlugins } from './pipeline/compile-plan.ts';
@@ -122,12 +125,16 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
   const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
   const bus = natsBus ?? createIpcBus(process);
+  // The machine's own processes get notices at once, whatever NATS does.
+  const channelsOf = <Notice extends object>(subject: string): NoticeChannel<Notice>[] => [
+    createIpcChannel(process, subject),
+    ...(natsBus ? [createBusChannel<Notice>(natsBus, subject)] : []),
+  ];
   const health = startHealth({
     clock,
     log,
     processes: process.send ? settings.gatewayProcesses : 1,
-    // Circuits are told to the machine's own processes at once, whatever NATS does.
-    channels: [createIpcChannel(process), ...(natsBus ? [createBusChannel(natsBus)] : [])],
+    channels: channelsOf(healthSubject),
   });
   const retryBudget = createRetryBudget({ clock, percent: settings.retryBudgetPercent, floor: settings.retryBudgetFloor });
   const metrics = createMetrics(slot);
@@ -143,12 +150,10 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       }
       spool.append(record);
     },
+    hold: (hold) => spool.hold(hold),
     whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
   };
-  const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
-  const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
-
   const leases = startLeases({
     fetch,
     clock,
@@ -161,7 +166,10 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       newId: () => randomUUID(),
     }),
     earlierRecordsAreIn: () => spool.spool.inheritedIsShipped(),
+    channels: channelsOf(recallSubject),
   });
+  const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+  const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
   const workers = createWorkerPool();
   const tokens = startTokens({
     documents: snapshot.documents,

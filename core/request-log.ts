@@ -36,6 +36,7 @@ const messages: Readonly<Record<RequestRecord['outcome'], string>> = {
   aborted: 'client left before the end of the reply',
   cut: 'reply cut off',
   open: 'session open',
+  interrupted: 'gateway process killed during the call',
 };
 
 function fieldsOf(record: RequestRecord): JsonObject {

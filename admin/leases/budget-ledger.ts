@@ -40,6 +40,8 @@ interface LeaseRow {
   readonly units: number | string;
   readonly settled: number | string;
   readonly expires_ms: number | string;
+  /** When its holder last confirmed that calls in flight need all of it; null: not with the last question. */
+  readonly firm_ms: number | string | null;
 }
 
 /**
@@ -127,19 +129,24 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
   // Of a lease that is not known, nobody can say how much is settled: it begins with what is granted now, and its holder is told.
   const kept = own && ask.startMs === window.startMs ? ask.kept : 0;
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
-  let held = own && !isOvertaken ? Math.max(0, kept - Number(own.settled)) : 0;
-  for (const lease of leases) {
-    if (lease === own && !isOvertaken) continue;
-    // What was spent of it is free when its records are in, the rest when its holder, or the next one in its place, says so.
-    if (Number(lease.expires_ms) > nowMs) held += Math.max(0, Number(lease.units) - Number(lease.settled));
-  }
-  const left = ask.capacity - used - held;
-  const units = isOvertaken ? 0 : grantOf(left, ask);
+  const settled = own ? Number(own.settled) : 0;
+  const ownUnits = own && isOvertaken ? Number(own.units) : kept;
+  // Without a recall, all of it is pending.
+  const { others, pending } = heldByOthers(leases, own, nowMs, nowMs - (ask.recalledMs ?? 0));
+  const left = ask.capacity - used - others - Math.max(0, ownUnits - settled);
+  // Records have settled more than the lease has: calls used more than they took. That usage is in `used`, so it is covered here
+  // without taking it from the budget a second time.
+  const covered = isOvertaken ? 0 : Math.max(0, settled - kept);
+  const uncovered = { need: Math.max(0, ask.need - covered), want: Math.max(0, ask.want - covered) };
+  const units = isOvertaken ? 0 : covered + (left < uncovered.need ? servable(ask, left, covered) : grantOf(left, uncovered));
+  // Calls in flight need all that the holder has, if nothing is in hand and nothing was granted beyond what waits for it.
+  const isFirm = (ask.spare ?? 0) === 0 && units <= Math.max(covered, ask.need);
   if (!isOvertaken) {
     await tx.execute(
-      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder) values (?, ?, ?, ?, ?, ?, ?)
-       on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms`,
-      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs, holder],
+      `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder, firm_ms) values (?, ?, ?, ?, ?, ?, ?, ?)
+       on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms,
+         firm_ms = excluded.firm_ms`,
+      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs, holder, isFirm ? nowMs : null],
       'run',
     );
   }
@@ -148,10 +155,36 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
     startMs: window.startMs,
     endMs: window.endMs,
     units,
-    remaining: Math.max(0, left - units),
+    remaining: Math.max(0, left - (units - covered)),
     leaseMs,
     isNew: own === undefined,
+    others,
+    pending,
   };
+}
+
+/** Returns how many of too few units serve some of the requests that wait: the others would hold them in vain. */
+function servable({ parts = [], need }: BudgetAsk, left: number, covered: number): number {
+  if (parts.length === 0) return Math.max(0, left);
+  // Units that are missing in hand, or below 0: units that are there.
+  const missing = need - parts.reduce((sum, part) => sum + part, 0) - covered;
+  let served = 0;
+  for (const part of parts) if (missing + served + part <= left) served += part;
+  return Math.max(0, Math.min(left, missing + served));
+}
+
+/** Returns the units of other leases that are not settled, and how many of them are not confirmed to be in use since `sinceMs`. */
+function heldByOthers(leases: readonly LeaseRow[], own: LeaseRow | undefined, nowMs: number, sinceMs: number) {
+  let others = 0;
+  let pending = 0;
+  for (const lease of leases) {
+    // Spent units are free when their records are in, the others when the holder, or its successor, reports it.
+    if (lease === own || Number(lease.expires_ms) <= nowMs) continue;
+    const units = Math.max(0, Number(lease.units) - Number(lease.settled));
+    others += units;
+    if (lease.firm_ms === null || Number(lease.firm_ms) <= sinceMs) pending += units;
+  }
+  return { others, pending };
 }
 
 function numberOrNull(value: number | string | null): number | null {

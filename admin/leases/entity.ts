@@ -41,7 +41,7 @@ export const limitBudgets = defineEntity({
   },
 });
 
-/** A share of a budget that one gateway process holds: what it was given less what it gave back, and what of that is settled. */
+/** A share of a limit that one gateway process holds: units given less units given back, and how many of them are settled. */
 export const limitLeases = defineEntity({
   name: 'LimitLease',
   tableName: 'limit_leases',
@@ -53,6 +53,10 @@ export const limitLeases = defineEntity({
     units: p.bigint('number'),
     settled: p.bigint('number'),
     expiresMs: p.bigint('number'),
+    /** Window of a rate limit; null for budgets. */
+    startMs: p.bigint('number').nullable(),
+    /** When the holder of a budget's lease last confirmed that calls in flight need all of it. */
+    firmMs: p.bigint('number').nullable(),
     /** Process that holds it, until it or its successor says that it has ended. */
     holder: p.uuid().nullable(),
   },

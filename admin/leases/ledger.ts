@@ -19,21 +19,43 @@ export async function grantLeases(
   const rates = asks.filter((ask): ask is RateAsk => ask.kind === 'rate');
   const budgets = asks.filter((ask): ask is BudgetAsk => ask.kind === 'budget');
   return [
-    ...(await inTransaction(database, (tx) => grantRates(tx, rates), rates.length)),
+    ...(await inTransaction(database, (tx) => grantRates(tx, rates, holder), rates.length)),
     ...(await inTransaction(database, (tx) => grantBudgets(tx, budgets, holder, nowMs), budgets.length)),
   ];
 }
 
-/** Frees what is left of the leases of processes that have ended and whose every record is stored. */
+/** Frees the unspent units of processes that have ended, once all their records are stored. Safe to call twice. */
 export async function endHolders(database: Database, holders: readonly string[]): Promise<void> {
   if (holders.length === 0) return;
-  await database
-    .em()
-    .execute(
-      'delete from limit_leases where holder in (select x::uuid from jsonb_array_elements_text(?::jsonb) x)',
+  await database.em().transactional(async (tx) => {
+    const ended = await tx.execute<EndedLease[]>(
+      `delete from limit_leases where holder in (select x::uuid from jsonb_array_elements_text(?::jsonb) x)
+       returning key, start_ms, units, settled`,
       [JSON.stringify(holders)],
+      'all',
+    );
+    const freed = ended
+      .filter((lease) => lease.start_ms !== null && Number(lease.units) > Number(lease.settled))
+      .map(({ key, start_ms, units, settled }) => ({ key, startMs: Number(start_ms), units: Number(units) - Number(settled) }));
+    if (freed.length === 0) return;
+    await tx.execute(
+      `update limit_windows w set handed_out = greatest(0, w.handed_out - a.units)
+       from (select key, "startMs", sum(units) as units
+             from jsonb_to_recordset(?::jsonb) as f(key text, "startMs" bigint, units bigint)
+             group by key, "startMs" order by key) as a
+       where w.key = a.key and w.start_ms = a."startMs"`,
+      [JSON.stringify(freed)],
       'run',
     );
+  });
+}
+
+interface EndedLease {
+  readonly key: string;
+  /** Null for budgets, whose unspent units are free once the lease is gone. */
+  readonly start_ms: number | string | null;
+  readonly units: number | string;
+  readonly settled: number | string;
 }
 
 type Work = (tx: ReturnType<Database['em']>) => Promise<Grant[]>;

@@ -1,3 +1,4 @@
+import { rateKeyPrefix } from '../../core/contract/leases.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { nanoPerMicro } from '../pricing/nano-usd.ts';
@@ -33,27 +34,62 @@ interface Entry {
  * that each counts once. Budgets that cross their threshold or their limit are marked.
  */
 export async function settleRecords(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
-  const entries = stored.flatMap((one) => entriesOf(one, nowMs));
-  if (entries.length === 0) return;
+  const all = stored.flatMap((one) => entriesOf(one, nowMs));
+  if (all.length === 0) return;
+  const isRate = ({ key }: Entry): boolean => key.startsWith(rateKeyPrefix);
+  const ofBudgets = await settleBudgets(
+    tx,
+    stored,
+    all.filter((entry) => !isRate(entry)),
+    nowMs,
+  );
+  await settleLeases(tx, [...all.filter(isRate), ...ofBudgets]);
+}
+
+/** Adds what was used to the budgets, and returns the entries that count in the windows that run. */
+async function settleBudgets(
+  tx: EntityManager,
+  stored: readonly Settled[],
+  entries: readonly Entry[],
+  nowMs: number,
+): Promise<Entry[]> {
+  if (entries.length === 0) return [];
   await noteBudgets(tx, stored, nowMs);
   const rows = await tx.execute<BudgetRow[]>(
     `select * from limit_budgets where key in (select * from jsonb_array_elements_text(?::jsonb)) order by key for update`,
     [JSON.stringify([...new Set(entries.map((entry) => entry.key))])],
     'all',
   );
-  const settledByLease = new Map<string, number>();
+  const counted: Entry[] = [];
   for (const row of rows) {
     const ofRow = entries.filter((entry) => entry.key === row.key);
-    for (const { lease, reserved } of await addUsage(tx, row, ofRow)) {
-      if (lease !== null) settledByLease.set(lease, (settledByLease.get(lease) ?? 0) + reserved);
-    }
+    counted.push(...(await addUsage(tx, row, ofRow)));
   }
-  if (settledByLease.size === 0) return;
-  const leases = [...settledByLease].map(([lease, units]) => ({ lease, units }));
+  return counted;
+}
+
+/** Notes the units of each lease that records have reported. A lease of a rate limit may be of a later window by now. */
+async function settleLeases(tx: EntityManager, entries: readonly Entry[]): Promise<void> {
+  const byLease = new Map<string, { lease: string; startMs: number; units: number }>();
+  for (const { lease, startMs, reserved } of entries) {
+    if (lease === null) continue;
+    const id = `${lease} ${startMs}`;
+    const known = byLease.get(id);
+    if (known) known.units += reserved;
+    else byLease.set(id, { lease, startMs, units: reserved });
+  }
+  if (byLease.size === 0) return;
+  // Locked in the order that grants lock them in.
   await tx.execute(
-    `update limit_leases l set settled = l.settled + a.units
-     from jsonb_to_recordset(?::jsonb) as a(lease uuid, units bigint) where l.lease = a.lease`,
-    [JSON.stringify(leases)],
+    `with reported as (
+       select lease, "startMs", units from jsonb_to_recordset(?::jsonb) as a(lease uuid, "startMs" bigint, units bigint)
+     ), locked as (
+       select l.lease, r.units from limit_leases l join reported r on r.lease = l.lease
+       where l.start_ms is null or l.start_ms = r."startMs" order by l.lease for update of l
+     )
+     update limit_leases l set settled = l.settled + s.units
+     from (select lease, sum(units) as units from locked group by lease) s where l.lease = s.lease`,
+    [JSON.stringify([...byLease.values()])],
     'run',
   );
 }
@@ -136,12 +172,15 @@ async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs:
 function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
   const reservations = record.reservations ?? [];
   const tokens = tokensOf(record) - (before ? tokensOf(before.record) : 0);
+  const isInterrupted = record.outcome === 'interrupted';
   const costs = (cost ?? 0) - (before?.cost ?? 0);
   return reservations.map(({ key, lease, startMs, units }, at) => {
     // Of several leases of one budget, the last is the one that is spent from now.
     const isLast = !reservations.slice(at + 1).some((later) => later.key === key);
     const settled = before?.record.reservations?.find((one) => one.key === key && one.lease === lease && one.startMs === startMs);
-    const used = isLast ? { tokens, cost: costs } : { tokens: 0, cost: 0 };
+    // The end of the call is unknown: everything that was reserved for it counts as used.
+    const spent = isInterrupted ? { tokens: units, cost: units * nanoPerMicro } : { tokens, cost: costs };
+    const used = isLast ? spent : { tokens: 0, cost: 0 };
     return { key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
   });
 }

@@ -179,6 +179,8 @@ export class RequestContext {
   streamEvents = 0;
   /** What was taken from budgets for this request; null where it has none. */
   reservations: ReservationRecord[] | null = null;
+  /** Tokens that limits have reserved for the call; null if no limit needed an estimate. */
+  reservedTokens: { readonly input: number; readonly output: number } | null = null;
   /** What this request has to do with a batch; null for nearly every one. */
   batch: BatchRecord | null = null;
   /** What there is to say of a WebSocket session, once it is over. */

@@ -9,6 +9,8 @@ const seq = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const holder = v.pipe(v.string(), v.uuid());
 /** Most leases that were left, and processes that have ended, in one question. */
 export const leftMax = 100;
+/** Most amounts in `parts`; the ledger hears of more requests with the next question. */
+export const partsMax = 1_000;
 export const endedHoldersMax = 1_000;
 
 const shared = {
@@ -21,33 +23,35 @@ const shared = {
   need: units,
   /** What would be good to have; of what is left beyond `need` only a share is granted. */
   want: units,
+  /** Names the share that this process holds. */
+  lease,
+  /** Counts the questions about this lease. The ledger grants nothing to a question that was overtaken on its way. */
+  seq,
+  /** Start of the window the lease is of; 0: a budget whose window is not known yet. */
+  startMs: timeMs,
+  /** Units of the lease that the process received and did not give back. Anything granted beyond it was lost on the way. */
+  kept: units,
 };
 
 /** Asks for units of a fixed window that begins at `startMs`. */
-export const rateAsk = v.strictObject({
-  kind: v.literal('rate'),
-  ...shared,
-  startMs: timeMs,
-  lengthMs: timeMs,
-  /** Units of this window that are given back. */
-  give: units,
-});
+export const rateAsk = v.strictObject({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
 
 /** Asks for units of a budget, whose window the ledger keeps. */
 export const budgetAsk = v.strictObject({
   kind: v.literal('budget'),
   ...shared,
   ...budgetRules.entries,
-  /** Names the lease: it ends unless its holder asks again in time. */
-  lease,
-  /** Counts the questions about this lease: one that was overtaken on its way is granted nothing. */
-  seq,
-  /** Start of the window the lease is of; 0: not known yet. */
-  startMs: timeMs,
-  /** All its holder has received and not given back: what was granted beyond it got lost on the way. */
-  kept: units,
   /** Leases of this budget that their holder has left: `kept` is all that its records tell of them, or will. */
   left: v.optional(v.pipe(v.array(v.strictObject({ lease, seq, kept: units })), v.maxLength(leftMax))),
+  /**
+   * The amounts that make up `need`, in the order they are served. If not all of it is left, the ledger grants what serves some of
+   * them, so that no process holds units it cannot use.
+   */
+  parts: v.optional(v.pipe(v.array(units), v.maxLength(partsMax))),
+  /** Units in hand that wait for no request. */
+  spare: v.optional(units),
+  /** Milliseconds since this process asked the others to give back what they hold (see `recallSubject`). */
+  recalledMs: v.optional(timeMs),
 });
 
 /** `POST /internal/v1/leases`. */
@@ -73,6 +77,10 @@ export const leasesReply = v.object({
       leaseMs: v.nullable(timeMs),
       /** True when the ledger knew nothing of the lease: only what is granted now is in it. */
       isNew: v.optional(v.boolean()),
+      /** Units of a budget that other leases hold. */
+      others: v.optional(units),
+      /** The part of `others` whose holders have not confirmed since the recall that calls in flight need all of it. */
+      pending: v.optional(units),
     }),
   ),
 });
@@ -88,6 +96,14 @@ export const modelRates = v.object({
 });
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
 export const ratesReply = v.object({ rates: v.nullable(modelRates) });
+
+/** Subject of the notice by which a gateway process asks the others to give back what they hold of a budget and do not need. */
+export const recallSubject = 'svc.leases.recall';
+export const recallNotice = v.object({ keys: v.pipe(v.array(key), v.maxLength(1_000)) });
+export type RecallNotice = v.InferOutput<typeof recallNotice>;
+
+/** Beginning of the keys of rate limits. Records settle them by their lease alone: the ledger counts no usage of rate limits. */
+export const rateKeyPrefix = 'rate:';
 
 export type RateAsk = v.InferOutput<typeof rateAsk>;
 export type BudgetAsk = v.InferOutput<typeof budgetAsk>;
@@ -121,8 +137,8 @@ export const unavailable = -2;
 export interface LeaseAccount {
   readonly key: string;
   readonly spec: LimitSpec;
-  /** Names the lease that units are taken from; null for rate limits, whose use is not settled afterwards. */
-  readonly lease: string | null;
+  /** Names the lease that units are taken from. */
+  readonly lease: string;
   /** Start of the window that units are taken from now; 0 before the first grant of a budget. */
   readonly startMs: number;
   /** When it ends; Infinity: never. */
@@ -136,7 +152,7 @@ export interface LeaseAccount {
   take(least: number, most: number): Maybe<number>;
   /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once the window is over. */
   put(units: number, startMs: number, lease: string | null): void;
-  /** Something is under way that has taken from the present lease, and will tell of it; `release` when it has. */
+  /** Registers a call that has taken units of the present lease; `release` ends it. */
   hold(): void;
   release(lease: string): void;
 }

@@ -21,6 +21,7 @@ export interface Plan {
   readonly onExplain: NonNullable<Hooks['onExplain']> | null;
   readonly onVisit: HookList<'onVisit'>;
   readonly onUpstream: HookList<'onUpstream'>;
+  readonly onSend: HookList<'onSend'>;
   readonly onResponse: HookList<'onResponse'>;
   readonly onChunk: HookList<'onChunk'>;
   readonly onBody: HookList<'onBody'>;

@@ -1,4 +1,5 @@
 import type { GenericSchema } from 'valibot';
+import type { CallHold } from './call-hold.ts';
 import type { AttemptResult, Outcome, RequestContext } from './context.ts';
 import type { ConfigDocument, DocumentKind, DocumentOf } from './documents.ts';
 import { GatewayError } from './errors.ts';
@@ -81,6 +82,7 @@ export const hookNames = [
   'onExplain',
   'onVisit',
   'onUpstream',
+  'onSend',
   'onResponse',
   'onBody',
   'onChunk',
@@ -110,6 +112,8 @@ export interface Hooks {
   onVisit?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
   /** Before each try at a target. A Reply answers instead of the provider. */
   onUpstream?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
+  /** No hook has replied or refused: the call is sent next. Runs up the list. A promise delays the call. Must not throw. */
+  onSend?(ctx: RequestContext): Maybe<void>;
   /** The head of the reply that will be sent, no byte has left yet. A Reply replaces it. */
   onResponse?(ctx: RequestContext, head: ResponseHead): Maybe<Reply | undefined | void>;
   /** Plugins that read `body`: the whole reply before its first byte leaves. Returns other bytes to send, or nothing. */
@@ -196,8 +200,13 @@ export interface PlanSource {
 
 /** Takes the record of each request and keeps it safe from a crash of this process. */
 export interface Journal {
-  /** Takes the record; it is safe once a `whenSafe` that was asked afterwards has called back. */
+  /** Takes the record; it is safe once a `whenSafe` that was asked afterwards has called back. Ends the hold of the same id. */
   append(record: RequestRecord): void;
+  /**
+   * Takes note of a call to a provider before it is sent; `whenSafe` applies. If this process is killed before the record of the same
+   * id is appended, its successor appends one with outcome `interrupted`. A later hold of the same id takes the place of this one.
+   */
+  hold(hold: CallHold): void;
   /** Calls back when everything appended so far is safe: at once, or later in this turn of the event loop. */
   whenSafe(callback: () => void): void;
   /** False: the next record may find no place, so requests that must be counted are refused. */

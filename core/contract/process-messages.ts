@@ -1,5 +1,6 @@
 import type { ChangeNotice } from './documents.ts';
 import type { HealthNotice } from './health.ts';
+import type { RecallNotice } from './leases.ts';
 
 /**
  * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
@@ -8,7 +9,13 @@ import type { HealthNotice } from './health.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage;
+export type ProcessMessage =
+  | ReadyMessage
+  | FirstStartMessage
+  | ChangesMessage
+  | HealthMessage
+  | AliveMessage
+  | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 export interface ReadyMessage {
@@ -46,6 +53,12 @@ export interface ChangesMessage {
 export interface HealthMessage {
   readonly type: 'svc.health';
   readonly notice: HealthNotice;
+}
+
+/** Sent by a gateway process that lacks units of a budget, passed on to every other gateway process of the machine. */
+export interface RecallMessage {
+  readonly type: 'svc.leases.recall';
+  readonly notice: RecallNotice;
 }
 
 export const exitCodes = {

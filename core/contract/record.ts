@@ -3,9 +3,9 @@ import { budgetRules } from './budget-rules.ts';
 
 /**
  * How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply; `open`: it had not
- * ended when this was written, see `checkpoint`.
+ * ended when this was written, see `checkpoint`; `interrupted`: its gateway process was killed during the call to the provider.
  */
-export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut', 'open'] as const;
+export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut', 'open', 'interrupted'] as const;
 export type OutcomeKind = (typeof outcomes)[number];
 
 const count = v.pipe(v.number(), v.minValue(0));

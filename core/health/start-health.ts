@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { type BreakerSettings, type Health, type HealthNotice, healthNotice, healthNoticeBytesMax } from '../contract/health.ts';
+import type { NoticeChannel } from '../contract/notice-channel.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
 import { type Change, CircuitBreaker } from './circuit-breaker.ts';
-import type { HealthChannel } from './health-channel.ts';
 
 export interface HealthOptions {
   readonly clock: Clock;
@@ -11,7 +11,7 @@ export interface HealthOptions {
   /** Gateway processes of this machine. */
   readonly processes: number;
   /** The ways to other gateways; a notice goes out on all of them, and may come in on more than one. */
-  readonly channels: readonly HealthChannel[];
+  readonly channels: readonly NoticeChannel<HealthNotice>[];
 }
 
 export interface RunningHealth extends Health {

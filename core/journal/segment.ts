@@ -27,14 +27,16 @@ export function createSegment(directory: string, nowMs: number): Segment {
   }
 }
 
-/** The segments an ended process left in this directory, oldest first. */
+/** Finds the segments that an ended process left in this directory, oldest first, and removes those that are empty. */
 export function findSegments(directory: string): Segment[] {
   const segments: Segment[] = [];
   for (const name of namesIn(directory)
     .filter((name) => namePattern.test(name))
     .sort()) {
     const path = join(directory, name);
-    segments.push({ path, bytes: statSync(path).size, shippedBytes: 0, fd: null });
+    const bytes = statSync(path).size;
+    if (bytes === 0) unlinkSync(path);
+    else segments.push({ path, bytes, shippedBytes: 0, fd: null });
   }
   return segments;
 }

@@ -22,7 +22,7 @@ export interface ShipperOptions {
   readonly restFactor?: number;
 }
 
-/** Counts since start. `torn`: last lines that a killed process did not finish. `refused`: set aside, see RefusedRecords. */
+/** Counts since start. `torn`: last lines that a killed process did not finish. `refused`: rejected by the control plane, see RefusedRecords. */
 export interface ShipperCounts {
   batches: number;
   inserted: number;
@@ -163,7 +163,7 @@ export class Shipper {
     this.counts.batches += 1;
     const reply = await fetch('POST', internalPaths.records, batch.body, Math.min(timeoutMs, this.#leftMs()));
     if (reply.status === 400 || reply.status === 413 || reply.status === 422) {
-      this.#narrow(batch, reply.status);
+      this.#narrow(batch);
       return true;
     }
     if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
@@ -182,13 +182,12 @@ export class Shipper {
   }
 
   /** One record the control plane cannot even read would hold up all behind it: find it by halves and set it aside. */
-  #narrow(batch: Batch, status: number): void {
+  #narrow(batch: Batch): void {
     if (batch.records > 1) {
       this.#recordsMax = Math.ceil(batch.records / 2);
       return;
     }
     this.counts.refused += 1;
-    this.#options.log.error({ status }, 'the control plane refuses a record: it is set aside');
     this.#options.refused.keep(batch.body.subarray(1, -1));
     this.#done(batch);
   }

@@ -1,6 +1,9 @@
+import { rmdirSync, unlinkSync } from 'node:fs';
+import type { CallHold } from '../contract/call-hold.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { Clock, Journal, Log } from '../contract/plugin.ts';
 import type { RequestRecord } from '../contract/record.ts';
+import { findHolds, OpenHolds } from './open-holds.ts';
 import { appendLines, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
 
 export interface SpoolOptions {
@@ -16,10 +19,14 @@ export interface SpoolOptions {
   readonly segmentBytesMax?: number;
 }
 
-/** Counts since start. `lost`: records that could not be written; each was also refused to the caller by a throw. */
+/**
+ * Counts since start. `lost`: records that could not be written; each was also refused to the caller by a throw. `interrupted`: calls
+ * that were in flight when earlier processes were killed.
+ */
 export interface SpoolCounts {
   appended: number;
   lost: number;
+  interrupted: number;
 }
 
 /** Characters; what a provider may blow a record up to (its own usage object, its error text) is cut off beyond. */
@@ -36,7 +43,7 @@ const probeBytes = 64 * 1024;
  * connections (`npm run bench -- --only plain`).
  */
 export class Spool implements Journal {
-  readonly counts: SpoolCounts = { appended: 0, lost: 0 };
+  readonly counts: SpoolCounts = { appended: 0, lost: 0, interrupted: 0 };
   /** Called after each write; must be cheap. */
   onAppend: () => void = () => {};
   readonly #options: SpoolOptions;
@@ -56,15 +63,21 @@ export class Spool implements Journal {
   #gatheredRecords = 0;
   #waiting: (() => void)[] = [];
   #flushing = false;
+  readonly #holds: OpenHolds;
 
   /** Throws when the directory cannot be read or made. */
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#segmentBytesMax = options.segmentBytesMax ?? 8 * 1024 * 1024;
-    this.#segments = [...(options.orphans ?? []), options.directory].flatMap(findSegments);
+    const { directory, orphans = [], clock } = options;
+    this.#segments = [...orphans, directory].flatMap(findSegments);
+    // The records of calls whose processes were killed in between come first: a record that is stored is not replaced.
+    this.#takeOver([...orphans, directory]);
     this.#inherited = [...this.#segments];
+    this.#holds = new OpenHolds(directory, clock.now);
+    for (const orphan of orphans) removeEmpty(orphan);
     this.#bytes = this.#segments.reduce((sum, segment) => sum + segment.bytes, 0);
-    this.#segments.push(createSegment(options.directory, options.clock.now()));
+    this.#segments.push(createSegment(directory, clock.now()));
   }
 
   /** Throws GatewayError `unavailable` when the bound is reached, or the last write failed. */
@@ -77,14 +90,18 @@ export class Spool implements Journal {
       throw this.#lose('the bound of the spool is reached');
     this.#gatheredBytes += this.#gathered.write(line, this.#gatheredBytes);
     this.#gatheredRecords += 1;
-    if (this.#flushing) return;
-    this.#flushing = true;
-    setImmediate(() => this.flush());
+    this.#holds.close(record.id);
+    this.#flushSoon();
+  }
+
+  hold(hold: CallHold): void {
+    this.#holds.open(hold);
+    this.#flushSoon();
   }
 
   /** Calls back once every record appended so far is on disk, or is counted as lost because the disk refused it. */
   whenSafe(callback: () => void): void {
-    if (this.#gatheredBytes === 0) callback();
+    if (this.#gatheredBytes === 0 && !this.#holds.isPending) callback();
     else this.#waiting.push(callback);
   }
 
@@ -104,6 +121,12 @@ export class Spool implements Journal {
       }
       this.#gatheredBytes = 0;
       this.#gatheredRecords = 0;
+    }
+    try {
+      // Behind the records: a hold ends when its record is on disk.
+      this.#holds.flush();
+    } catch (error) {
+      this.#fail(error);
     }
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
@@ -162,8 +185,30 @@ export class Spool implements Journal {
   /** Takes no more records. What is on disk stays there for the next process of this slot. */
   close(): void {
     this.flush();
+    this.#holds.end();
     for (const segment of this.#segments) closeSegment(segment);
     for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.confirm(segment, 0);
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.flush());
+  }
+
+  /** Writes a record for each call that was in flight when its process was killed, and ends its hold. */
+  #takeOver(directories: readonly string[]): void {
+    const { directory, clock, log } = this.#options;
+    const { records, paths } = findHolds(directories);
+    if (records.length > 0) {
+      const segment = createSegment(directory, clock.now());
+      appendLines(segment, Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join('')));
+      closeSegment(segment);
+      this.#segments.push(segment);
+      this.counts.interrupted = records.length;
+      log.warn({ calls: records.length }, 'calls were in flight when a gateway process was killed: recorded as interrupted');
+    }
+    for (const path of paths) unlinkSync(path);
   }
 
   #open(lineBytes: number): Segment {
@@ -220,6 +265,15 @@ export class Spool implements Journal {
       this.#fail(error);
       return false;
     }
+  }
+}
+
+/** Removes the directory of a slot that no longer exists, once nothing is in it. */
+function removeEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch {
+    // Its segments are still to be shipped: the next start removes it.
   }
 }
 

@@ -43,10 +43,11 @@ export function startJournal(options: JournalOptions): RunningJournal {
     clock,
     log,
   });
-  const refused = createRefusedRecords(join(root, `refused-${slot}.ndjson`), log);
+  const refused = createRefusedRecords(join(root, `refused-${slot}.ndjson`), join(root, String(slot)), log);
   const shipper = new Shipper({ spool, refused, fetch, clock, random, log, timers, restFactor: options.restFactor });
   return {
     append: (record) => spool.append(record),
+    hold: (hold) => spool.hold(hold),
     whenSafe: (callback) => spool.whenSafe(callback),
     healthy: () => spool.healthy(),
     spool,

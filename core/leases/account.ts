@@ -4,24 +4,34 @@ import { windowStartMs } from '../contract/limit-window.ts';
 import type { Clock } from '../contract/plugin.ts';
 import { Lease } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
+import { WaitingTakes } from './waiting-takes.ts';
 
-/** Least that is asked for at a time: one question for a handful of requests. */
+/** Smallest amount a question asks for: one question serves a handful of requests. */
 const wantMin = { rate: 8, budget: 5_000 } as const;
-/** How long a limit counts as used up before the ledger is asked again: others may have given something back. */
+/** A limit of which no process holds anything counts as used up for this long before the ledger is asked again. */
 const emptyMs = 200;
-/** A lease ends here this long before it ends in the ledger, so that no unit is ever spent by two. */
+/** Pause between questions while other processes hold units that may come back. */
+const paceMs = 25;
+/** Pauses between the questions of a request that waits for other processes; each is twice as long as the one before. */
+const repeatMs = { first: 20, most: 80 } as const;
+/** After a recall, in either direction, nothing is held beyond what calls need. */
+const exactMs = 1_000;
+/** Units whose holders did not react to a recall are not waited for during this time. */
+const deafMs = 5_000;
+/** A lease ends here this long before it ends in the ledger, so that no unit is spent twice. */
 const leaseMarginMs = 5_000;
 
-interface Waiter {
-  readonly least: number;
-  readonly most: number;
-  readonly resolve: (taken: number) => void;
+/** The services an account needs from the conversation with the ledger. */
+export interface AccountHost {
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** Asks `question()` after `delayMs` and passes the answer to `granted` or `failed`. */
+  wake(account: Account, delayMs: number): void;
+  /** Asks the other processes to give back what they hold of this budget and do not need. */
+  recall(account: Account): void;
 }
 
-/**
- * One limit as this process knows it: units it holds and spends without asking anybody, and those who wait for more. `wake` is
- * called when there is something to ask; the answer comes to `granted` or `failed`.
- */
+/** One limit in this process: the units of its lease, which requests take without asking, and the requests that wait for more. */
 export class Account implements LeaseAccount {
   #spec: LimitSpec;
   startMs = 0;
@@ -31,33 +41,37 @@ export class Account implements LeaseAccount {
   asking = false;
   /** Monotonic: when units were last taken or put. */
   usedAtMs = 0;
-  readonly #clock: Clock;
-  readonly #newId: () => string;
-  readonly #wake: (account: Account) => void;
-  readonly #waiters: Waiter[] = [];
-  /** Null for rate limits. */
-  #lease: Lease | null;
+  readonly #host: AccountHost;
+  readonly #waiting: WaitingTakes;
+  #lease: Lease;
   readonly #left = new LeftLeases();
   #wants = false;
   #low = 0;
   #spent = 0;
-  /** What is to be given back with the next question. */
-  #giving = 0;
   /** Until when, and from how many units on, there is nothing to be had. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
-  /** Units nobody held at the last answer. */
+  /** Units that nobody held at the last answer, and those given back since. */
   #remaining = 0;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
-  #askedLease: Lease | null = null;
+  #askedLease: Lease;
+  /** Requests are not asked for before this time; units are given back at any time. */
+  #askFromMs = 0;
+  #isScheduled = false;
+  #repeatMs: number = repeatMs.first;
+  #exactUntilMs = 0;
+  /** When the other processes were first asked to give back units for the requests that wait now. */
+  #recalledAtMs: number | null = null;
+  #isRecalled = false;
+  #deaf = { units: 0, untilMs: 0 };
 
-  constructor(spec: LimitSpec, clock: Clock, newId: () => string, wake: (account: Account) => void) {
+  constructor(spec: LimitSpec, host: AccountHost) {
     this.#spec = spec;
-    this.#lease = spec.kind === 'budget' ? new Lease(newId()) : null;
-    this.#clock = clock;
-    this.#newId = newId;
-    this.#wake = wake;
+    this.#host = host;
+    this.#lease = new Lease(host.newId());
+    this.#askedLease = this.#lease;
+    this.#waiting = new WaitingTakes(host.clock);
   }
 
   get spec(): LimitSpec {
@@ -70,61 +84,65 @@ export class Account implements LeaseAccount {
     this.#spec = spec;
     if (spec.kind === 'budget' && before.kind === 'budget' && rulesOf(spec) !== rulesOf(before)) this.#leave();
     else if (spec.capacity < before.capacity) this.giveBack();
+    else if (spec.capacity > before.capacity) this.#emptyUntilMs = 0;
   }
 
-  get lease(): string | null {
-    return this.#lease?.id ?? null;
+  get lease(): string {
+    return this.#lease.id;
   }
 
   get left(): number {
-    return Math.max(0, this.available) + this.#giving + this.#remaining;
+    return Math.max(0, this.available) + this.#remaining;
   }
 
   get key(): string {
     return this.#spec.key;
   }
 
-  /** True while somebody waits, requests are under way, or the ledger has to be told of something. */
+  /** True while requests wait or are under way, or the ledger has to be informed. */
   get isNeeded(): boolean {
-    return this.hasWaiters || this.owesWord || (this.#lease?.holds ?? 0) > 0 || !this.#left.isEmpty;
+    return this.hasWaiters || this.owesWord || this.#lease.holds > 0 || !this.#left.isEmpty;
   }
 
   get hasWaiters(): boolean {
-    return this.#waiters.length > 0;
+    return this.#waiting.count > 0;
   }
 
-  /** True while the ledger takes more or less for kept than is. */
+  /** True while the ledger's figure for a lease differs from ours. */
   get owesWord(): boolean {
-    return (this.#lease?.owesWord ?? false) || this.#left.owesWord;
+    return this.#lease.owesWord || this.#left.owesWord;
   }
 
   take(least: number, most: number): Maybe<number> {
     if (least > this.spec.capacity) return refused;
     this.#roll();
-    if (this.#waiters.length === 0 && this.available >= least && this.available > 0) return this.#spend(least, most);
-    if (least >= this.#emptyFrom && this.#clock.elapsed() < this.#emptyUntilMs) return refused;
-    return new Promise((resolve) => {
-      this.#waiters.push({ least, most, resolve });
-      this.#ask();
-    });
+    if (this.#waiting.count === 0 && this.#has(least)) return this.#spend(least, most);
+    if (this.#isEmptyFor(least)) return refused;
+    const taken = this.#waiting.add(least, most);
+    this.#ask();
+    return taken;
   }
 
-  put(units: number, startMs: number, lease: string | null): void {
+  put(units: number, startMs: number, lease: string): void {
     this.#roll();
-    if (lease !== null && lease !== this.lease) return this.#left.put(units, startMs, lease);
-    if (startMs !== this.startMs || lease !== this.lease) return;
+    if (lease !== this.lease) return this.#left.put(units, startMs, lease);
+    if (startMs !== this.startMs) return;
     this.available += units;
+    this.usedAtMs = this.#host.clock.elapsed();
+    // The units that a request used beyond those it took are missing in the ledger until they are asked for.
+    if (this.available < 0 && !this.hasWaiters) this.#ask();
+    if (units <= 0) return;
     // With what is left elsewhere it may be enough now.
-    if (units > 0) this.#emptyUntilMs = 0;
-    this.usedAtMs = this.#clock.elapsed();
+    this.#emptyUntilMs = 0;
+    if (this.#isExact() && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
 
   hold(): void {
-    if (this.#lease !== null) this.#lease.holds++;
+    this.#lease.holds++;
   }
 
   release(lease: string): void {
-    if (this.#lease?.id === lease) this.#lease.holds--;
+    if (this.#lease.id === lease) this.#lease.holds--;
     else this.#left.release(lease);
   }
 
@@ -132,85 +150,93 @@ export class Account implements LeaseAccount {
   question(): LeaseAsk {
     this.#roll();
     const { spec } = this;
+    const nowMs = this.#host.clock.elapsed();
     this.asking = true;
-    this.#askedAtMs = this.#clock.elapsed();
+    this.#isScheduled = false;
+    this.#askedAtMs = nowMs;
     this.#askedLease = this.#lease;
-    let need = Math.max(0, -this.available);
-    for (const { least } of this.#waiters) need += Math.max(1, least);
-    need = Math.min(need, spec.capacity);
-    const more = Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent));
-    const want = Math.max(need, this.#wants ? more : 0);
-    this.#wants = false;
+    // During a pause, units go back without the requests that wait: another process may be able to use them meanwhile.
+    const isPaused = nowMs < this.#askFromMs;
+    if (isPaused) this.#waiting.askNothing();
+    const parts = isPaused ? [] : this.#waiting.ask();
+    const needed = parts.reduce((sum, part) => sum + part, 0) - this.available;
+    const need = Math.min(Math.max(0, needed), spec.capacity);
+    const more = this.#isExact() ? 0 : Math.min(spec.capacity, Math.max(wantMin[spec.kind], 2 * this.#spent));
+    const want = Math.max(need, this.#wants && !isPaused ? more : 0);
+    if (!isPaused) this.#wants = false;
     this.#spent = 0;
-    const give = this.#giving;
-    this.#giving = 0;
-    const asked = { need, want, startMs: this.startMs };
-    if (spec.kind === 'rate') return { ...spec, ...asked, give };
-    return { ...spec, ...asked, ...(this.#lease as Lease).ask(), left: this.#left.ask() };
+    const asked = { need, want, startMs: this.startMs, ...this.#lease.ask() };
+    if (spec.kind === 'rate') return { ...spec, ...asked };
+    const recalledMs = this.#recalledAtMs === null ? undefined : Math.round(nowMs - this.#recalledAtMs);
+    return { ...spec, ...asked, parts, spare: Math.max(0, -needed), left: this.#left.ask(), recalledMs };
   }
 
-  /** The ledger's answer. Those who wait are served in the order they came; who finds too little is refused. */
+  /** The ledger's answer. Requests are served in the order they came, as far as there are units for them. */
   granted(grant: Grant): void {
     this.asking = false;
     this.#left.answered();
     this.#roll();
-    const asked = this.#askedLease;
-    const isPassed = this.#enter(grant, asked);
-    // What was granted of a window or lease that has passed meanwhile is nobody's; those who wait are of the one that runs now.
-    if (isPassed) {
-      if (this.#waiters.length > 0) this.#ask();
-      return;
-    }
+    // The grant belongs to a window or lease that has ended. Those who wait need units of the present one.
+    if (this.#enter(grant, this.#askedLease)) return this.#askForWaiting();
     this.#remaining = grant.remaining;
-    this.#low = grant.remaining === 0 ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
-    const waiting = this.#waiters.splice(0);
-    let isRefused = false;
-    for (const waiter of waiting) {
-      if (this.available >= waiter.least && this.available > 0) waiter.resolve(this.#spend(waiter.least, waiter.most));
-      // Who came while the question was on its way was not in it.
-      else if (grant.remaining > 0) this.#waiters.push(waiter);
-      else {
-        this.#emptyUntilMs = this.#clock.elapsed() + Math.min(emptyMs, Math.max(1, this.endMs - this.#clock.now()));
-        this.#emptyFrom = isRefused ? Math.min(this.#emptyFrom, waiter.least) : waiter.least;
-        isRefused = true;
-        waiter.resolve(refused);
-      }
-    }
-    if (this.#waiters.length > 0) this.#ask();
-    // All that was left has come here, and was too little: smaller requests may have a use for it elsewhere.
-    else if (isRefused && this.giveBack()) this.#wake(this);
+    this.#low = grant.remaining === 0 || this.#isExact() ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
+    this.#serve(grant);
+    if (this.#isRecalled) this.#giveBackForOthers();
   }
 
-  /** Nobody could say. What was on its way back of a rate limit is lost to this process: it may have arrived. */
+  /** The ledger could not be asked. The next question repeats what this one said of the lease. */
   failed(): void {
     this.asking = false;
+    this.#isScheduled = false;
+    this.#isRecalled = false;
+    this.#recalledAtMs = null;
     this.#roll();
-    for (const { resolve } of this.#waiters.splice(0)) resolve(unavailable);
+    this.#waiting.endAll(unavailable);
   }
 
-  /** Lays aside what is in hand, to be given back with the next question. True when there is something. */
+  /** Removes the units in hand from the lease; the next question returns them. True when there were any. */
   giveBack(): boolean {
     this.#roll();
     if (this.available <= 0) return false;
-    this.#giving += this.available;
-    if (this.#lease !== null) this.#lease.kept -= this.available;
+    this.#remaining += this.available;
+    this.#lease.kept -= this.available;
     this.available = 0;
     this.#low = 0;
     return true;
   }
 
+  /** Another process lacks units of this budget. Returns what is in hand and informs the ledger of what calls still hold. */
+  recall(): void {
+    this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
+    if (this.#lease.kept === 0 && !this.owesWord) return;
+    if (this.asking) this.#isRecalled = true;
+    else this.#giveBackForOthers();
+  }
+
   /** True when a lease that is still needed should be asked for again, so that it does not end. */
   isAgeing(): boolean {
-    const isUsed = (this.#lease?.holds ?? 0) > 0 || this.available > 0;
+    const isUsed = this.#lease.holds > 0 || this.available > 0;
     if (this.#leaseUntilMs === Number.POSITIVE_INFINITY || !isUsed) return false;
-    return this.#clock.elapsed() - this.#askedAtMs > (this.#leaseUntilMs - this.#askedAtMs) / 3;
+    return this.#host.clock.elapsed() - this.#askedAtMs > (this.#leaseUntilMs - this.#askedAtMs) / 3;
+  }
+
+  #has(least: number): boolean {
+    return this.available >= least && this.available > 0;
+  }
+
+  #isEmptyFor(least: number): boolean {
+    return least >= this.#emptyFrom && this.#host.clock.elapsed() < this.#emptyUntilMs;
+  }
+
+  #isExact(): boolean {
+    return this.#host.clock.elapsed() < this.#exactUntilMs;
   }
 
   #spend(least: number, most: number): number {
     const taken = Math.max(least, Math.min(most, this.available));
     this.available -= taken;
     this.#spent += taken;
-    this.usedAtMs = this.#clock.elapsed();
+    this.usedAtMs = this.#host.clock.elapsed();
     if (this.available < this.#low && !this.asking) {
       // Once per grant: an answer of nothing must not be asked for again and again.
       this.#low = 0;
@@ -221,15 +247,84 @@ export class Account implements LeaseAccount {
 
   #ask(): void {
     this.#wants = true;
-    if (!this.asking) this.#wake(this);
+    if (this.asking || this.#isScheduled) return;
+    const delayMs = Math.max(0, this.#askFromMs - this.#host.clock.elapsed());
+    this.#isScheduled = delayMs > 0;
+    this.#host.wake(this, delayMs);
+  }
+
+  #askForWaiting(): void {
+    if (this.hasWaiters) this.#ask();
+  }
+
+  /** Serves, refuses or keeps the requests that wait. */
+  #serve({ remaining, others = 0, pending = 0 }: Grant): void {
+    const nowMs = this.#host.clock.elapsed();
+    const heard = nowMs < this.#deaf.untilMs ? Math.max(0, pending - this.#deaf.units) : pending;
+    let smallest = Number.POSITIVE_INFINITY;
+    let isShort = false;
+    let isAbout = !this.hasWaiters;
+    // Beyond the least that requests ask for, as far as it is not the least of one behind them.
+    let spare = this.available - this.#waiting.servable(this.available);
+    this.#waiting.judge(({ least, most, untilMs, isAsked }) => {
+      isAbout ||= isAsked;
+      if (this.#has(least)) {
+        const taken = this.#spend(least, Math.min(most, Math.max(1, least) + spare));
+        spare -= taken - Math.max(1, least);
+        return taken;
+      }
+      if (!isAsked) return this.#isEmptyFor(least) ? refused : null;
+      if (remaining > 0) return null;
+      const mayCome = this.available + heard >= least;
+      if (mayCome && nowMs < untilMs) {
+        isShort = true;
+        return null;
+      }
+      if (mayCome) this.#deaf = { units: pending, untilMs: nowMs + deafMs };
+      smallest = Math.min(smallest, least);
+      if (others === 0) this.#close(smallest, nowMs);
+      else this.#askFromMs = nowMs + paceMs;
+      return refused;
+    });
+    if (isShort) return this.#waitForOthers(nowMs);
+    // The question only gave units back, during a pause.
+    if (!isAbout) return this.#askForWaiting();
+    this.#recalledAtMs = null;
+    this.#repeatMs = repeatMs.first;
+    this.#askForWaiting();
+    // All that was left has come here, and was too little: smaller requests may have a use for it elsewhere.
+    if (smallest !== Number.POSITIVE_INFINITY && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
+  }
+
+  #close(from: number, nowMs: number): void {
+    this.#emptyUntilMs = nowMs + Math.min(emptyMs, Math.max(1, this.endMs - this.#host.clock.now()));
+    this.#emptyFrom = from;
+  }
+
+  /** Too little is left in the ledger, but other processes hold units that they may not need. */
+  #waitForOthers(nowMs: number): void {
+    this.#recalledAtMs ??= nowMs;
+    this.#exactUntilMs = nowMs + exactMs;
+    this.#host.recall(this);
+    this.#askFromMs = nowMs + this.#repeatMs;
+    this.#repeatMs = Math.min(2 * this.#repeatMs, repeatMs.most);
+    this.#ask();
+    // Two processes that each kept a part of what they lack would wait for each other.
+    if (this.giveBack()) this.#host.wake(this, 0);
+  }
+
+  #giveBackForOthers(): void {
+    this.#isRecalled = false;
+    this.giveBack();
+    this.#host.wake(this, 0);
   }
 
   /** Leaves what belongs to a window, or to a lease, that is over. */
   #roll(): void {
-    const nowMs = this.#clock.now();
+    const nowMs = this.#host.clock.now();
     if (this.spec.kind === 'budget') {
-      // One whose window is not known yet has nothing to leave. When it began is told by the ledger's clock, which may be ahead.
-      if (this.startMs !== 0 && (nowMs >= this.endMs || this.#clock.elapsed() >= this.#leaseUntilMs)) this.#leave();
+      // A budget whose window is not known yet has nothing to leave. The ledger's clock says when it began, and may be ahead.
+      if (this.startMs !== 0 && (nowMs >= this.endMs || this.#host.clock.elapsed() >= this.#leaseUntilMs)) this.#leave();
       return;
     }
     if (nowMs < this.endMs && nowMs >= this.startMs) return;
@@ -239,15 +334,14 @@ export class Account implements LeaseAccount {
   }
 
   #leave(): void {
-    if (this.#lease !== null) {
+    if (this.spec.kind === 'budget') {
       this.#lease.kept -= this.available;
       this.#left.add(this.#lease, this.startMs);
-      this.#lease = new Lease(this.#newId());
-    }
+      this.#lease = new Lease(this.#host.newId());
+    } else this.#lease.beginAnew();
     this.startMs = 0;
     this.endMs = 0;
     this.available = 0;
-    this.#giving = 0;
     this.#low = 0;
     this.#emptyUntilMs = 0;
     this.#remaining = 0;
@@ -255,12 +349,8 @@ export class Account implements LeaseAccount {
   }
 
   /** Takes what was granted. True when its window or lease has been left meanwhile: of a budget it goes back with the next question. */
-  #enter({ startMs, endMs, units, leaseMs, isNew }: Grant, asked: Lease | null): boolean {
-    if (asked === null) {
-      if (startMs !== this.startMs) return true;
-      this.available += units;
-      return false;
-    }
+  #enter({ startMs, endMs, units, leaseMs, isNew }: Grant, asked: Lease): boolean {
+    if (this.spec.kind === 'rate' && startMs !== this.startMs) return true;
     asked.answered(units);
     if (asked !== this.#lease) {
       asked.kept -= units;
@@ -268,11 +358,11 @@ export class Account implements LeaseAccount {
     }
     if (startMs !== this.startMs || isNew) {
       this.available = 0;
-      this.#giving = 0;
       asked.beginAnew();
       asked.answered(units);
     }
     this.available += units;
+    if (this.spec.kind === 'rate') return false;
     this.startMs = startMs;
     this.endMs = endMs ?? Number.POSITIVE_INFINITY;
     this.#leaseUntilMs = leaseMs === null ? Number.POSITIVE_INFINITY : this.#askedAtMs + leaseMs - leaseMarginMs;

@@ -1,9 +1,9 @@
 import { limitUnitsMax } from '../contract/budget-rules.ts';
 
 /**
- * A share of one budget, as the ledger is to know it. What it has `kept` is all that was granted less what was given back: in hand,
- * under way, or told by records. Nothing of it is ever lost to the budget, because the ledger takes off what records tell, and a lease
- * that was left goes on being told of until only that remains.
+ * A share of one limit, as the ledger is to know it. `kept` is everything granted less everything given back: units in hand, units
+ * of calls in flight, and units that records report. The ledger subtracts what records report, so `kept` less the settled units is what
+ * this process still holds. It is negative after a call used more than it took, until the ledger covers that.
  */
 export class Lease {
   readonly id: string;
@@ -11,7 +11,7 @@ export class Lease {
   /** Requests under way that have taken from it. */
   holds = 0;
   #seq = 0;
-  /** What the ledger has for `kept`; null: nobody knows, for a question about it may or may not have arrived. */
+  /** The ledger's figure for `kept`; null: unknown, because a question may or may not have arrived. */
   #told: number | null = 0;
   #asked = 0;
 
@@ -36,10 +36,11 @@ export class Lease {
   /** All of it but what was granted just now is over: the ledger has begun a new window, or has forgotten it. */
   beginAnew(): void {
     this.kept = 0;
+    this.#told = 0;
     this.#asked = 0;
   }
 
-  /** True while the ledger takes more or less for kept than is. */
+  /** True while the ledger's figure differs from `kept`. */
   get owesWord(): boolean {
     return this.#told !== this.kept;
   }

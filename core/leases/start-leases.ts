@@ -1,11 +1,20 @@
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
-import { endedHoldersMax, type LeaseAsk, type Leases, type LimitSpec, leasesReply } from '../contract/leases.ts';
+import {
+  endedHoldersMax,
+  type LeaseAsk,
+  type Leases,
+  type LimitSpec,
+  leasesReply,
+  type RecallNotice,
+} from '../contract/leases.ts';
+import type { NoticeChannel } from '../contract/notice-channel.ts';
 import type { Clock, Log } from '../contract/plugin.ts';
 import { realTimers, type Timers } from '../contract/timers.ts';
 import { Account } from './account.ts';
 import type { Holders } from './holders.ts';
 import { createPriceBook } from './price-book.ts';
+import { createRecall } from './recall.ts';
 
 export interface LeasesOptions {
   readonly fetch: InternalFetch;
@@ -18,6 +27,8 @@ export interface LeasesOptions {
   readonly holders: Holders;
   /** True once the records of the processes before this one have all been taken. */
   readonly earlierRecordsAreIn: () => boolean;
+  /** Ways to the other gateway processes; absent: there are none. */
+  readonly channels?: readonly NoticeChannel<RecallNotice>[];
 }
 
 export interface LeaseClient extends Leases {
@@ -31,12 +42,14 @@ const timeoutMs = 1_000;
 /** After a failure nothing is asked for this long, and callers learn at once that nobody could say. */
 const pauseMs = 500;
 const tickMs = 1_000;
+/** Pause between attempts to release the leases of earlier processes. */
+const earlierMs = 100;
 /** Accounts that nobody has used for this long are forgotten. */
 const forgetMs = 600_000;
 const asksMax = 1_000;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The accounts of this process, and the one conversation with the ledger that they share. */
+/** Starts the accounts of this process, and the one conversation with the ledger that they share. */
 export function startLeases(options: LeasesOptions): LeaseClient {
   const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
   const accounts = new Map<string, Account>();
@@ -48,6 +61,8 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   let closed = false;
   let telling = false;
   let cancelTick = timers.after(tickMs, tick);
+  let cancelEarlier = timers.after(0, tellOfEarlier);
+  const recall = createRecall(options.channels ?? [], (key) => accounts.get(key)?.recall());
 
   return {
     counts,
@@ -56,7 +71,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       let account = accounts.get(spec.key);
       if (account) account.spec = spec;
       else {
-        account = new Account(spec, clock, newId, wake);
+        account = new Account(spec, { clock, newId, wake, recall: ({ key }) => recall.send(key) });
         accounts.set(spec.key, account);
       }
       return account;
@@ -64,13 +79,19 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     async close() {
       closed = true;
       cancelTick();
+      cancelEarlier();
+      recall.close();
       const giving = [...accounts.values()].filter((account) => account.giveBack() || account.owesWord);
       for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
     },
   };
 
   /** Questions of one turn of the event loop go out together. */
-  function wake(account: Account): void {
+  function wake(account: Account, delayMs: number): void {
+    if (delayMs > 0) {
+      timers.after(delayMs, () => closed || wake(account, 0));
+      return;
+    }
     asking.add(account);
     if (flushing) return;
     flushing = true;
@@ -100,7 +121,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         else account.failed();
       }
     } catch (error) {
-      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'the ledger of limits cannot be asked');
+      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot ask the ledger of limits');
       pausedUntilMs = clock.elapsed() + pauseMs;
       for (const account of due) account.failed();
     }
@@ -120,21 +141,22 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
       const idleMs = nowMs - account.usedAtMs;
-      if ((idleMs > tickMs && account.giveBack()) || account.owesWord || account.isAgeing()) wake(account);
+      if ((idleMs > tickMs && account.giveBack()) || account.owesWord || account.isAgeing()) wake(account, 0);
       else if (idleMs > forgetMs && !account.isNeeded) accounts.delete(account.key);
     }
-    tellOfEarlier();
     cancelTick = timers.after(tickMs, tick);
   }
 
-  /** What processes before this one held and did not spend is free once everything they have spent is known. */
+  /** Frees the unspent units of earlier processes as soon as the control plane has all their records. */
   function tellOfEarlier(): void {
     const { earlier } = holders;
-    if (telling || earlier.length === 0 || !earlierRecordsAreIn()) return;
+    if (earlier.length === 0) return;
+    cancelEarlier = timers.after(earlierMs, tellOfEarlier);
+    if (telling || !earlierRecordsAreIn()) return;
     telling = true;
     exchange([], earlier.slice(0, endedHoldersMax))
       .then(() => holders.forget(earlier.slice(0, endedHoldersMax)))
-      .catch((error: unknown) => log.debug({ reason: String(error) }, 'the ledger of limits cannot be told of earlier processes'))
+      .catch((error: unknown) => log.debug({ reason: String(error) }, 'could not release leases of previous processes'))
       .finally(() => {
         telling = false;
       });

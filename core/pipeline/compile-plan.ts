@@ -108,6 +108,7 @@ export function compilePlan(
     onExplain: pick(all, 'onExplain')[0] ?? null,
     onVisit: pick(all, 'onVisit'),
     onUpstream: pick(all, 'onUpstream'),
+    onSend: pick(all, 'onSend').reverse(),
     // Requests go down the list, replies come back up.
     onResponse: pick(all, 'onResponse').reverse(),
     onBody: pick(all, 'onBody').reverse(),

@@ -52,6 +52,8 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), given.resolved.ofModel);
     }
     if (outgoing.operation?.steps) {
+      await announce(ctx);
+      if (ctx.aborted) return clientClosed();
       const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher));
       return withBatch(ctx, given, answer);
     }
@@ -65,7 +67,10 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       if (isPromise(signing)) await signing;
       Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
     }
-    // The client may have left while a hook or a token endpoint took its time: nobody is asked for nobody.
+    // No call is sent for a client that has left while a hook or a token endpoint took its time.
+    if (ctx.aborted) return clientClosed();
+    const announced = announce(ctx);
+    if (announced) await announced;
     if (ctx.aborted) return clientClosed();
     const { transport, services, passedUsage } = dispatcher;
     const answer = await attempt(ctx, sink, resolved, outgoing, {
@@ -99,6 +104,16 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
+}
+
+/** Tells plugins that the call is sent next; a promise if one of them has to be waited for. */
+function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
+  const { onSend } = ctx.plan;
+  for (let i = at; i < onSend.length; i++) {
+    const done = onSend[i]?.(ctx);
+    if (isPromise(done)) return done.then(() => announce(ctx, i + 1));
+  }
+  return undefined;
 }
 
 function withBatch(ctx: RequestContext, { target, resolved }: Try, answer: Answer): Answer {

@@ -64,6 +64,7 @@ interface GuardedHook {
 const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onRequest: asynchronous(readReply),
   onUpstream: asynchronous(readReply),
+  onSend: asynchronous(ignored),
   onResponse: asynchronous((result, [, head]) => {
     checkHead(head as Parameters<typeof checkHead>[0]);
     return readReply(result);

@@ -86,7 +86,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const message = raw as Partial<ProcessMessage> | null;
     if (message?.type === 'svc.changes') {
       if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
-    } else if (message?.type === 'svc.health') {
+    } else if (message?.type === 'svc.health' || message?.type === 'svc.leases.recall') {
       if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
     } else if (message?.type === 'alive') {
       watch.beat(child);

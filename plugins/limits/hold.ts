@@ -3,7 +3,7 @@ import type { BudgetSpec } from '../../core/contract/leases.ts';
 import type { ReservationRecord } from '../../core/contract/record.ts';
 import type { Meter } from './meters.ts';
 
-/** Units one request has taken from one meter. `lease` null of a budget: the ledger could not be asked and the request was let through. */
+/** Units that one request has taken from one meter. `lease` is null if the ledger could not be asked and the request was admitted. */
 export interface Hold {
   readonly meter: Meter;
   /** Taken and not used; below 0: used and not taken. */
@@ -26,15 +26,27 @@ export function use(hold: Hold, total: number): void {
 
 /** Puts back what was not used. */
 export function giveUp({ meter, units, startMs, lease }: Hold): void {
-  if (meter.isBudget && lease === null) return;
+  if (lease === null) return;
   meter.account.put(units, startMs, lease);
-  if (lease !== null) meter.account.release(lease);
+  meter.account.release(lease);
 }
 
-/** What the record tells of a budget that was spent from. */
-export function reservationOf({ meter, startMs, lease, used }: Hold): ReservationRecord {
+/** Ends the hold of a request that stays counted, and returns what the record reports of it. */
+export function keep(hold: Hold): ReservationRecord[] {
+  if (hold.lease === null) return [];
+  hold.meter.account.release(hold.lease);
+  return [counted(hold)];
+}
+
+/** Returns what the record reports of a counted request. */
+export function counted(hold: Hold): ReservationRecord {
+  return reservationOf(hold, hold.units);
+}
+
+/** Returns what the record reports of a limit: `units` of the lease were used. */
+export function reservationOf({ meter, startMs, lease, used }: Hold, units = used): ReservationRecord {
   const { spec, key } = meter.account;
-  if (lease !== null) return { key, lease, startMs, units: Math.max(0, used) };
+  if (lease !== null) return { key, lease, startMs, units: Math.max(0, units) };
   return { key, lease, startMs, units: 0, ...(spec.kind === 'budget' ? { budget: rulesOf(spec) } : undefined) };
 }
 

@@ -62,6 +62,10 @@ function createHooks(services: Services, leases: Leases): Hooks {
       return enterWith(ctx, target, document);
     },
 
+    onSend(ctx) {
+      (ctx.slots[slot] as Reservations | undefined)?.noteTaken();
+    },
+
     onError(ctx, error) {
       ctx.replyHeaders.push(...refusalHeaders(error));
     },

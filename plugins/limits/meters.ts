@@ -1,6 +1,6 @@
 import type { EntityLimits } from '../../core/contract/context.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/documents.ts';
-import type { LeaseAccount, Leases } from '../../core/contract/leases.ts';
+import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/leases.ts';
 import { rateWindowMs } from '../../core/contract/limit-window.ts';
 
 export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
@@ -65,7 +65,7 @@ function budgetMeter(leases: Leases, entity: Entity, budget: UsageLimitsDocument
 function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest }: RateLimitDocument): Meter {
   const account = leases.account({
     kind: 'rate',
-    key: `rate:${entity.scope}:${entity.id}:${type}:${unit}`,
+    key: `${rateKeyPrefix}${entity.scope}:${entity.id}:${type}:${unit}`,
     organisationId: entity.organisationId,
     capacity: value,
     lengthMs: rateWindowMs[unit],

@@ -43,22 +43,20 @@ export async function renewHolds(
 function takeMore(hold: Hold, most: number): Maybe<number> {
   const { account, capacity } = hold.meter;
   // What was used beyond what was taken is the account's to make good.
-  if (hold.startMs !== 0) account.put(hold.units, hold.startMs, hold.lease);
+  if (hold.startMs !== 0 && hold.lease !== null) account.put(hold.units, hold.startMs, hold.lease);
   hold.units = 0;
   return account.take(1, Math.max(1, Math.min(most, capacity)));
 }
 
 /** What was taken just now may be of another window or lease than before. */
 function enter(hold: Hold, units: number, left: ReservationRecord[]): void {
-  const { account, isBudget } = hold.meter;
+  const { account } = hold.meter;
   if (hold.lease !== account.lease || hold.startMs !== account.startMs) {
-    if (isBudget) {
-      if (hold.lease !== null) {
-        left.push(reservationOf(hold));
-        account.release(hold.lease);
-      }
-      account.hold();
+    if (hold.lease !== null) {
+      left.push(reservationOf(hold));
+      account.release(hold.lease);
     }
+    account.hold();
     hold.lease = account.lease;
     hold.startMs = account.startMs;
     hold.used = 0;

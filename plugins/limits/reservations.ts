@@ -6,7 +6,7 @@ import type { Target } from '../../core/contract/plan.ts';
 import type { Clock } from '../../core/contract/plugin.ts';
 import type { ReservationRecord } from '../../core/contract/record.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
-import { giveUp, type Hold, reservationOf, use } from './hold.ts';
+import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';
 import { refusal, unknownLimit } from './refusal.ts';
 import { renewHolds } from './renew-holds.ts';
@@ -24,7 +24,7 @@ export class Reservations {
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
   #tokens: TokenEstimate | null = null;
-  /** What a session has used of leases before the present ones. */
+  /** Used and no longer held: leases that a session has left, and requests to targets before the present one. */
   readonly #left: ReservationRecord[] = [];
 
   constructor(ctx: RequestContext, clock: Clock) {
@@ -78,7 +78,18 @@ export class Reservations {
   /** Puts back what was taken for a target that has not answered. A request that its provider was called for stays counted. */
   leaveTarget(): void {
     const isCalled = this.#isTargetCalled();
-    for (const hold of this.ofTarget.splice(0)) if (hold.meter.unit !== 'requests' || !isCalled) giveUp(hold);
+    for (const hold of this.ofTarget.splice(0)) {
+      if (hold.meter.unit === 'requests' && isCalled) this.#left.push(...keep(hold));
+      else giveUp(hold);
+    }
+  }
+
+  /** Notes for the record that stands in for this process if it is killed during the call: everything taken counts as used. */
+  noteTaken(): void {
+    const records = [...this.#left];
+    for (const hold of [...this.own, ...this.ofTarget]) records.push(reservationOf(hold, hold.used + hold.units));
+    this.#ctx.reservations = records.length === 0 ? null : records;
+    this.#ctx.reservedTokens = this.#tokens;
   }
 
   /** What has come to the usage of a session that is open: see `renewHolds`. */
@@ -91,7 +102,8 @@ export class Reservations {
   /** Notes for the record what a session has used so far. */
   note(): void {
     const records = [...this.#left];
-    for (const hold of [...this.own, ...this.ofTarget]) if (hold.meter.isBudget) records.push(reservationOf(hold));
+    for (const hold of [...this.own, ...this.ofTarget])
+      records.push(hold.meter.unit === 'requests' ? counted(hold) : reservationOf(hold));
     this.#ctx.reservations = records.length === 0 ? null : records;
   }
 
@@ -107,11 +119,14 @@ export class Reservations {
     if (outcome.kind === 'refused' && attempts.length > 0 && !attempts.some(wasCalled)) giveBackRequests(this.own);
     if (this.ofTarget.length > 0 && !this.#isTargetCalled()) giveBackRequests(this.ofTarget);
     for (const hold of [...this.own.splice(0), ...this.ofTarget.splice(0)]) {
-      const { meter } = hold;
-      if (meter.unit === 'requests') continue;
+      const { unit } = hold.meter;
+      if (unit === 'requests') {
+        records.push(...keep(hold));
+        continue;
+      }
       if (isCharged) {
-        use(hold, usedUnits(meter.unit, ctx, this.rates));
-        if (meter.isBudget) records.push(reservationOf(hold));
+        use(hold, usedUnits(unit, ctx, this.rates));
+        records.push(reservationOf(hold));
       }
       giveUp(hold);
     }
@@ -146,7 +161,7 @@ export class Reservations {
     // What the lease counts as is read at once: it may be another by the time the request ends.
     if (units >= 0) {
       into.push({ meter, units, startMs: account.startMs, lease: account.lease, counted: 0, used: 0 });
-      if (meter.isBudget) account.hold();
+      account.hold();
       // The client has left while the ledger was asked: its end has been and gone.
       if (this.#ctx.ended) this.#undo(into, first);
       return;
@@ -178,5 +193,10 @@ export class Reservations {
 }
 
 function giveBackRequests(holds: readonly Hold[]): void {
-  for (const hold of holds) if (hold.meter.unit === 'requests') giveUp(hold);
+  for (const hold of holds) {
+    if (hold.meter.unit !== 'requests') continue;
+    giveUp(hold);
+    // Neither held nor counted any more.
+    hold.lease = null;
+  }
 }

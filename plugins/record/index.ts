@@ -5,6 +5,7 @@ import { definePlugin } from '../../core/contract/plugin.ts';
 import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/record.ts';
 import { noUnits, type Usage } from '../../core/contract/usage.ts';
 import { spansOf } from './spans.ts';
+import { isoTime, toHold } from './to-hold.ts';
 
 /** One record per request, whatever its outcome, safe on disk before the reply is complete. */
 export const record = definePlugin({
@@ -14,10 +15,19 @@ export const record = definePlugin({
   onConfig(_config, _scope, services) {
     const { journal, clock } = services;
     const slot = services.newSlot();
+    const heldSlot = services.newSlot();
     return {
       onRequest() {
         // What cannot be counted is not served: a full disk must not turn into free calls.
         if (!journal.healthy()) throw unrecordable();
+      },
+      onSend(ctx) {
+        // A retry at the same target is the same call.
+        if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
+        ctx.slots[heldSlot] = ctx.targetPath;
+        journal.hold(toHold(ctx));
+        // What a limit has admitted is on disk before a provider can bill it. Other calls do not wait.
+        return ctx.reservations === null ? undefined : new Promise((resolve) => journal.whenSafe(resolve));
       },
       onCheckpoint(ctx) {
         const checkpoint = ((ctx.slots[slot] as number | undefined) ?? 0) + 1;
@@ -121,18 +131,6 @@ function mediaOf(usage: Usage): MediaRecord | null {
 function imageOf(params: RequestContext['params']): ImageRecord {
   const told = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
   return { quality: told(params?.quality), size: told(params?.size) };
-}
-
-let lastMs = 0;
-let lastIso = '';
-
-/** Requests of one millisecond share one text. */
-function isoTime(ms: number): string {
-  if (ms !== lastMs) {
-    lastMs = ms;
-    lastIso = new Date(ms).toISOString();
-  }
-  return lastIso;
 }
 
 /** Microseconds are noise nobody reads; negative times would be a clock fault. */

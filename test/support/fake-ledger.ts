@@ -35,7 +35,7 @@ export function newFakeLedger(): FakeLedger {
   return ledger;
 
   function grant(ask: LeaseAsk): Grant {
-    const before = ask.kind === 'rate' ? (ledger.out.get(ask.key) ?? 0) - ask.give : ask.kept;
+    const before = ask.kept;
     const units = Math.min(ask.want, Math.max(0, ask.capacity - before));
     ledger.out.set(ask.key, before + units);
     const remaining = Math.max(0, ask.capacity - before - units);

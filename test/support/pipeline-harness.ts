@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { digestSecret, newApiKey } from '../../core/contract/api-key.ts';
 import { BodyMemory } from '../../core/contract/body-memory.ts';
+import type { CallHold } from '../../core/contract/call-hold.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/documents.ts';
 import type { GatewayError } from '../../core/contract/errors.ts';
 import type { JsonObject } from '../../core/contract/json.ts';
@@ -33,6 +34,8 @@ export { answer, chatReply, chatStream, failWith, type Script } from './provider
 export interface Harness {
   readonly handle: Handle;
   readonly records: RequestRecord[];
+  /** Calls that were announced before they were sent. */
+  readonly holds: CallHold[];
   readonly logs: { level: string; fields: JsonObject; message: string }[];
   readonly calls: UpstreamCall[];
   readonly aborted: UpstreamCall[];
@@ -66,6 +69,8 @@ export function createHarness(
     formBytesMax?: number;
     memory?: BodyMemory;
     leases?: Leases;
+    /** Takes the place of a disk that is always written. */
+    whenSafe?: (callback: () => void) => void;
     headersToMetadata?: NonNullable<Services['headersToMetadata']>;
     /** Verifies tokens over these documents; without it tokens are no credential. */
     tokens?: (documents: DocumentReader) => TokenVerifier;
@@ -73,6 +78,7 @@ export function createHarness(
 ): Harness {
   const documents = new Map<string, unknown>();
   const records: RequestRecord[] = [];
+  const holds: CallHold[] = [];
   const logs: Harness['logs'] = [];
   const calls: UpstreamCall[] = [];
   const aborted: UpstreamCall[] = [];
@@ -124,7 +130,8 @@ export function createHarness(
     documents: reader,
     journal: {
       append: (record) => void records.push(structuredClone(record)),
-      whenSafe: (callback) => callback(),
+      hold: (hold) => void holds.push(structuredClone(hold)),
+      whenSafe: options.whenSafe ?? ((callback) => callback()),
       healthy: () => true,
     },
     health,
@@ -252,6 +259,7 @@ export function createHarness(
   return {
     handle,
     records,
+    holds,
     logs,
     calls,
     aborted,

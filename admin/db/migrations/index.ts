@@ -15,6 +15,7 @@ import { NanoUsd } from './202611220640-nano-usd.ts';
 import { ModelNames } from './202611220700-model-names.ts';
 import { RejectUnmetered } from './202611220722-reject-unmetered.ts';
 import { KeyChecks } from './202611220735-key-checks.ts';
+import { RateLeases } from './202611220801-rate-leases.ts';
 
 /** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
 export const migrations: MigrationObject[] = [
@@ -34,4 +35,5 @@ export const migrations: MigrationObject[] = [
   { name: '202611220700-model-names', class: ModelNames },
   { name: '202611220722-reject-unmetered', class: RejectUnmetered },
   { name: '202611220735-key-checks', class: KeyChecks },
+  { name: '202611220801-rate-leases', class: RateLeases },
 ];

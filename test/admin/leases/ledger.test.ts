@@ -30,7 +30,9 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     capacity: 100,
     need: 1,
     want: 1,
-    give: 0,
+    lease: randomUUID(),
+    seq: 1,
+    kept: 0,
     startMs: nowMs,
     lengthMs: 60_000,
     ...fields,
@@ -84,11 +86,32 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
   });
 
   it('hands out again what was given back, and begins each window anew', async () => {
-    await grant(rateAsk('back', { need: 100 }));
+    const lease = randomUUID();
+    await grant(rateAsk('back', { lease, need: 100 }));
     expect((await grant(rateAsk('back'))).units).toBe(0);
-    expect((await grant(rateAsk('back', { need: 0, want: 0, give: 30 }))).remaining).toBe(30);
+    expect((await grant(rateAsk('back', { lease, seq: 2, need: 0, want: 0, kept: 70 }))).remaining).toBe(30);
     expect((await grant(rateAsk('back', { need: 40 }))).units).toBe(30);
     expect((await grant(rateAsk('back', { startMs: nowMs + 60_000, need: 40 }))).units).toBe(40);
+  });
+
+  it('counts units of a window as not given if their answer was lost, and grants nothing to a question that was overtaken', async () => {
+    const lease = randomUUID();
+    await grant(rateAsk('unheard-rate', { lease, need: 60 }));
+    expect(await grant(rateAsk('unheard-rate', { lease, seq: 3, need: 70 }))).toMatchObject({ units: 70, remaining: 30 });
+    expect(await grant(rateAsk('unheard-rate', { lease, seq: 2, need: 10 }))).toMatchObject({ units: 0, remaining: 30 });
+  });
+
+  it('returns the unspent units of a window when a successor reports the end of their holder, once', async () => {
+    const [holder, lease] = [randomUUID(), randomUUID()];
+    const key = 'rate:ended';
+    const ask = rateAsk(key, { lease, need: 60 });
+    await grantLeases(plane.control.services.database, [ask], nowMs, holder);
+    const used = (units: number, startMs = nowMs) => ({ ...counts(1, 1), reservations: [{ key, lease, startMs, units }] });
+    await store([used(10), used(15), used(99, nowMs - 60_000)]);
+    expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 40 });
+    for (let i = 0; i < 2; i++)
+      await plane.internal('POST', '/leases', { holder: randomUUID(), asks: [], endedHolders: [holder] });
+    expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 75 });
   });
 
   it('never has more of a budget out than there is, whoever asks at the same time', async () => {
@@ -107,6 +130,41 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     const again = await plane.internal('POST', '/records', [...batch, ...batch]);
     expect(again.body).toMatchObject({ inserted: 0, duplicates: 2 });
     expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
+  });
+
+  it('leaves the rest of a budget to others when a request has used more than it took, and to its own process', async () => {
+    const lease = randomUUID();
+    const { startMs } = await grant(budgetAsk('overshoot', { lease, need: 10 }));
+    await store([{ ...counts(880, 20), reservations: [{ key: 'overshoot', lease, startMs, units: 900 }] }]);
+    expect(await grant(budgetAsk('overshoot', { need: 0, want: 0 }))).toMatchObject({ remaining: 100 });
+    // 890 are missing in hand: they are used, and are not taken from the budget again.
+    const own = await grant(budgetAsk('overshoot', { lease, seq: 2, startMs, kept: 10, need: 900, want: 900 }));
+    expect(own).toMatchObject({ units: 900, remaining: 90 });
+    expect(await grant(budgetAsk('overshoot', { lease, seq: 3, startMs, kept: 910, need: 0, want: 0 }))).toMatchObject({
+      units: 0,
+      remaining: 90,
+    });
+  });
+
+  it('says how much other processes hold, and how much of it they may still give back', async () => {
+    const [one, two] = [randomUUID(), randomUUID()];
+    const first = budgetAsk('recall', { lease: one, need: 600 });
+    await grant(first);
+    const ask = (seq: number, fields: object = {}) => budgetAsk('recall', { lease: two, seq, need: 500, ...fields });
+    expect(await grant(ask(1), nowMs + 10)).toMatchObject({ units: 400, others: 600, pending: 600 });
+    const { startMs } = await grant({ ...first, seq: 2, need: 0, want: 0, kept: 500, startMs: nowMs }, nowMs + 30);
+    const again = { startMs, kept: 0, recalledMs: 30 };
+    expect(await grant(ask(2, again), nowMs + 50)).toMatchObject({ units: 500, others: 500, pending: 0 });
+  });
+
+  it('counts everything that was reserved for a call whose process was killed', async () => {
+    const lease = randomUUID();
+    const { startMs } = await grant(budgetAsk('interrupted', { lease, need: 600 }));
+    const reservations = [{ key: 'interrupted', lease, startMs, units: 250 }];
+    await store([{ ...counts(30, 0), outcome: 'interrupted', reservations }]);
+    expect(await grant(budgetAsk('interrupted', { need: 0, want: 0 }))).toMatchObject({ remaining: 400 });
+    await plane.control.services.database.em().execute('delete from limit_leases where lease = ?', [lease], 'run');
+    expect(await grant(budgetAsk('interrupted', { need: 0, want: 0 }))).toMatchObject({ remaining: 750 });
   });
 
   it('stores and settles what no column could hold, however often', async () => {

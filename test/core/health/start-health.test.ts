@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { BreakerSettings, HealthNotice } from '../../../core/contract/health.ts';
-import { createBusChannel, createIpcChannel, type HealthChannel } from '../../../core/health/health-channel.ts';
+import { type BreakerSettings, type HealthNotice, healthSubject } from '../../../core/contract/health.ts';
+import type { NoticeChannel } from '../../../core/contract/notice-channel.ts';
 import { type RunningHealth, startHealth } from '../../../core/health/start-health.ts';
+import { createBusChannel, createIpcChannel } from '../../../core/notice-channels.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
@@ -30,7 +31,7 @@ interface Gateway {
 function newGateway(peers: Gateway[] = []): Gateway {
   const sent: HealthNotice[] = [];
   let onNotice: (message: unknown) => void = () => {};
-  const channel: HealthChannel = {
+  const channel: NoticeChannel<HealthNotice> = {
     send: (notice) => {
       sent.push(notice);
       for (const peer of peers) if (peer !== gateway) peer.hear(JSON.parse(JSON.stringify(notice)));
@@ -143,7 +144,7 @@ describe('the channels', () => {
     const source = Object.assign(new EventEmitter(), { send: (message: object) => void sent.push(message) });
     const sent: object[] = [];
     const heard: unknown[] = [];
-    const channel = createIpcChannel(source);
+    const channel = createIpcChannel(source, healthSubject);
     channel.listen((message) => heard.push(message));
     channel.send({ key, path, state: 'closed', until: 0 });
     expect(sent).toEqual([{ type: 'svc.health', notice: { key, path, state: 'closed', until: 0 } }]);
@@ -162,10 +163,13 @@ describe('the channels', () => {
   it('bus: uses the subject svc.health both ways', () => {
     const published: unknown[] = [];
     const listeners = new Map<string, (message: Uint8Array) => void>();
-    const channel = createBusChannel({
-      publish: (subject, notice) => void published.push([subject, notice]),
-      subscribe: (subject, listener) => void listeners.set(subject, listener),
-    });
+    const channel = createBusChannel(
+      {
+        publish: (subject, notice) => void published.push([subject, notice]),
+        subscribe: (subject, listener) => void listeners.set(subject, listener),
+      },
+      healthSubject,
+    );
     const heard: unknown[] = [];
     channel.listen((message) => heard.push(message));
     channel.send({ key, path, state: 'closed', until: 0 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -161,6 +161,25 @@ describe('records the control plane does not take', () => {
       .split('\n');
     expect(ids(kept.map((line) => JSON.parse(line)))).toEqual([bad.id, worse.id].sort());
     expect(journal.shipper.counts.refused).toBe(2);
+  });
+
+  it('are reported with their file and the way to send them again, which works', async () => {
+    const journal = start();
+    const [bad] = append(journal, 1);
+    plane.rejectIds.add(bad!.id);
+    time.advance(200);
+    await until(() => journal.shipper.counts.refused === 1);
+    const file = join(dataDir, 'spool', 'refused-0.ndjson');
+    const again = join(dataDir, 'spool', '0', '0000000000000-000000.ndjson');
+    const [line] = log.lines.filter(({ level }) => level === 'error');
+    expect(line).toMatchObject({ fields: { records: 1, file }, message: expect.stringContaining(`move the file to ${again}`) });
+    await journal.close(0);
+    renameSync(file, again);
+    plane.rejectIds.clear();
+    start();
+    time.advance(200);
+    await until(() => plane.records.has(bad!.id));
+    expect(storedIds()).toEqual([bad!.id]);
   });
 });
 

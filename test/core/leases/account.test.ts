@@ -25,16 +25,21 @@ const budget: LimitSpec = {
 function newAccount(spec: LimitSpec) {
   const time = newFakeTime(1_800_000_000_000);
   let woken = 0;
+  let recalls = 0;
   let ids = 0;
-  const account = new Account(
-    spec,
-    time.clock,
-    () => `lease-${++ids}`,
-    () => void woken++,
-  );
+  const delays: number[] = [];
+  const account = new Account(spec, {
+    clock: time.clock,
+    newId: () => `lease-${++ids}`,
+    wake(_account, delayMs) {
+      woken++;
+      delays.push(delayMs);
+    },
+    recall: () => void recalls++,
+  });
   const grant = (units: number, rest: Partial<Grant> = {}): void =>
     account.granted({ key: spec.key, startMs: account.startMs, endMs: null, units, remaining: 50, leaseMs: null, ...rest });
-  return { account, time, grant, woken: () => woken };
+  return { account, time, grant, delays, woken: () => woken, recalls: () => recalls };
 }
 
 describe('an account of a rate limit', () => {
@@ -82,7 +87,7 @@ describe('an account of a rate limit', () => {
     grant(20, { remaining: 0 });
     expect(await first).toBe(refused);
     expect([account.available, woken()]).toEqual([0, 2]);
-    expect(account.question()).toMatchObject({ give: 20, need: 0, want: 0 });
+    expect(account.question()).toMatchObject({ kept: 0, need: 0, want: 0 });
   });
 
   it('leaves what it holds when the window ends, and serves who waits out of the next one', async () => {
@@ -103,15 +108,26 @@ describe('an account of a rate limit', () => {
     expect(woken()).toBe(0);
   });
 
-  it('does not spend again what it gave back, also when nobody can say whether it arrived', () => {
+  it('does not spend again what it gave back, and repeats it if the question was not answered', () => {
     const { account, grant } = newAccount(rate);
     void account.take(1, 1);
     account.question();
     grant(8);
     expect(account.giveBack()).toBe(true);
-    expect(account.question()).toMatchObject({ give: 7, need: 0, want: 0 });
+    expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
     account.failed();
-    expect(account.available).toBe(0);
+    expect([account.available, account.owesWord]).toEqual([0, true]);
+    expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
+  });
+
+  it('keeps its lease from window to window, and begins each with nothing', () => {
+    const { account, grant, time } = newAccount(rate);
+    void account.take(1, 1);
+    expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 1 });
+    grant(8);
+    time.advance(60_000);
+    expect(account.take(1, 1)).toBeInstanceOf(Promise);
+    expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 2, kept: 0 });
   });
 
   it('tells those who wait when nobody can say', async () => {
@@ -128,7 +144,7 @@ describe('an account of a rate limit', () => {
     account.question();
     grant(5);
     expect(await first).toBe(5);
-    account.put(-20, account.startMs, null);
+    account.put(-20, account.startMs, account.lease);
     void account.take(1, 1);
     expect(account.question()).toMatchObject({ need: 21 });
   });
@@ -243,6 +259,76 @@ describe('an account of a budget', () => {
     expect(account.available).toBe(50);
     account.giveBack();
     expect(account.question()).toMatchObject({ kept: 0 });
+  });
+
+  it('waits for units that other processes may give back, without keeping a part of what it lacks', async () => {
+    const { account, grant, delays, recalls, time } = start();
+    const taken = account.take(500, 500);
+    expect(account.question()).toMatchObject({ need: 200, kept: 400 });
+    grant(50, { startMs: 7, remaining: 0, others: 600, pending: 600, leaseMs: 300_000 });
+    expect([recalls(), account.available]).toEqual([1, 0]);
+    // Gives back at once, and asks again after a pause.
+    expect(delays.slice(-2)).toEqual([20, 0]);
+    expect(account.question()).toMatchObject({ need: 0, want: 0, kept: 100 });
+    grant(0, { startMs: 7, remaining: 350, leaseMs: 300_000 });
+    time.advance(20);
+    expect(account.question()).toMatchObject({ need: 500, want: 500, kept: 100, recalledMs: 20 });
+    grant(500, { startMs: 7, remaining: 400, others: 0, leaseMs: 300_000 });
+    expect(await taken).toBe(500);
+  });
+
+  it('refuses once the other processes have answered the recall with units of calls in flight only', async () => {
+    const { account, grant, recalls, time } = start();
+    const taken = account.take(500, 500);
+    account.question();
+    grant(0, { startMs: 7, remaining: 0, others: 600, pending: 600, leaseMs: 300_000 });
+    account.question();
+    grant(0, { startMs: 7, remaining: 300, leaseMs: 300_000 });
+    time.advance(20);
+    account.question();
+    grant(300, { startMs: 7, remaining: 0, others: 600, pending: 0, leaseMs: 300_000 });
+    expect(await taken).toBe(refused);
+    expect(recalls()).toBe(1);
+    // Their calls may use less than they took: the next request is asked for again after a short pause.
+    const next = account.take(500, 500);
+    expect(next).toBeInstanceOf(Promise);
+  });
+
+  it('refuses a request after 900 ms if the holder of the missing units does not react, and does not wait for it again', async () => {
+    const { account, grant, recalls, time } = start();
+    const silent = { startMs: 7, remaining: 0, others: 600, pending: 600, leaseMs: 300_000 };
+    const taken = account.take(500, 500);
+    account.question();
+    grant(0, silent);
+    time.advance(900);
+    account.question();
+    grant(0, silent);
+    expect(await taken).toBe(refused);
+    expect(recalls()).toBe(1);
+    time.advance(25);
+    const next = account.take(500, 500);
+    account.question();
+    grant(0, silent);
+    expect(await next).toBe(refused);
+  });
+
+  it('gives back what it holds when another process lacks it, and for a second takes no more than it needs', () => {
+    const { account, grant, woken, time } = start();
+    account.hold();
+    const before = woken();
+    account.recall();
+    expect(woken()).toBe(before + 1);
+    expect(account.question()).toMatchObject({ kept: 100, need: 0, want: 0 });
+    grant(0, { startMs: 7, leaseMs: 300_000 });
+    void account.take(10, 10);
+    expect(account.question()).toMatchObject({ need: 10, want: 10 });
+    grant(10, { startMs: 7, leaseMs: 300_000 });
+    // Part of a call that used less than it took.
+    account.put(60, 7, account.lease);
+    expect(account.available).toBe(0);
+    time.advance(1_000);
+    void account.take(10, 10);
+    expect(account.question()).toMatchObject({ need: 10, want: 1_000 });
   });
 
   it('keeps a lease whose window the ledger’s clock begins later than this process’s', () => {

@@ -1,0 +1,45 @@
+/**
+ * Limits and records while gateway processes are killed with SIGKILL at random: see README.md. Ends with 1 if a limit was exceeded, if
+ * less than 97 % of it was admitted, or if a call that reached the provider has no record or several.
+ *
+ *     node bench/kill.ts [--kills 50] [--limit 2500] [--processes 3] [--clients 8] [--every-ms 1200] [--control-plane]
+ */
+import { parseArgs } from 'node:util';
+import { limitKinds, runKills } from './kill/run-kills.ts';
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '50' },
+    limit: { type: 'string', default: '2500' },
+    processes: { type: 'string', default: '3' },
+    clients: { type: 'string', default: '8' },
+    'every-ms': { type: 'string', default: '1200' },
+    'control-plane': { type: 'boolean', default: false },
+  },
+});
+const limit = Number(values.limit);
+const result = await runKills({
+  kills: Number(values.kills),
+  limit,
+  processes: Number(values.processes),
+  clients: Number(values.clients),
+  everyMs: Number(values['every-ms']),
+  killsControlPlane: values['control-plane'],
+});
+const faults = [...result.faults];
+console.log(`${result.kills} kills in ${result.seconds.toFixed(0)} s; each limit admits ${limit} calls\n`);
+console.log('| limit | calls at the provider | of the limit | answered | records | interrupted | no record | two | not sent |');
+console.log('| --- | --: | --: | --: | --: | --: | --: | --: | --: |');
+for (const { kind, calls, answered, records, missing, double, unsent } of result.kinds) {
+  const isLimited = kind !== limitKinds.at(-1);
+  const share = isLimited ? `${((100 * calls) / limit).toFixed(1)} %` : '–';
+  const stored = Object.values(records).reduce((sum, count) => sum + count, 0);
+  const cells = [kind, calls, share, answered, stored, records.interrupted ?? 0, missing, double, unsent];
+  console.log(`| ${cells.join(' | ')} |`);
+  if (isLimited && calls > limit) faults.push(`${kind}: ${calls} calls reached the provider`);
+  if (isLimited && calls < 0.97 * limit) faults.push(`${kind}: only ${calls} calls were admitted`);
+  if (missing > 0) faults.push(`${kind}: ${missing} calls that reached the provider have no record`);
+  if (double > 0) faults.push(`${kind}: ${double} calls have several records`);
+}
+for (const fault of faults) console.log(`FAULT ${fault}`);
+process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,0 +1,142 @@
+import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { type CallHold, interruptedRecord } from '../contract/call-hold.ts';
+import { isObject } from '../contract/json.ts';
+import { type RequestRecord, requestRecord } from '../contract/record.ts';
+import { namesIn } from './segment.ts';
+
+/** An empty file is kept up to this size; truncating it more often would cost a system call per turn. */
+const emptiedBytes = 256 * 1024;
+const namePattern = /^\d{13}-\d{6}\.holds$/;
+
+/**
+ * The calls in flight, in a file beside the records: one JSON line per hold, and the id alone once the record of the call is written.
+ * Lines of one turn of the event loop share a write. A file that has grown is replaced by one with the open holds.
+ */
+export class OpenHolds {
+  readonly #directory: string;
+  readonly #now: () => number;
+  readonly #bytesMax: number;
+  /** Lines by id. */
+  readonly #open = new Map<string, string>();
+  #gathered: string[] = [];
+  #file: { readonly path: string; readonly fd: number; bytes: number } | null = null;
+  #files = 0;
+
+  constructor(directory: string, now: () => number, bytesMax = 4 * 1024 * 1024) {
+    this.#directory = directory;
+    this.#now = now;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** True while lines wait for `flush`. */
+  get isPending(): boolean {
+    return this.#gathered.length > 0;
+  }
+
+  open(hold: CallHold): void {
+    const line = `${JSON.stringify(hold)}\n`;
+    this.#open.set(hold.id, line);
+    this.#gathered.push(line);
+  }
+
+  /** The record of the call is written in this turn, before these lines. */
+  close(id: string): void {
+    if (this.#open.delete(id)) this.#gathered.push(`${id}\n`);
+  }
+
+  /** Writes what was gathered. Throws the file system's error; the next call then writes all open holds to a new file. */
+  flush(): void {
+    if (this.#gathered.length === 0) return;
+    const text = this.#gathered.join('');
+    this.#gathered = [];
+    const file = this.#file;
+    if (file === null || file.bytes + text.length > this.#bytesMax) return this.#replace();
+    try {
+      file.bytes += write(file.fd, text);
+      if (this.#open.size === 0 && file.bytes > emptiedBytes) {
+        ftruncateSync(file.fd, 0);
+        file.bytes = 0;
+      }
+    } catch (error) {
+      this.#drop();
+      throw error;
+    }
+  }
+
+  /** Removes the file if no call is in flight; else it stays for the successor. */
+  end(): void {
+    const file = this.#file;
+    this.#drop();
+    if (file !== null && this.#open.size === 0) unlinkSync(file.path);
+  }
+
+  #replace(): void {
+    const before = this.#file;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const name = `${String(this.#now()).padStart(13, '0')}-${String(this.#files++ % 1_000_000).padStart(6, '0')}.holds`;
+    const path = join(this.#directory, name);
+    const fd = openSync(path, 'a', 0o600);
+    this.#file = { path, fd, bytes: 0 };
+    try {
+      const text = [...this.#open.values()].join('');
+      this.#file.bytes = text === '' ? 0 : write(fd, text);
+    } catch (error) {
+      this.#drop();
+      throw error;
+    }
+    if (before === null) return;
+    closeSync(before.fd);
+    unlinkSync(before.path);
+  }
+
+  #drop(): void {
+    if (this.#file !== null) closeSync(this.#file.fd);
+    this.#file = null;
+  }
+}
+
+function write(fd: number, text: string): number {
+  const bytes = Buffer.from(text);
+  const written = writeSync(fd, bytes);
+  if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+  return written;
+}
+
+/** Calls that were in flight when earlier processes were killed, and the files that say so. */
+export interface LeftHolds {
+  readonly records: readonly RequestRecord[];
+  readonly paths: readonly string[];
+}
+
+/** Reads the holds that ended processes have left in these directories. Lines that a kill has torn, or a disk has spoilt, are skipped. */
+export function findHolds(directories: readonly string[]): LeftHolds {
+  const paths = directories.flatMap((directory) =>
+    namesIn(directory)
+      .filter((name) => namePattern.test(name))
+      .sort()
+      .map((name) => join(directory, name)),
+  );
+  const open = new Map<string, RequestRecord>();
+  for (const path of paths) {
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      if (!line.startsWith('{')) open.delete(line);
+      else {
+        const record = readHold(line);
+        if (record !== null) open.set(record.id, record);
+      }
+    }
+  }
+  return { records: [...open.values()], paths };
+}
+
+function readHold(line: string): RequestRecord | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    const checked = v.safeParse(requestRecord, isObject(value) ? interruptedRecord(value as unknown as CallHold) : null);
+    return checked.success ? checked.output : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+import * as v from 'valibot';
+import { type RecallNotice, recallNotice } from '../contract/leases.ts';
+import type { NoticeChannel } from '../contract/notice-channel.ts';
+
+export interface Recall {
+  /** Asks the other processes to give back what they hold of this budget and do not need. */
+  send(key: string): void;
+  close(): void;
+}
+
+const noticeBytesMax = 256 * 1024;
+const keysMax = 1_000;
+
+/** Sends and receives recalls. The budgets of one turn of the event loop share a notice; `onRecall` gets each key of a received one. */
+export function createRecall(channels: readonly NoticeChannel<RecallNotice>[], onRecall: (key: string) => void): Recall {
+  const keys = new Set<string>();
+  let closed = false;
+  for (const channel of channels) {
+    channel.listen((message) => {
+      if (!closed) for (const key of readNotice(message)) onRecall(key);
+    });
+  }
+  return {
+    send(key) {
+      if (channels.length === 0) return;
+      keys.add(key);
+      if (keys.size === 1) setImmediate(flush);
+    },
+    close() {
+      closed = true;
+      for (const channel of channels) channel.close();
+    },
+  };
+
+  function flush(): void {
+    const all = [...keys];
+    keys.clear();
+    if (closed) return;
+    for (let at = 0; at < all.length; at += keysMax) {
+      for (const channel of channels) channel.send({ keys: all.slice(at, at + keysMax) });
+    }
+  }
+}
+
+/** Returns the keys of a notice; none if it is not valid. */
+function readNotice(message: unknown): readonly string[] {
+  let value = message;
+  if (message instanceof Uint8Array) {
+    if (message.length > noticeBytesMax) return [];
+    try {
+      value = JSON.parse(Buffer.from(message).toString('utf8'));
+    } catch {
+      return [];
+    }
+  }
+  const checked = v.safeParse(recallNotice, value);
+  return checked.success ? checked.output.keys : [];
+}

@@ -1,0 +1,53 @@
+import type { CallHold } from '../../core/contract/call-hold.ts';
+import type { RequestContext } from '../../core/contract/context.ts';
+
+/** Characters of text that callers can make as long as they like. */
+const textMax = 2_000;
+
+/** Returns what the record of a call needs if this process is killed during it. Fields that are null are left out: it is written for every call. */
+export function toHold(ctx: RequestContext): CallHold {
+  const { identity, request, reservedTokens } = ctx;
+  return {
+    id: ctx.id,
+    traceId: ctx.traceId === ctx.id ? undefined : ctx.traceId,
+    createdAt: isoTime(ctx.receivedAtMs),
+    organisationId: identity?.organisationId,
+    workspaceId: identity?.workspaceId || undefined,
+    apiKeyId: identity?.keyId ?? undefined,
+    userId: identity?.userId ?? undefined,
+    tokenSubject: identity?.tokenSubject ?? undefined,
+    method: request.method,
+    path: request.path.slice(0, textMax),
+    endpoint: ctx.endpoint?.name,
+    provider: ctx.provider ?? undefined,
+    providerSlug: ctx.providerSlug ?? undefined,
+    model: ctx.model?.slice(0, textMax),
+    stream: ctx.stream || undefined,
+    configSlug: ctx.configSlug ?? undefined,
+    configVersionId: ctx.configVersionId ?? undefined,
+    targetPath: ctx.targetPath ?? undefined,
+    inputTokens: reservedTokens?.input,
+    outputTokens: reservedTokens?.output,
+    requestBytes: ctx.requestBytes || undefined,
+    clientAddress: request.remoteAddress,
+    reservations: ctx.reservations ?? undefined,
+    metadata: isEmpty(ctx.metadata) ? undefined : ctx.metadata,
+  };
+}
+
+function isEmpty(metadata: object): boolean {
+  for (const _ in metadata) return false;
+  return true;
+}
+
+let lastMs = 0;
+let lastIso = '';
+
+/** Requests of one millisecond share one text. */
+export function isoTime(ms: number): string {
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastIso = new Date(ms).toISOString();
+  }
+  return lastIso;
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { CallHold } from '../../../core/contract/call-hold.ts';
+import { type RequestRecord, requestRecord } from '../../../core/contract/record.ts';
+import { OpenHolds } from '../../../core/journal/open-holds.ts';
+import { Spool } from '../../../core/journal/spool.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+
+let root: string;
+let directory: string;
+const time = newFakeTime();
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'svc-holds-'));
+  directory = join(root, '0');
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const openSpool = (of = directory, orphans: string[] = []) => {
+  time.advance(1);
+  return new Spool({ directory: of, orphans, bytesMax: 1e9, clock: time.clock, log: newMemoryLog() });
+};
+const newHold = (fields: Partial<CallHold> = {}): CallHold => ({
+  id: randomUUID(),
+  createdAt: '2026-11-22T06:00:00.000Z',
+  method: 'POST',
+  path: '/v1/chat/completions',
+  provider: 'openai',
+  inputTokens: 12,
+  reservations: [{ key: 'budget:b', lease: randomUUID(), startMs: 7, units: 40 }],
+  ...fields,
+});
+const filesIn = (of: string, ending: string) => readdirSync(of).filter((name) => name.endsWith(ending));
+/** What a successor ships, in order. */
+function shipped(spool: Spool): RequestRecord[] {
+  const records: RequestRecord[] = [];
+  for (let segment = spool.next(); segment !== null; segment = spool.next()) {
+    const lines = readFileSync(segment.path, 'utf8').split('\n').filter(Boolean);
+    records.push(...lines.map((line) => v.parse(requestRecord, JSON.parse(line))));
+    spool.confirm(segment, segment.bytes);
+  }
+  return records;
+}
+
+describe('a call in flight', () => {
+  it('is on disk when whenSafe calls back', async () => {
+    const spool = openSpool();
+    const hold = newHold();
+    spool.hold(hold);
+    await new Promise<void>((resolve) => spool.whenSafe(resolve));
+    const [name] = filesIn(directory, '.holds');
+    expect(JSON.parse(readFileSync(join(directory, name as string), 'utf8'))).toEqual(hold);
+    expect(statSync(join(directory, name as string)).mode & 0o777).toBe(0o600);
+  });
+
+  it('gets a record with outcome interrupted from the successor of a killed process', () => {
+    const killed = openSpool();
+    const [open, ended] = [newHold(), newHold()];
+    killed.hold(open);
+    killed.hold(ended);
+    killed.flush();
+    const record = sampleRecord({ id: ended.id });
+    killed.append(record);
+    killed.flush();
+
+    const successor = openSpool();
+    expect(successor.counts.interrupted).toBe(1);
+    expect(successor.inheritedIsShipped()).toBe(false);
+    const records = shipped(successor);
+    expect(records[0]).toEqual(record);
+    expect(records.slice(1)).toMatchObject([{ ...open, traceId: open.id, outcome: 'interrupted', status: 503 }]);
+    expect(successor.inheritedIsShipped()).toBe(true);
+    expect(filesIn(directory, '.holds')).toEqual([]);
+  });
+
+  it('has its record shipped ahead if the process was killed between the record and the end of the hold', () => {
+    const killed = openSpool();
+    const hold = newHold();
+    killed.hold(hold);
+    killed.flush();
+    const [name] = filesIn(directory, '.holds');
+    const before = readFileSync(join(directory, name as string));
+    killed.append(sampleRecord({ id: hold.id }));
+    killed.flush();
+    writeFileSync(join(directory, name as string), before);
+    // The control plane stores the first record of an id and ignores the second.
+    expect(shipped(openSpool()).map(({ id, outcome }) => [id, outcome])).toEqual([
+      [hold.id, 'success'],
+      [hold.id, 'interrupted'],
+    ]);
+  });
+
+  it('is described by its last hold: a fallback replaces the target before it', () => {
+    const killed = openSpool();
+    const hold = newHold();
+    killed.hold(hold);
+    killed.hold({ ...hold, provider: 'anthropic' });
+    killed.flush();
+    expect(shipped(openSpool())).toMatchObject([{ id: hold.id, provider: 'anthropic' }]);
+  });
+
+  it('is found in a file with a torn end and spoilt lines', () => {
+    const killed = openSpool();
+    const [first, last] = [newHold(), newHold()];
+    killed.hold(first);
+    killed.flush();
+    const path = join(directory, filesIn(directory, '.holds')[0] as string);
+    appendFileSync(
+      path,
+      `{"id":"not a uuid"}\n\0\0\0\n{"half\n${JSON.stringify(last)}\n${JSON.stringify(newHold()).slice(0, -9)}`,
+    );
+    expect(shipped(openSpool()).map(({ id }) => id)).toEqual([first.id, last.id]);
+  });
+
+  it('is taken over from a slot that no longer exists, whose directory is removed', () => {
+    const orphan = join(root, '5');
+    const hold = newHold();
+    const killed = openSpool(orphan);
+    killed.hold(hold);
+    killed.flush();
+    expect(shipped(openSpool(directory, [orphan]))).toMatchObject([{ id: hold.id, outcome: 'interrupted' }]);
+    expect(readdirSync(root)).toEqual(['0']);
+  });
+
+  it('is recorded once if the successor is killed before it has shipped anything', () => {
+    const killed = openSpool();
+    const hold = newHold();
+    killed.hold(hold);
+    killed.flush();
+    openSpool();
+    expect(shipped(openSpool()).map(({ id }) => id)).toEqual([hold.id]);
+  });
+});
+
+describe('files of a killed process', () => {
+  it('are removed if they are empty', () => {
+    for (let i = 0; i < 5; i++) openSpool();
+    expect(readdirSync(directory)).toHaveLength(1);
+  });
+
+  it('are left by no process that ends in order', () => {
+    const spool = openSpool();
+    const hold = newHold();
+    spool.hold(hold);
+    spool.flush();
+    spool.append(sampleRecord({ id: hold.id }));
+    spool.flush();
+    shipped(spool);
+    spool.close();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('the file of holds', () => {
+  it('stays small however many calls there are, and keeps those in flight', () => {
+    mkdirSync(directory);
+    const holds = new OpenHolds(directory, () => 1, 20_000);
+    const long = newHold();
+    holds.open(long);
+    for (let i = 0; i < 500; i++) {
+      const hold = newHold();
+      holds.open(hold);
+      holds.flush();
+      holds.close(hold.id);
+      holds.flush();
+    }
+    const names = filesIn(directory, '.holds');
+    expect(names).toHaveLength(1);
+    expect(statSync(join(directory, names[0] as string)).size).toBeLessThan(21_000);
+    expect(shipped(openSpool()).map(({ id }) => id)).toEqual([long.id]);
+  });
+});

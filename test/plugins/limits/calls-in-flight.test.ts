@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { interruptedRecord } from '../../../core/contract/call-hold.ts';
+import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
+import { requestRecord } from '../../../core/contract/record.ts';
+import { startLeases } from '../../../core/leases/start-leases.ts';
+import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
+import { until } from '../../support/until.ts';
+
+const body = { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi!' }] };
+
+function start(key: Partial<ApiKeyDocument> = {}, whenSafe?: (callback: () => void) => void) {
+  const { fetch } = newFakeLedger();
+  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
+  const leases = startLeases({ fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
+  const harness = createHarness({ leases, key, ...(whenSafe ? { whenSafe } : {}) });
+  const ask = (headers: Record<string, string> = {}) =>
+    harness.send({
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { 'x-svc-api-key': harness.key, 'x-svc-provider': '@one', ...headers },
+      body,
+    });
+  return { ...harness, ask };
+}
+
+const limited: Partial<ApiKeyDocument> = {
+  rateLimits: [{ type: 'requests', unit: 'rpd', value: 5 }],
+  usageLimits: {
+    id: randomUUID(),
+    type: 'tokens',
+    creditLimit: 100,
+    alertThreshold: null,
+    periodicReset: null,
+    periodicResetDays: null,
+    nextUsageResetAt: null,
+  },
+};
+
+describe('a call in flight', () => {
+  it('is noted under the id of its record, with everything that was taken for it', async () => {
+    const { ask, holds, records } = start(limited);
+    expect((await ask()).status).toBe(200);
+    expect(holds.map(({ id }) => id)).toEqual(records.map(({ id }) => id));
+    // 5 tokens of the question and 10 of the answer.
+    expect(holds[0]?.reservations).toMatchObject([
+      { key: expect.stringContaining('budget:'), units: 15 },
+      { key: expect.stringContaining('rate:'), units: 1 },
+    ]);
+    const interrupted = v.parse(requestRecord, interruptedRecord(JSON.parse(JSON.stringify(holds[0]))));
+    const { apiKeyId, provider, model, workspaceId } = records[0] as never as Record<string, unknown>;
+    expect(interrupted).toMatchObject({
+      apiKeyId,
+      provider,
+      model,
+      workspaceId,
+      outcome: 'interrupted',
+      inputTokens: 5,
+      outputTokens: 10,
+    });
+  });
+
+  it('under a limit is sent once its note is on disk, and without limits at once', async () => {
+    const waiting: (() => void)[] = [];
+    const { ask, calls, holds } = start(limited, (callback) => waiting.push(callback));
+    const asked = ask();
+    await until(() => waiting.length > 0);
+    expect([holds.length, calls.length]).toEqual([1, 0]);
+    waiting.shift()?.();
+    await until(() => waiting.length > 0);
+    expect(calls).toHaveLength(1);
+    waiting.shift()?.();
+    expect((await asked).status).toBe(200);
+
+    const replies: (() => void)[] = [];
+    const free = start({}, (callback) => replies.push(callback));
+    const sent = free.ask();
+    await until(() => replies.length > 0);
+    expect([free.holds.length, free.calls.length]).toEqual([1, 1]);
+    replies.shift()?.();
+    await sent;
+  });
+
+  it('is noted once for the retries at a target, and anew for the next target', async () => {
+    const { ask, script, holds } = start(limited);
+    script(answer(500, '{}'), answer(500, '{}'), answer(200, chatReply('hello')));
+    const config = {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@one', retry: { attempts: 1, on_status_codes: [500] } }, { provider: '@two' }],
+    };
+    expect((await ask({ 'x-svc-config': JSON.stringify(config), 'x-svc-provider': '' })).status).toBe(200);
+    expect(holds.map(({ providerSlug }) => providerSlug)).toEqual(['one', 'two']);
+    expect(new Set(holds.map(({ id }) => id)).size).toBe(1);
+  });
+
+  it('is not noted if the request is refused', async () => {
+    const { ask, holds } = start({ rateLimits: [{ type: 'requests', unit: 'rpd', value: 0 }] });
+    expect((await ask()).status).toBe(429);
+    expect(holds).toEqual([]);
+  });
+});
+
+it('records report what was used of rate limits, so that the units of a killed process can return', async () => {
+  const { ask, records } = start({
+    rateLimits: [
+      { type: 'requests', unit: 'rpd', value: 5 },
+      { type: 'tokens', unit: 'rph', value: 500 },
+    ],
+  });
+  await ask();
+  expect(records[0]?.reservations).toMatchObject([
+    { key: expect.stringContaining(':requests:rpd'), lease: expect.any(String), units: 1 },
+    { key: expect.stringContaining(':tokens:rph'), lease: expect.any(String), units: 5 },
+  ]);
+});
