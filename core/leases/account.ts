@@ -274,8 +274,9 @@ export class Account implements LeaseAccount {
         return taken;
       }
       if (!isAsked) return this.#isEmptyFor(least) ? refused : null;
-      if (remaining > 0) return null;
-      const mayCome = this.available + heard >= least;
+      const left = this.available + remaining;
+      if (remaining > 0 && left >= least) return null;
+      const mayCome = left + heard >= least;
       if (mayCome && nowMs < untilMs) {
         isShort = true;
         return null;

@@ -14,6 +14,7 @@ import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
 const capacity = 10_000;
+const calls = 60;
 /** How late the limit may learn what a call has used beyond its estimate. */
 const knownMs = 1_000;
 
@@ -154,10 +155,10 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
         await ship(account, of, actual);
       }
 
-      for (let started = 0; started < 120 || open > 0; ) {
+      for (let started = 0; started < calls || open > 0; ) {
         await setImmediate();
         if (asking > 0) continue;
-        if (started < 120 && random() < 0.5) {
+        if (started < calls && random() < 0.5) {
           started++;
           open++;
           void call(accounts[Math.floor(random() * count)] as LeaseAccount)
