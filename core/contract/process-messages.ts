@@ -9,13 +9,7 @@ import type { RecallNotice } from './leases.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage =
-  | ReadyMessage
-  | FirstStartMessage
-  | ChangesMessage
-  | HealthMessage
-  | AliveMessage
-  | RecallMessage;
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 export interface ReadyMessage {
