@@ -70,9 +70,9 @@ describe('bodies, queries and headers of admin requests', () => {
     }
   });
 
-  it('answers 404 for routes that do not exist and for another organisation', async () => {
+  it('answers 404 for unknown routes and other organisations, 405 for another method', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/nothing'), 404, 'AB08', false);
-    await expectRefusal(plane, () => plane.ask('PATCH', '/configs'), 404, 'AB08', false);
+    await expectRefusal(plane, () => plane.ask('PATCH', '/configs'), 405, 'AB01', false);
     const other = await plane.newTenant();
     await expectRefusal(plane, () => plane.ask('GET', `/configs?organisation_id=${other.organisationId}`), 404, 'AB08', false);
   });
