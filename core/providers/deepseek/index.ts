@@ -1,10 +1,16 @@
 import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { deepseekRequest } from './chat-request.ts';
 
 /** DeepSeek. See README.md for where it differs from OpenAI. */
 export const deepseek = openAiCompatible({
   id: 'deepseek',
   baseUrl: 'https://api.deepseek.com',
   operations: ['chatComplete'],
-  chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
-  chatExtras: ['reasoning_content'],
+  chat: {
+    renames: { max_completion_tokens: 'max_tokens' },
+    developerAsSystem: true,
+    ownFinishReasons: true,
+    request: deepseekRequest,
+  },
+  chatExtras: ['reasoning_content', 'thinking'],
 });

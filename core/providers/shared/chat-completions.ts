@@ -17,7 +17,7 @@ export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: Ope
       body = withRenames(body, quirks, call);
       body = withoutRefused(body, quirks, call);
       body = quirks.developerAsSystem ? withSystemRole(body, call) : body;
-      return quirks.request ? quirks.request(body) : body;
+      return quirks.request ? quirks.request(body, call) : body;
     },
     fromProvider: (reply, call) => {
       const body = quirks.reply ? quirks.reply(call)(reply) : reply;

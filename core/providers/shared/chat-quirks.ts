@@ -17,7 +17,7 @@ export interface ChatQuirks {
   /** True when its finish reasons are its own words, so that strict callers need them mapped. */
   readonly ownFinishReasons?: boolean;
   /** What else has to change in a request; must return the same object when nothing does. */
-  readonly request?: (params: JsonObject) => JsonObject;
+  readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
   /**
    * Makes the function that changes a reply or one chunk of it. That function returns the same object if nothing changes. It is made
    * once per reply or stream, so that it can count.
