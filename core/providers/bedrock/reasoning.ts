@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { forcesTool } from '../shared/forces-tool.ts';
 import { noteOnce } from '../shared/note-once.ts';
 import type { Conversation } from './chat-messages.ts';
 import { type ClaudeTraits, claudeTraits } from './claude-models.ts';
@@ -28,10 +29,17 @@ export function reasoningOf(
   call: OperationCall,
 ): Reasoning {
   const asked = askedReasoning(params, maxTokens, call);
-  const { thinking } = asked.fields;
-  if (!isObject(thinking) || thinking.type !== 'enabled' || !isUnthoughtLoop(turns)) return asked;
-  noteOnce(call.dropped, isObject(params.thinking) ? 'thinking' : 'reasoning_effort');
-  return { fields: {}, effort: null, maxTokens, thinks: false };
+  const { thinking, ...fields } = asked.fields;
+  if (!asked.thinks || !isObject(thinking) || !isRefused(thinking, params, turns, call)) return asked;
+  if (isObject(params.thinking)) noteOnce(call.dropped, 'thinking');
+  else noteOnce(asked.effort === null ? call.dropped : call.adapted, 'reasoning_effort');
+  return { fields, effort: asked.effort, maxTokens, thinks: false };
+}
+
+/** True if Claude would refuse the call because of its thinking: see `isRefused` of the anthropic provider. */
+function isRefused(thinking: JsonObject, params: JsonObject, turns: Conversation['messages'], call: OperationCall): boolean {
+  if (thinking.type === 'enabled' && isUnthoughtLoop(turns)) return true;
+  return claudeTraits(call.model)?.off === 'omit' && forcesTool(params);
 }
 
 /**

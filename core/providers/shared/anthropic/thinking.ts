@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { forcesTool } from '../forces-tool.ts';
 import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
 
@@ -19,11 +20,21 @@ const budgetMin = 1_024;
  */
 export function thinkingParams(params: JsonObject, call: OperationCall, turns: readonly JsonObject[]): JsonObject {
   const asked = askedParams(params, call);
-  const isBudget = isObject(asked.thinking) && asked.thinking.type === 'enabled';
-  if (!isBudget || !isUnthoughtLoop(turns)) return asked;
-  noteOnce(call.dropped, isObject(params.thinking) ? 'thinking' : 'reasoning_effort');
+  if (!isObject(asked.thinking) || !isRefused(asked.thinking, params, call, turns)) return asked;
   const { thinking: _, ...others } = asked;
+  if (isObject(params.thinking)) noteOnce(call.dropped, 'thinking');
+  else noteOnce(others.output_config === undefined ? call.dropped : call.adapted, 'reasoning_effort');
   return others;
+}
+
+/**
+ * True if the provider would refuse the call because of its thinking. Thinking excludes a forced tool (Anthropic's extended thinking,
+ * "tool use"); models that think by default keep it, because leaving it out does not switch it off.
+ */
+function isRefused(thinking: JsonObject, params: JsonObject, call: OperationCall, turns: readonly JsonObject[]): boolean {
+  if (thinking.type !== 'enabled' && thinking.type !== 'adaptive') return false;
+  if (thinking.type === 'enabled' && isUnthoughtLoop(turns)) return true;
+  return traitsOf(call.model).off === 'omit' && forcesTool(params);
 }
 
 /**

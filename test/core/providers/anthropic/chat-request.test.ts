@@ -303,3 +303,53 @@ describe('schemas that bind the answer', () => {
     expect(adapted).toEqual([]);
   });
 });
+
+describe('thinking with a forced tool', () => {
+  const tools = [{ type: 'function', function: { name: 'one', parameters: {} } }];
+  const named = { type: 'function', function: { name: 'one' } };
+  const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
+
+  it.each([['required'], [named], [allowed]])('leaves a budget out when the choice is %j', (choice) => {
+    const { body, dropped } = sent({
+      model: 'claude-sonnet-4-5-20250929',
+      tools,
+      tool_choice: choice,
+      reasoning_effort: 'low',
+      temperature: 0,
+    });
+    expect(body.thinking).toBe(undefined);
+    expect(body.temperature).toBe(0);
+    expect(dropped).toEqual(['reasoning_effort']);
+  });
+
+  it('leaves adaptive thinking out and keeps the effort', () => {
+    const { body, dropped, adapted } = sent({
+      model: 'claude-sonnet-4-6',
+      tools,
+      tool_choice: 'required',
+      reasoning_effort: 'low',
+    });
+    expect(body.thinking).toBe(undefined);
+    expect(body.output_config).toEqual({ effort: 'low' });
+    expect({ dropped, adapted }).toEqual({ dropped: [], adapted: ['reasoning_effort'] });
+  });
+
+  it("leaves the caller's own thinking out", () => {
+    const thinking = { type: 'enabled', budget_tokens: 2_048 };
+    const { body, dropped } = sent({ model: 'claude-sonnet-4-5-20250929', tools, tool_choice: 'required', thinking });
+    expect(body.thinking).toBe(undefined);
+    expect(dropped).toEqual(['thinking']);
+  });
+
+  it.each([['auto'], ['none'], [undefined]])('keeps thinking when the choice is %s', (choice) => {
+    const { body, dropped } = sent({ model: 'claude-sonnet-4-5-20250929', tools, tool_choice: choice, reasoning_effort: 'low' });
+    expect(body.thinking).toMatchObject({ type: 'enabled' });
+    expect(dropped).toEqual([]);
+  });
+
+  it('keeps thinking for models that think by default', () => {
+    const { body, dropped } = sent({ model: 'claude-opus-5', tools, tool_choice: 'required', reasoning_effort: 'low' });
+    expect(body.thinking).toMatchObject({ type: 'adaptive' });
+    expect(dropped).toEqual([]);
+  });
+});

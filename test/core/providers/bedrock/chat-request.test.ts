@@ -207,3 +207,72 @@ describe('the stop sequence that ended a reply', () => {
     expect(asked(params, strict)).toBeUndefined();
   });
 });
+
+describe('thinking with a forced tool', () => {
+  const tools = [{ type: 'function', function: { name: 'one', parameters: {} } }];
+  const named = { type: 'function', function: { name: 'one' } };
+  const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
+
+  it.each([['required'], [named], [allowed]])('leaves a budget out when the choice is %j', (choice) => {
+    const { body, dropped } = sent({
+      model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      tools,
+      tool_choice: choice,
+      reasoning_effort: 'low',
+      temperature: 0,
+    });
+    expect(fieldsOf(body).thinking).toBe(undefined);
+    expect((body.inferenceConfig as JsonObject).temperature).toBe(0);
+    expect(dropped).toEqual(['reasoning_effort']);
+  });
+
+  it('leaves adaptive thinking out and keeps the effort', () => {
+    const { body, dropped, adapted } = sent({
+      model: 'us.anthropic.claude-sonnet-4-6',
+      tools,
+      tool_choice: 'required',
+      reasoning_effort: 'low',
+    });
+    expect(fieldsOf(body).thinking).toBe(undefined);
+    expect(body.outputConfig).toEqual({ effort: 'low' });
+    expect({ dropped, adapted }).toEqual({ dropped: [], adapted: ['reasoning_effort'] });
+  });
+
+  it("leaves the caller's own thinking out", () => {
+    const thinking = { type: 'enabled', budget_tokens: 2_048 };
+    const { body, dropped } = sent({
+      model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      tools,
+      tool_choice: 'required',
+      thinking,
+    });
+    expect(fieldsOf(body).thinking).toBe(undefined);
+    expect(dropped).toEqual(['thinking']);
+  });
+
+  it.each([['auto'], ['none'], [undefined]])('keeps thinking when the choice is %s', (choice) => {
+    const { body, dropped } = sent({
+      model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+      tools,
+      tool_choice: choice,
+      reasoning_effort: 'low',
+    });
+    expect(fieldsOf(body).thinking).toMatchObject({ type: 'enabled' });
+    expect(dropped).toEqual([]);
+  });
+
+  it('keeps thinking for models that think by default', () => {
+    const { body, dropped } = sent({
+      model: 'us.anthropic.claude-opus-5',
+      tools,
+      tool_choice: 'required',
+      reasoning_effort: 'low',
+    });
+    expect(fieldsOf(body).thinking).toMatchObject({ type: 'adaptive' });
+    expect(dropped).toEqual([]);
+  });
+});
+
+function fieldsOf(body: JsonObject): JsonObject {
+  return (body.additionalModelRequestFields ?? {}) as JsonObject;
+}
