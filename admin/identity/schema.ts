@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id } from '../http/schemas.ts';
+import { id, noControlCharacters } from '../http/schemas.ts';
 
 const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
 const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;
@@ -14,17 +14,14 @@ export const email = v.pipe(
   v.normalize('NFC'),
   v.maxLength(254, 'at most 254 characters'),
   v.regex(new RegExp(`^${localPart}@${label}(?:\\.${label})*$`, 'u'), 'an e-mail address is expected'),
+  // For the API description: generators cannot build values of the pattern.
+  v.metadata({ jsonSchema: { type: 'string', format: 'email', maxLength: 254 } }),
   v.toLowerCase(),
 );
 
 /** First or last name. */
 export const personName = v.nullish(
-  v.pipe(
-    v.string(),
-    v.trim(),
-    v.maxLength(128, 'at most 128 characters'),
-    v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
-  ),
+  v.pipe(v.string(), v.trim(), v.maxLength(128, 'at most 128 characters'), noControlCharacters),
 );
 
 /** A password that somebody chooses: length is what counts (NIST SP 800-63B §3.1.1). */
@@ -32,7 +29,7 @@ export const newPassword = v.pipe(
   v.string(),
   v.minLength(12, 'at least 12 characters'),
   v.maxLength(256, 'at most 256 characters'),
-  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+  noControlCharacters,
 );
 
 const givenPassword = v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'));

@@ -1,9 +1,10 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import { adminErrorTable } from '../http/errors.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { apiText } from './api-text.ts';
+import { exampleOf } from './example-of.ts';
+import { adminErrorSchema, failureResponses, failuresOf, type Replying, replyHeaders } from './responses.ts';
 import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
 
 export interface OpenApiDocument {
@@ -25,11 +26,14 @@ export interface Operation {
   /** A key needs one of these. */
   readonly 'x-svc-scopes': readonly string[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: {
-    readonly required: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>;
-  };
+  readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, JsonSchema>>;
+}
+
+export interface RequestBody {
+  readonly required: boolean;
+  readonly description?: string;
+  readonly content: Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 }
 
 export interface Parameter {
@@ -39,6 +43,9 @@ export interface Parameter {
   readonly schema: JsonSchema;
   readonly description?: string;
 }
+
+/** Version of the API, which is not that of the package: clients choose their code by it. */
+export const apiVersion = '2.0.0';
 
 /** The admin API as OpenAPI 3.1, made of the same schemas that check requests and replies. */
 export function openApiDocument(
@@ -51,29 +58,35 @@ export function openApiDocument(
   for (const route of [...publicRoutes, ...routes]) {
     const path = templateOf(route.path);
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, shared);
+    paths[path][route.method.toLowerCase()] = operationOf(route, shared, settings.headerPrefix);
   }
   const tags = [...new Set([...routes, ...publicRoutes].map((route) => route.resource))].sort();
   return {
     openapi: '3.1.0',
-    info: { title: 'Control plane', version: '1', description: apiText(settings.headerPrefix) },
+    info: { title: 'AI gateway', version: apiVersion, description: apiText(settings.headerPrefix) },
     servers: [{ url: '/v1' }, { url: '/v2', description: 'The same routes' }],
     tags: tags.map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: `${settings.headerPrefix}api-key` },
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the token of a session' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key, the token of a session, or a JWT of the organisation',
+        },
+        clusterKey: { type: 'http', scheme: 'bearer', description: 'CLUSTER_KEY, for services of the deployment' },
       },
-      schemas: { Error: errorSchema, ...Object.fromEntries(shared) },
-      responses: Object.fromEntries(Object.entries(failures).map(([name, [, text]]) => [name, failureOf(text)])),
+      schemas: { Error: adminErrorSchema, ...Object.fromEntries(shared) },
+      responses: failureResponses(),
     },
   };
 }
 
-function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas): Operation {
+function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, headerPrefix: string): Operation {
   const operationId = operationIdOf(route);
   const isPublic = !('scopes' in route);
+  const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null };
   const query = isPublic ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = !isPublic && route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
@@ -82,11 +95,11 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas): Op
     operationId,
     summary: route.summary,
     tags: [route.resource],
-    security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }],
+    security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }, ...(route.dataServiceToo ? [{ clusterKey: [] }] : [])],
     'x-svc-scopes': isPublic ? [] : route.scopes,
     parameters: [...pathParameters(route.path), ...query, ...headerParameters(route.method, isPublic)],
-    ...(route.body ? { requestBody: bodyOf(route.body, operationId, shared) } : {}),
-    responses: { 200: { description: 'Done', headers: replyHeaders, content }, ...failuresOf(route.method, isPublic) },
+    ...(route.body ? { requestBody: bodyOf(route, route.body, operationId, shared) } : {}),
+    responses: { 200: { description: 'Done', headers: replyHeaders(replying, headerPrefix), content }, ...failuresOf(replying) },
   };
 }
 
@@ -138,55 +151,14 @@ function headerParameters(method: string, isPublic: boolean): Parameter[] {
   return method === 'GET' ? [] : [header('if-match', 'The `etag` of the version that is meant; another one gives 412')];
 }
 
-function bodyOf(body: v.GenericSchema, operationId: string, shared: SharedSchemas): NonNullable<Operation['requestBody']> {
+function bodyOf(
+  { path }: { readonly path: string },
+  body: v.GenericSchema,
+  operationId: string,
+  shared: SharedSchemas,
+): RequestBody {
   const schema = describe(body, 'input', `${operationId}Body`, shared);
   const required = ((schema.required as string[] | undefined) ?? []).length > 0;
-  return { required, content: { 'application/json': { schema } } };
-}
-
-const replyHeaders = { etag: { schema: { type: 'string' }, description: 'The version, for `if-match`' } };
-
-const errorSchema = {
-  type: 'object',
-  required: ['success', 'data'],
-  properties: {
-    success: { const: false },
-    data: {
-      type: 'object',
-      required: ['message', 'errorCode'],
-      properties: {
-        message: { type: 'string' },
-        errorCode: { type: 'string', enum: Object.keys(adminErrorTable) },
-        errors: { type: 'array', items: { type: 'string' }, description: 'One `path: what is wrong` per fault' },
-      },
-    },
-  },
-} as const;
-
-/** Refusals by their names in `components.responses`. */
-const failures = {
-  Invalid: [400, 'The request is not valid (AB01)'],
-  Unauthorised: [401, 'The key is missing or not good (AB05)'],
-  Forbidden: [403, 'The key may not do this (AB03)'],
-  NotFound: [404, 'It does not exist, or belongs to somebody else (AB08); what the body names does not exist (AB02)'],
-  Conflict: [409, 'It exists already, or something stands on it (AB07)'],
-  Changed: [412, 'It has been changed since (AB12)'],
-  TooMany: [429, 'Too many requests; `retry-after` says when to come back (AB06)'],
-  Internal: [500, 'Something went wrong (AB04)'],
-  Unavailable: [503, 'The database cannot be asked right now; nothing was written (AB10)'],
-} as const;
-
-function failureOf(description: string): JsonSchema {
-  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
-}
-
-function failuresOf(method: string, isPublic: boolean): Record<string, JsonSchema> {
-  const names = Object.keys(failures) as (keyof typeof failures)[];
-  const changes = method !== 'GET';
-  const possible = names.filter((name) => {
-    if (name === 'Conflict') return changes;
-    if (name === 'Changed') return method === 'PUT' || method === 'DELETE';
-    return name !== 'Forbidden' || !isPublic;
-  });
-  return Object.fromEntries(possible.map((name) => [failures[name][0], { $ref: `#/components/responses/${name}` }]));
+  const repeats = path.includes('/:') ? { description: 'May repeat the parameters of the path, with the same values' } : {};
+  return { required, ...repeats, content: { 'application/json': { schema, example: exampleOf(schema) } } };
 }

@@ -31,7 +31,12 @@ export const credential = v.pipe(
 );
 
 /** Checked inside by `splitConfigurations`, which knows the provider type. */
-const configurations = v.record(v.string(), v.unknown());
+const configurations = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.description(
+    'Settings and credentials of the provider type. Each type has its own members: a 400 names each one that is missing, unknown or not valid.',
+  ),
+);
 
 /**
  * `credentials` is an older spelling of `configurations`; `integration_id` one of `ai_provider_id`, the id of a type in

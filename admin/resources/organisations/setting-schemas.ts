@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
+import { noControlCharacters } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { securityDefaults, securitySections } from './setting-sections.ts';
 
@@ -9,7 +10,7 @@ export const shortName = v.pipe(
   v.trim(),
   v.minLength(1, 'must not be empty'),
   v.maxLength(128, 'at most 128 characters'),
-  v.regex(/^\P{Cc}*$/u, 'control characters are not allowed'),
+  noControlCharacters,
 );
 
 /** 0 and 1 as the wire has it; true and false are taken for them. */

@@ -121,3 +121,17 @@ const managers: Readonly<Record<SecretManagerType, Manager>> = {
     },
   },
 };
+
+/** The fields of `auth_config` by manager and way to authenticate, in Markdown for the API description. */
+export const authConfigText = Object.entries(managers)
+  .map(([type, { by, ways }]) => `With \`manager_type\` \`${type}\`, \`${by}\` is one of ${waysText(ways)}.`)
+  .join(' ');
+
+function waysText(ways: Manager['ways']): string {
+  return Object.entries(ways)
+    .map(([way, fields]) => {
+      const names = Object.entries(fields).map(([name, { optional }]) => `\`${name}\`${optional ? ' (optional)' : ''}`);
+      return `\`${way}\` (with ${names.join(', ')})`;
+    })
+    .join(', ');
+}

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { secretManagerTypes } from '../../../core/contract/secret-reference.ts';
 import { id, idOrSlug, name, pageEntries, slug, tagsFilter, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { authConfigText } from './auth-config.ts';
 
 const description = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));
 
@@ -45,7 +46,7 @@ const entries = {
 };
 
 /** Checked inside by `mergeAuthConfig`, which knows the manager and the way to authenticate. */
-const authConfig = v.record(v.string(), v.unknown());
+const authConfig = v.pipe(v.record(v.string(), v.unknown()), v.description(authConfigText));
 
 export const createBody = v.strictObject({
   ...entries,

@@ -1,6 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
+import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/resources/index.ts';
 import { matchEndpoint } from '../../../core/endpoints/index.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -53,10 +55,34 @@ describe('the API description', () => {
     expect(names('post', '/configs')).toContain('idempotency-key');
     expect(names('put', '/configs/{slug}')).toEqual(expect.arrayContaining(['slug', 'if-match']));
     expect(Object.keys(document.paths['/configs/{slug}']?.put?.responses ?? {})).toEqual(
-      expect.arrayContaining(['200', '400', '401', '403', '404', '409', '412', '429', '500', '503']),
+      expect.arrayContaining(['200', '400', '401', '403', '404', '409', '405', '412', '413', '414', '429', '431', '500', '503']),
     );
+    expect(Object.keys(document.paths['/configs']?.post?.responses ?? {})).toContain('422');
+    expect(Object.keys(document.paths['/auth/login']?.post?.responses ?? {})).not.toContain('422');
+    expect(document.paths['/configs']?.post?.responses['200']).toMatchObject({
+      headers: { 'x-request-id': {}, 'x-svc-unused-settings': {}, 'idempotency-replayed': {} },
+    });
     expect(document.paths['/auth/login']?.post?.security).toEqual([]);
-    expect(list?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+    expect(list?.security).toEqual([{ apiKey: [] }, { bearer: [] }, { clusterKey: [] }]);
+    expect(document.paths['/providers']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+  });
+
+  it('has the version of the API', () => {
+    expect(document.info.version).toBe('2.0.0');
+  });
+
+  it('describes each body by an example that the route accepts', () => {
+    for (const route of [...adminRoutes, ...publicRoutes]) {
+      if (!route.body) continue;
+      const operation = document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()];
+      const example = operation?.requestBody?.content['application/json']?.example;
+      expect(v.safeParse(route.body, example).issues, `${route.method} ${route.path}`).toBeUndefined();
+    }
+  });
+
+  it('uses no pattern that needs Unicode properties for names and passwords', () => {
+    const body = document.paths['/workspaces']?.post?.requestBody?.content['application/json']?.schema as JsonSchema;
+    expect(body).toMatchObject({ type: 'object', properties: { name: { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' } } });
   });
 
   it('is reached through a gateway', () => {

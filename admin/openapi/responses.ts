@@ -1,0 +1,107 @@
+import { adminErrorTable } from '../http/errors.ts';
+import type { JsonSchema } from './to-json-schema.ts';
+
+/** The parts of a control-plane route that decide what it can reply. */
+export interface Replying {
+  readonly method: string;
+  /** True for routes that need no key. */
+  readonly isPublic: boolean;
+  readonly hasBody: boolean;
+}
+
+/** Body of every refusal of the control plane. */
+export const adminErrorSchema: JsonSchema = {
+  type: 'object',
+  required: ['success', 'data'],
+  properties: {
+    success: { const: false },
+    data: {
+      type: 'object',
+      required: ['message', 'errorCode'],
+      properties: {
+        message: { type: 'string' },
+        errorCode: {
+          type: 'string',
+          enum: Object.keys(adminErrorTable),
+          description: Object.entries(adminErrorTable)
+            .map(([code, { status, meaning }]) => `\`${code}\` (${status}): ${meaning}.`)
+            .join(' '),
+        },
+        errors: { type: 'array', items: { type: 'string' }, description: 'One `path: message` per issue' },
+      },
+    },
+  },
+};
+
+const always = (): boolean => true;
+
+/** Refusals of the control plane by their names in `components.responses`: status, meaning, and the routes that send them. */
+const failures: Readonly<Record<string, readonly [status: number, text: string, sends: (route: Replying) => boolean]>> = {
+  Invalid: [400, 'The request is malformed, a field is not valid, or the body is not JSON (AB01)', always],
+  Unauthorised: [401, 'The key or session is missing, unknown, expired or revoked (AB05)', always],
+  Forbidden: [403, 'The key or the person may not do this (AB03)', ({ isPublic }) => !isPublic],
+  NotFound: [404, 'It does not exist in this organisation (AB08), or the body refers to something that does not (AB02)', always],
+  MethodNotAllowed: [405, 'The path has no such method; `allow` lists its methods (AB01)', always],
+  Conflict: [409, 'The name or slug is taken, other rows depend on it, or it was changed meanwhile (AB07)', changes],
+  Changed: [
+    412,
+    '`if-match` names another version than the current one (AB12)',
+    ({ method }) => changes({ method }) && method !== 'POST',
+  ],
+  BodyTooLarge: [413, 'The body is larger than 1 MiB (AB01)', ({ hasBody, method }) => hasBody || method !== 'GET'],
+  TargetTooLong: [414, 'The path and query are longer than 8,192 bytes (AB01, sent by a gateway)', always],
+  KeyReused: [
+    422,
+    'The `idempotency-key` stands for another request (AB01)',
+    ({ method, isPublic }) => method === 'POST' && !isPublic,
+  ],
+  TooMany: [429, 'Too many requests; `retry-after` is the time to wait in seconds (AB06)', always],
+  HeadersTooLarge: [431, 'The header block is too large (AB01, sent by a gateway)', always],
+  Internal: [500, 'Something went wrong (AB04)', always],
+  Unavailable: [503, 'The database or the control plane cannot be reached, or took too long; nothing was written (AB10)', always],
+};
+
+function changes({ method }: Pick<Replying, 'method'>): boolean {
+  return method !== 'GET';
+}
+
+const text = (description: string): JsonSchema => ({ schema: { type: 'string' }, description });
+const retryAfter = { 'retry-after': { schema: { type: 'integer', minimum: 1 }, description: 'Seconds to wait' } };
+const requestId = { 'x-request-id': text('Names the request in the log and in the audit trail') };
+
+/** `components.responses`. */
+export function failureResponses(): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(failures).map(([name, [status, description]]) => [name, failureOf(status, description)]),
+  );
+}
+
+/** The refusals a route can send, by status. */
+export function failuresOf(route: Replying): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(failures)
+      .filter(([, [, , sends]]) => sends(route))
+      .map(([name, [status]]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
+}
+
+function failureOf(status: number, description: string): JsonSchema {
+  const more: JsonSchema =
+    status === 405 ? { allow: text('The methods of the path') } : status === 429 || status === 503 ? retryAfter : {};
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  return { description, headers: { ...requestId, ...more }, content };
+}
+
+/** Headers of a 200. */
+export function replyHeaders({ method, isPublic }: Replying, headerPrefix: string): Record<string, JsonSchema> {
+  return {
+    ...requestId,
+    ...(isPublic ? {} : { etag: text('Version of the item, for `if-match`') }),
+    ...(isPublic || method !== 'POST'
+      ? {}
+      : { 'idempotency-replayed': text('`true` if the reply is that of an earlier request with this `idempotency-key`') }),
+    ...(isPublic || method === 'GET'
+      ? {}
+      : { [`${headerPrefix}unused-settings`]: text('Settings of the body that are stored and have no effect in this version') }),
+  };
+}
