@@ -82,7 +82,9 @@ const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/;
 /** `metadata` and `user` as the metadata of the account's invocation log, which is all the provider keeps them for. */
 function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
   const kept: JsonObject = {};
-  const user = params.user ?? params.safety_identifier;
+  const { safety_identifier: safetyId } = params;
+  const user = params.user ?? safetyId;
+  if (safetyId !== undefined && safetyId !== null && safetyId !== user) noteOnce(call.dropped, 'safety_identifier');
   const given = { ...asObject(params.metadata), ...(user === undefined || user === null ? {} : { user }) };
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === 'string' && metadataText.test(name) && metadataText.test(value)) kept[name] = value;

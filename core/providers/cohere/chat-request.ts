@@ -20,7 +20,7 @@ const lostParams: LostParams = {
   top_logprobs: 0,
   user: undefined,
   safety_identifier: undefined,
-  metadata: undefined,
+  metadata: {},
   modalities: undefined,
   service_tier: 'auto',
 };

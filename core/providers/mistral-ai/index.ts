@@ -16,6 +16,8 @@ const refused = [
   'logit_bias',
   'logprobs',
   'modalities',
+  'prompt_cache_retention',
+  'safety_identifier',
   'store',
   'top_logprobs',
   'user',

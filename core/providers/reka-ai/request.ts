@@ -16,7 +16,7 @@ const lost: LostParams = {
   function_call: undefined,
   functions: undefined,
   logprobs: false,
-  metadata: undefined,
+  metadata: {},
   modalities: undefined,
   n: 1,
   parallel_tool_calls: true,

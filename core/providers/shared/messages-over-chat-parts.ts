@@ -31,6 +31,7 @@ export function partsOfBlocks(
 function partsOfBlock(block: JsonObject, path: string, call: OperationCall): JsonObject[] {
   switch (block.type) {
     case 'text':
+      if (Array.isArray(block.citations) && block.citations.length > 0) noteOnce(call.dropped, 'messages.citations');
       return [{ type: 'text', text: block.text }];
     case 'image':
       return [{ type: 'image_url', image_url: { url: imageUrl(block.source, path) } }];

@@ -88,6 +88,9 @@ function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema);
 }
 
+/** Fields of a tool that have a counterpart. All others mean something to Anthropic alone (`defer_loading`, `input_examples`, …). */
+const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
+
 /** Function tools and the choice among them. Tools that Anthropic itself runs (`web_search_…`) have no counterpart. */
 function toolParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   if (!Array.isArray(params.tools)) return {};
@@ -106,6 +109,10 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') {
     noteOnce(call.dropped, `tools.${String(tool.type)}`);
     return [];
+  }
+  for (const [name, value] of Object.entries(tool)) {
+    if (!toolFields.has(name) && value !== null && value !== undefined && value !== false)
+      noteOnce(call.dropped, `tools.${name}`);
   }
   const keepsHint = tool.cache_control !== undefined && tool.cache_control !== null && understands.includes('cache_control');
   if (tool.cache_control && !keepsHint) noteOnce(call.dropped, 'cache_control');

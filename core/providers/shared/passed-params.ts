@@ -2,7 +2,10 @@ import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
 import { noteOnce } from './note-once.ts';
 
-/** Parameters a provider has nothing for, each with the value that asks for nothing; `null` and `undefined` never ask. */
+/**
+ * Parameters a provider has nothing for, each with the value that asks for nothing. `{}` stands for any empty object; `null` and
+ * `undefined` never ask.
+ */
 export type LostParams = Readonly<Record<string, unknown>>;
 
 /** Chat parameters of OpenAI that no provider with a format of its own has anything for. */
@@ -11,15 +14,15 @@ export const openAiOnly: LostParams = {
   echo: false,
   suffix: '',
   store: false,
-  logit_bias: undefined,
-  prediction: undefined,
-  audio: undefined,
+  logit_bias: {},
+  prediction: {},
+  audio: {},
   verbosity: undefined,
   web_search_options: undefined,
   moderation: undefined,
   prompt_cache_key: undefined,
   prompt_cache_retention: undefined,
-  prompt_cache_options: undefined,
+  prompt_cache_options: {},
 };
 
 /** The same, where nothing can be done either about choices, probabilities, penalties, seeds and kinds of output. */
@@ -48,16 +51,18 @@ export function passedParams(
   for (const [name, value] of Object.entries(params)) {
     if (isRead(name)) continue;
     if (!Object.hasOwn(lost, name)) passed[name] = value;
-    else if (value !== lost[name] && asksForSomething(value)) noteOnce(call.dropped, name);
+    else if (value !== lost[name] && asksForSomething(value, lost[name])) noteOnce(call.dropped, name);
   }
   return passed;
 }
 
 /** Text is what is answered anyway, whether `modalities` or a `response_format` say so. */
-function asksForSomething(value: unknown): boolean {
+function asksForSomething(value: unknown, nothing: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (Array.isArray(value)) return !(value.length === 1 && value[0] === 'text');
-  return !(isObject(value) && (Object.keys(value).length === 0 || value.type === 'text'));
+  if (!isObject(value)) return true;
+  // An empty object may ask for much: `web_search_options: {}` asks for a search.
+  return Object.keys(value).length === 0 ? !isObject(nothing) : value.type !== 'text';
 }
 
 /**

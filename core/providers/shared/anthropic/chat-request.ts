@@ -79,6 +79,9 @@ function metadata(params: JsonObject, call: OperationCall): JsonObject {
   const { user_id: userId, ...others } = asObject(params.metadata);
   if (Object.keys(others).length > 0) noteOnce(call.dropped, 'metadata');
   const id = userId ?? params.user ?? params.safety_identifier;
+  for (const name of ['user', 'safety_identifier'] as const) {
+    if (params[name] !== undefined && params[name] !== null && params[name] !== id) noteOnce(call.dropped, name);
+  }
   return id === undefined || id === null ? {} : { metadata: { user_id: id } };
 }
 

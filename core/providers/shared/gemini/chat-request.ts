@@ -19,7 +19,7 @@ const lostParams: LostParams = {
   ...openAiOnly,
   user: undefined,
   safety_identifier: undefined,
-  metadata: undefined,
+  metadata: {},
   cache_control: undefined,
 };
 

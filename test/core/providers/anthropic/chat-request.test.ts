@@ -353,3 +353,26 @@ describe('thinking with a forced tool', () => {
     expect(dropped).toEqual([]);
   });
 });
+
+describe('identities of the end user', () => {
+  it.each([
+    [{ user: 'ada', safety_identifier: 'hash' }, 'ada', ['safety_identifier']],
+    [{ user: 'ada', safety_identifier: 'ada' }, 'ada', []],
+    [{ safety_identifier: 'hash' }, 'hash', []],
+    [{ metadata: { user_id: 'own' }, user: 'ada', safety_identifier: 'hash' }, 'own', ['user', 'safety_identifier']],
+  ])('sends one of %j and reports the others', (params, id, lost) => {
+    const { body, dropped } = sent({ model: 'claude-opus-5', ...params });
+    expect(body.metadata).toEqual({ user_id: id });
+    expect(dropped).toEqual(lost);
+  });
+});
+
+describe('parameters that are lost', () => {
+  it('reports an empty web_search_options, which asks for a search', () => {
+    expect(sent({ model: 'claude-opus-5', web_search_options: {} }).dropped).toEqual(['web_search_options']);
+  });
+
+  it('does not report empty objects that ask for nothing', () => {
+    expect(sent({ model: 'claude-opus-5', logit_bias: {}, prediction: {} }).dropped).toEqual([]);
+  });
+});

@@ -276,3 +276,17 @@ describe('thinking with a forced tool', () => {
 function fieldsOf(body: JsonObject): JsonObject {
   return (body.additionalModelRequestFields ?? {}) as JsonObject;
 }
+
+describe('safety_identifier', () => {
+  it('is the user of requestMetadata when there is no other', () => {
+    const { body, dropped } = sent({ safety_identifier: 'hash' });
+    expect(body.requestMetadata).toEqual({ user: 'hash' });
+    expect(dropped).toEqual([]);
+  });
+
+  it('is reported as dropped beside another user', () => {
+    const { body, dropped } = sent({ user: 'ada', safety_identifier: 'hash' });
+    expect(body.requestMetadata).toEqual({ user: 'ada' });
+    expect(dropped).toEqual(['safety_identifier']);
+  });
+});

@@ -197,3 +197,25 @@ describe('results of tools', () => {
     expect([dropped, adapted]).toEqual([['messages.is_error'], ['messages.tool_result']]);
   });
 });
+
+describe('fields that mean something to Anthropic alone', () => {
+  it('are reported with the tool they stand on', () => {
+    const tool = { name: 'a', input_schema: { type: 'object' } };
+    const fields = { defer_loading: true, eager_input_streaming: true, input_examples: [{}], allowed_callers: ['direct'] };
+    const { body, dropped } = sent({
+      tools: [
+        { ...tool, ...fields },
+        { ...tool, defer_loading: false },
+      ],
+    });
+    expect(body.tools).toEqual([1, 2].map(() => ({ type: 'function', function: { name: 'a', parameters: tool.input_schema } })));
+    expect(dropped).toEqual(Object.keys(fields).map((name) => `tools.${name}`));
+  });
+
+  it('are reported for citations of earlier replies, whose text stays', () => {
+    const cited = { type: 'text', text: 'Paris', citations: [{ type: 'char_location', cited_text: 'Paris' }] };
+    const { body, dropped } = sent({ messages: [...hello, { role: 'assistant', content: [cited] }] });
+    expect(body.messages).toEqual([...hello, { role: 'assistant', content: 'Paris' }]);
+    expect(dropped).toEqual(['messages.citations']);
+  });
+});
