@@ -3,6 +3,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import type { AdminRoute } from '../http/route.ts';
 import { apiText } from './api-text.ts';
+import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';
 import { adminErrorSchema, failureResponses, failuresOf, type Replying, replyHeaders } from './responses.ts';
 import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
@@ -17,12 +18,16 @@ export interface OpenApiDocument {
   readonly components: JsonSchema;
 }
 
-/** One route. Schemas are complete where they stand, but for recursive ones. */
+/** One route. Schemas are inline, except for recursive ones. */
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
+  /** Absent = those of the document. */
+  readonly servers?: readonly JsonSchema[];
   readonly security: readonly JsonSchema[];
+  /** `data`: the gateway itself. `control`: the control plane, which is reached through a gateway or directly. */
+  readonly 'x-svc-plane': 'data' | 'control';
   /** A key needs one of these. */
   readonly 'x-svc-scopes': readonly string[];
   readonly parameters: readonly Parameter[];
@@ -47,7 +52,10 @@ export interface Parameter {
 /** Version of the API, which is not that of the package: clients choose their code by it. */
 export const apiVersion = '2.0.0';
 
-/** The admin API as OpenAPI 3.1, made of the same schemas that check requests and replies. */
+/**
+ * Both planes as OpenAPI 3.1. The control plane is described by the schemas that check its requests and replies, the data plane by
+ * core/contract/route-descriptions.ts.
+ */
 export function openApiDocument(
   routes: readonly AdminRoute[],
   publicRoutes: readonly PublicRoute[],
@@ -60,7 +68,12 @@ export function openApiDocument(
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, shared, settings.headerPrefix);
   }
-  const tags = [...new Set([...routes, ...publicRoutes].map((route) => route.resource))].sort();
+  for (const [method, path, operation] of dataPlaneOperations(settings.headerPrefix)) {
+    paths[path] ??= {};
+    paths[path][method] = operation;
+  }
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const tags = [...new Set(operations.flatMap((operation) => operation.tags))].sort();
   return {
     openapi: '3.1.0',
     info: { title: 'AI gateway', version: apiVersion, description: apiText(settings.headerPrefix) },
@@ -77,8 +90,8 @@ export function openApiDocument(
         },
         clusterKey: { type: 'http', scheme: 'bearer', description: 'CLUSTER_KEY, for services of the deployment' },
       },
-      schemas: { Error: adminErrorSchema, ...Object.fromEntries(shared) },
-      responses: failureResponses(),
+      schemas: { Error: adminErrorSchema, GatewayError: gatewayErrorSchema, ...Object.fromEntries(shared) },
+      responses: { ...failureResponses(), ...gatewayFailures() },
     },
   };
 }
@@ -96,6 +109,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     summary: route.summary,
     tags: [route.resource],
     security: isPublic ? [] : [{ apiKey: [] }, { bearer: [] }, ...(route.dataServiceToo ? [{ clusterKey: [] }] : [])],
+    'x-svc-plane': 'control',
     'x-svc-scopes': isPublic ? [] : route.scopes,
     parameters: [...pathParameters(route.path), ...query, ...headerParameters(route.method, isPublic)],
     ...(route.body ? { requestBody: bodyOf(route, route.body, operationId, shared) } : {}),

@@ -20,10 +20,10 @@ export function docsPage(document: OpenApiDocument): DocsPage {
   const links = tags.map(([tag]) => `<a href="#${escapeHtml(tag)}">${escapeHtml(tag)}</a>`).join(' ');
   const sections = tags.map(([tag, parts]) => `<h2 id="${escapeHtml(tag)}">${escapeHtml(tag)}</h2>${parts.join('')}`);
   const text = String(document.info.description).split('\n\n');
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Control plane API</title>
-<meta name="viewport" content="width=device-width"><style>${style}</style></head><body><h1>Control plane API</h1>
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>AI gateway API</title>
+<meta name="viewport" content="width=device-width"><style>${style}</style></head><body><h1>AI gateway API</h1>
 ${text.map((part) => `<p>${inlineHtml(part)}</p>`).join('')}
-<p>As data: <a href="openapi.json">openapi.json</a> (OpenAPI ${document.openapi}). Paths are below <code>/v1</code> and <code>/v2</code>.</p>
+<p>As data: <a href="openapi.json">openapi.json</a> (OpenAPI ${document.openapi}). Paths are below <code>/v1</code>; those of the control plane also below <code>/v2</code>.</p>
 <nav>${links}</nav>${sections.join('')}</body></html>`;
   return {
     html,
@@ -41,8 +41,9 @@ function operationHtml(method: string, path: string, operation: Operation): stri
   const needs =
     scopes.length === 0 ? '' : `<p>Scope: ${scopes.map((scope) => `<code>${escapeHtml(scope)}</code>`).join(' or ')}</p>`;
   const parameters = operation.parameters.map(parameterHtml).join('');
-  const body = operation.requestBody?.content['application/json']?.schema;
-  const reply = (operation.responses['200'] as { content: Record<string, { schema: JsonSchema }> }).content['application/json'];
+  const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
+  const done = operation.responses['200'] as { content: Record<string, { schema: JsonSchema }> } | undefined;
+  const reply = done?.content['application/json'];
   return `<details><summary><b class="${method}">${method.toUpperCase()}</b> <code>${escapeHtml(path)}</code> ${escapeHtml(operation.summary)}</summary>${needs}${
     parameters === '' ? '' : `<h4>Parameters</h4><ul>${parameters}</ul>`
   }${body ? `<h4>Body</h4>${schemaHtml(body)}` : ''}<h4>Reply</h4>${reply ? schemaHtml(reply.schema) : ''}</details>`;

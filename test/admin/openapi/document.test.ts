@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/resources/index.ts';
+import { errorTable } from '../../../core/contract/errors.ts';
+import { routeDescriptions } from '../../../core/contract/route-descriptions.ts';
 import { matchEndpoint } from '../../../core/endpoints/index.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
@@ -27,13 +29,14 @@ describe('the API description', () => {
   });
 
   it('has every route once, with words, scopes and what it answers', () => {
-    expect(operations()).toHaveLength(adminRoutes.length + publicRoutes.length);
+    expect(operations()).toHaveLength(adminRoutes.length + publicRoutes.length + Object.keys(routeDescriptions).length);
     expect(new Set(operations().map((operation) => operation.operationId)).size).toBe(operations().length);
     const routes = new Map(adminRoutes.map((route) => [`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`, route]));
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const name = `${method.toUpperCase()} ${path}`;
         expect(operation.summary, name).not.toBe('');
+        if (operation['x-svc-plane'] === 'data') continue;
         const reply = operation.responses['200'] as { content: Record<string, { schema: object }> };
         expect(Object.keys(reply.content['application/json']?.schema ?? {}), name).not.toEqual([]);
         if (operation.requestBody) {
@@ -65,6 +68,20 @@ describe('the API description', () => {
     expect(document.paths['/auth/login']?.post?.security).toEqual([]);
     expect(list?.security).toEqual([{ apiKey: [] }, { bearer: [] }, { clusterKey: [] }]);
     expect(document.paths['/providers']?.get?.security).toEqual([{ apiKey: [] }, { bearer: [] }]);
+  });
+
+  it('describes the data plane: routes, service headers, errors by status', () => {
+    const chat = document.paths['/chat/completions']?.post;
+    expect(chat).toMatchObject({ 'x-svc-plane': 'data', servers: [{ url: '/v1' }], requestBody: { required: true } });
+    expect(chat?.parameters.map((one) => one.name)).toEqual(expect.arrayContaining(['x-svc-config', 'x-svc-provider']));
+    expect(chat?.responses['200']).toMatchObject({ content: { 'application/json': {}, 'text/event-stream': {} } });
+    const components = document.components.responses as Record<string, { description: string }>;
+    for (const [code, { status }] of Object.entries(errorTable)) {
+      if (code === 'client_closed') continue;
+      expect(components[`Gateway${status}`]?.description, code).toContain(`\`${code}\``);
+      if (status !== 426) expect(chat?.responses[String(status)], code).toBeDefined();
+    }
+    expect(Object.keys(document.paths['/batches/{id}'] ?? {}).sort()).toEqual(['get', 'put']);
   });
 
   it('has the version of the API', () => {

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { routeDescriptions } from '../../../core/contract/route-descriptions.ts';
+import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
+
+describe('descriptions of the data plane', () => {
+  it('has the routes of the table, each once', () => {
+    expect(Object.keys(routeDescriptions).sort()).toEqual([...routeNames].sort());
+  });
+
+  it.each(Object.entries(routeDescriptions))(
+    '%s is described with the name, body, format and scopes of its route',
+    (key, described) => {
+      const [method = '', path = ''] = key.split(' ');
+      const endpoint = matchEndpoint(method, `/v1${path.replace(/\{\w+\}/g, 'x')}`);
+      expect(endpoint).toMatchObject({ name: described.name, format: described.format });
+      const { body, operation, scopes } = endpoint as Extract<typeof endpoint, object>;
+      expect(described.body).toBe(body ?? (operation === null ? 'none' : 'json'));
+      expect(described.scopes ?? ['completions.write']).toEqual(scopes);
+      for (const below of described.alsoBelow ?? []) {
+        expect(matchEndpoint(method, `${below}${path}`)).toMatchObject({ name: described.name });
+      }
+    },
+  );
+});
