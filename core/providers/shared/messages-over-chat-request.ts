@@ -3,6 +3,7 @@ import type { OperationCall } from '../../contract/provider.ts';
 import { badParam } from './bad-param.ts';
 import { toChatMessages } from './messages-over-chat-turns.ts';
 import { noteOnce } from './note-once.ts';
+import { withinModelLimits } from './openai-models.ts';
 
 /**
  * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
@@ -60,7 +61,7 @@ export function toChatParams(params: JsonObject, call: OperationCall, understand
   if (params.stream === true) {
     chat.stream_options = { ...(isObject(params.stream_options) ? params.stream_options : {}), include_usage: true };
   }
-  return { ...chat, ...outputParams(params), ...toolParams(params, call, understands) };
+  return withinModelLimits({ ...chat, ...outputParams(params), ...toolParams(params, call, understands) }, call);
 }
 
 function outputParams(params: JsonObject): JsonObject {

@@ -219,3 +219,43 @@ describe('fields that mean something to Anthropic alone', () => {
     expect(dropped).toEqual(['messages.citations']);
   });
 });
+
+describe("limits of OpenAI's models", () => {
+  const asked = { temperature: 0.2, top_p: 0.5, stop_sequences: ['END'] };
+
+  it.each([['o3'], ['gpt-5.4-mini'], ['openai/o4-mini'], ['ft:gpt-5:acme::1']])('%s gets no sampling and no stop', (model) => {
+    const { body, dropped } = sent({ model, ...asked });
+    expect(body).toEqual({ model, messages: hello, max_completion_tokens: 10 });
+    expect([...dropped].sort()).toEqual(['stop', 'temperature', 'top_p']);
+  });
+
+  it('keeps sampling with effort none', () => {
+    const { body, dropped } = sent({ model: 'gpt-5.2', temperature: 0.2, top_p: 0.5, output_config: { effort: 'none' } });
+    expect(body).toMatchObject({ temperature: 0.2, top_p: 0.5, reasoning_effort: 'none' });
+    expect(dropped).toEqual([]);
+  });
+
+  it('does not report values that are the default', () => {
+    const { body, dropped } = sent({ model: 'o3', temperature: 1, top_p: 1 });
+    expect(body).toEqual({ model: 'o3', messages: hello, max_completion_tokens: 10 });
+    expect(dropped).toEqual([]);
+  });
+
+  it.each([['gpt-4.1'], ['gpt-5-chat-latest'], ['marco-o1'], ['openai/gpt-oss-120b'], ['mistral-large-latest']])(
+    '%s gets all of it',
+    (model) => {
+      const { body, dropped } = sent({ model, ...asked });
+      expect(body).toMatchObject({ temperature: 0.2, top_p: 0.5, stop: ['END'] });
+      expect(dropped).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['gpt-4.1', 4, ['stop']],
+    ['mistral-large-latest', 5, []],
+  ])('%s gets %d of five stop sequences', (model, count, lost) => {
+    const { body, dropped } = sent({ model, stop_sequences: ['a', 'b', 'c', 'd', 'e'] });
+    expect(body.stop).toEqual(['a', 'b', 'c', 'd', 'e'].slice(0, count));
+    expect(dropped).toEqual(lost);
+  });
+});
