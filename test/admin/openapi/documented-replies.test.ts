@@ -1,0 +1,132 @@
+import { createRequire } from 'node:module';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
+import { randomFrom } from '../../support/random-from.ts';
+import { createFuzz } from '../support/fuzz-values.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+
+// The OpenAPI validator depends on ajv; its copy is used so that both judge by the same version.
+const { Ajv2020 } = createRequire(import.meta.resolve('@seriousme/openapi-schema-validator'))('ajv/dist/2020.js') as {
+  readonly Ajv2020: new (options: object) => SchemaChecker;
+};
+
+interface SchemaChecker {
+  addSchema(schema: object): void;
+  validate(schema: object, value: unknown): boolean;
+  errorsText(): string;
+}
+
+const seed = 20_261_122;
+/** Requests of each operation with a generated query and body: the first follow the schema, every second one does not. */
+const generated = 2;
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+describe('requests generated from the API description', () => {
+  let plane: Plane;
+  let document: OpenApiDocument;
+  let ajv: SchemaChecker;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+    document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
+    ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'api', components: document.components });
+  });
+  afterAll(() => plane?.close());
+
+  const random = randomFrom(seed);
+  const { pick, valueFor, oddTexts } = createFuzz(random);
+
+  it('get only replies that the description has, with bodies of its schemas', { timeout: 120_000 }, async () => {
+    const faults: string[] = [];
+    const seen = new Set<number>();
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        if (operation['x-svc-plane'] === 'data') continue;
+        for (const sent of requestsOf(method.toUpperCase(), path, operation)) {
+          const reply = await fetch(`${plane.url}/v1${sent.path}`, { ...sent, body: sent.body ?? null });
+          const text = await reply.text();
+          seen.add(reply.status);
+          const fault = faultOf(operation, reply, text);
+          if (fault)
+            faults.push(
+              `${sent.method} ${sent.path} ${sent.body?.slice(0, 300)}: ${reply.status} ${fault} ${text.slice(0, 300)}`,
+            );
+        }
+      }
+    }
+    expect(faults).toEqual([]);
+    expect([...seen].sort()).toEqual(expect.arrayContaining([200, 400, 401, 404, 405, 413, 422]));
+  });
+
+  function* requestsOf(method: string, template: string, operation: Operation): Generator<Sent> {
+    const headers = { 'x-svc-api-key': plane.adminKey, 'content-type': 'application/json' };
+    const content = operation.requestBody?.content['application/json'];
+    const path = pathOf(template);
+    const example = content ? JSON.stringify(content.example) : undefined;
+    const isPublic = operation.security.length === 0;
+    yield { method, path: path + queryOf(operation, 0), headers, body: example };
+    if (!isPublic) yield { method, path, headers: { 'content-type': 'application/json' }, body: example };
+    yield { method: 'PATCH', path, headers };
+    for (let i = 0; i < generated; i++) {
+      const oddness = i % 2 === 0 ? 0 : 0.15;
+      const body = content ? JSON.stringify(valueFor(content.schema, oddness)) : undefined;
+      yield { method, path: pathOf(template) + queryOf(operation, oddness), headers, body };
+    }
+    if (!content) return;
+    yield { method, path, headers, body: '{"name":' };
+    yield { method, path, headers: { ...headers, 'content-type': 'text/plain' }, body: example };
+    yield { method, path, headers, body: JSON.stringify({ name: 'x'.repeat(1_100_000) }) };
+    if (method !== 'POST' || isPublic) return;
+    // The first may be carried out; the second then stands for another request under the same key.
+    const once = { ...headers, 'idempotency-key': `key-${template}` };
+    yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Once' }) };
+    yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Twice' }) };
+  }
+
+  function pathOf(template: string): string {
+    return template.replace(/\{(\w+)\}/g, (_, name: string) => {
+      if (name === 'workspaceId' && random() < 0.5) return plane.workspaceId;
+      return encodeURIComponent(pick(['none', '0199a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b', plane.organisationId, 'Ü \u0000']));
+    });
+  }
+
+  function queryOf(operation: Operation, oddness: number): string {
+    const query = new URLSearchParams();
+    for (const { in: place, name, required, schema } of operation.parameters) {
+      if (place !== 'query' || (!required && random() < 0.7)) continue;
+      if (name === 'workspace_id') query.set(name, plane.workspaceId);
+      else if (name === 'organisation_id') query.set(name, plane.organisationId);
+      else query.set(name, random() < oddness ? pick(oddTexts) : String(valueFor(schema, 0)));
+    }
+    if (random() < oddness) query.set('surprise', '1');
+    return query.size === 0 ? '' : `?${query}`;
+  }
+
+  /** Returns how a reply differs from the description; null if it does not. */
+  function faultOf(operation: Operation, reply: Response, text: string): string | null {
+    // 503 is what a connection test gets without a gateway; 500 is always a defect.
+    if (reply.status === 500) return 'is a defect of the control plane';
+    const described = operation.responses[String(reply.status)];
+    if (!described) return 'is not described';
+    const type = (reply.headers.get('content-type') ?? '').split(';')[0] as string;
+    const { content } = resolved(described) as { content: Record<string, { schema: object }> };
+    const schema = content[type]?.schema;
+    if (!schema) return `has the media type ${type}`;
+    if (!reply.headers.has('x-request-id')) return 'has no x-request-id';
+    if (type !== 'application/json') return null;
+    const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/')) as object;
+    return ajv.validate(inDocument, JSON.parse(text)) ? null : ajv.errorsText();
+  }
+
+  function resolved(described: object): object {
+    const { $ref } = described as { $ref?: string };
+    const name = $ref?.split('/').at(-1);
+    return name === undefined ? described : ((document.components.responses as Record<string, object>)[name] as object);
+  }
+});
