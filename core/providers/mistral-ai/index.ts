@@ -41,7 +41,7 @@ const compatible = openAiCompatible({
     request: (params) => withToolIds(withDocuments(withThinkingParts(params))),
     reply: contentAsText,
   },
-  chatExtras: ['reasoning_content'],
+  chatExtras: ['reasoning_content', 'file_urls'],
 });
 
 /** Mistral. See README.md for where it differs from OpenAI. */

@@ -24,11 +24,11 @@ export function partsOfBlocks(
   return content.flatMap((block, index) => {
     const at = content.length === 1 ? path : `${path}[${index}]`;
     if (!isObject(block)) throw badParam(at, 'a content block must be an object');
-    return partsOfBlock(block, at, call).map((part) => withHint(part, block, call, understands));
+    return partsOfBlock(block, at, call, understands).map((part) => withHint(part, block, call, understands));
   });
 }
 
-function partsOfBlock(block: JsonObject, path: string, call: OperationCall): JsonObject[] {
+function partsOfBlock(block: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   switch (block.type) {
     case 'text':
       if (Array.isArray(block.citations) && block.citations.length > 0) noteOnce(call.dropped, 'messages.citations');
@@ -36,7 +36,7 @@ function partsOfBlock(block: JsonObject, path: string, call: OperationCall): Jso
     case 'image':
       return [{ type: 'image_url', image_url: { url: imageUrl(block.source, path) } }];
     case 'document':
-      return documentParts(block, path, call);
+      return documentParts(block, path, call, understands);
     case 'search_result':
       return [{ type: 'text', text: searchResultText(block) }];
     case 'compaction':
@@ -63,14 +63,31 @@ function imageUrl(source: unknown, path: string): string {
   throw badParam(`${path}.source`, 'an image must be base64 or a URL here');
 }
 
-function documentParts(block: JsonObject, path: string, call: OperationCall): JsonObject[] {
+/** The title of a base64 document is its file name. Any other title, and the context, stand in a text part before the document. */
+function documentParts(block: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   const source = isObject(block.source) ? block.source : {};
+  const { title, context } = block;
+  if (source.type === 'base64') {
+    const data = `data:${String(source.media_type)};base64,${String(source.data)}`;
+    const filename = typeof title === 'string' ? title : 'document.pdf';
+    return [...textOfLines([context]), { type: 'file', file: { filename, file_data: data } }];
+  }
+  return [...textOfLines([title, context]), ...documentContent(source, path, call, understands)];
+}
+
+function documentContent(source: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   if (source.type === 'text') return [{ type: 'text', text: source.data }];
   if (source.type === 'content') return partsOfBlocks(source.content, `${path}.source.content`, call, []);
-  if (source.type !== 'base64') throw badParam(`${path}.source`, 'a document must be base64 or text here');
-  const filename = typeof block.title === 'string' ? block.title : 'document.pdf';
-  const data = `data:${String(source.media_type)};base64,${String(source.data)}`;
-  return [{ type: 'file', file: { filename, file_data: data } }];
+  const takesUrls = understands.includes('file_urls');
+  if (takesUrls && source.type === 'url' && typeof source.url === 'string') {
+    return [{ type: 'file', file: { file_data: source.url } }];
+  }
+  throw badParam(`${path}.source`, `a document must be base64${takesUrls ? ', a URL' : ''} or text here`);
+}
+
+function textOfLines(lines: readonly unknown[]): JsonObject[] {
+  const text = lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
+  return text === '' ? [] : [{ type: 'text', text }];
 }
 
 function searchResultText(block: JsonObject): string {

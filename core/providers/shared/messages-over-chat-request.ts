@@ -7,7 +7,8 @@ import { withinModelLimits } from './openai-models.ts';
 
 /**
  * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
- * images and files in results of tools, `tool_errors` = `is_error` of such results, `images` = images that the model made, `metadata` = free-form metadata.
+ * images and files in results of tools, `tool_errors` = `is_error` of such results,
+ * `file_urls` = web addresses as `file_data` of files, `images` = images that the model made, `metadata` = free-form metadata.
  */
 export type ChatExtra =
   | 'cache_control'
@@ -17,6 +18,7 @@ export type ChatExtra =
   | 'content_blocks'
   | 'tool_media'
   | 'tool_errors'
+  | 'file_urls'
   | 'images'
   | 'metadata';
 

@@ -42,11 +42,11 @@ export function chatOrResponses(
   });
 }
 
-/** What chat calls of such a provider take beyond OpenAI's fields: through the Responses API also sealed thoughts, and media in results. */
+/** What chat calls of such a provider take beyond OpenAI's fields: through the Responses API also sealed thoughts, media in results and files by URL. */
 export function sealedThoughts(
   byResponses: (call: OperationCall) => boolean,
   extras: readonly ChatExtra[] = [],
 ): (call: OperationCall) => readonly ChatExtra[] {
-  const more: readonly ChatExtra[] = ['content_blocks', 'tool_media'];
+  const more: readonly ChatExtra[] = ['content_blocks', 'tool_media', 'file_urls'];
   return (call) => (byResponses(call) ? more : extras);
 }

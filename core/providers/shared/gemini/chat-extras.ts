@@ -7,5 +7,6 @@ export const geminiChatExtras: readonly ChatExtra[] = [
   'content_blocks',
   'tool_media',
   'tool_errors',
+  'file_urls',
   'images',
 ];

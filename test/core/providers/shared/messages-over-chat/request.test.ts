@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../../../core/contract/errors.ts';
 import type { JsonObject } from '../../../../../core/contract/json.ts';
+import type { Operation } from '../../../../../core/contract/provider.ts';
+import { google } from '../../../../../core/providers/google/index.ts';
+import { mistralAi } from '../../../../../core/providers/mistral-ai/index.ts';
+import { openai } from '../../../../../core/providers/openai/index.ts';
+import { messagesOverChat } from '../../../../../core/providers/shared/messages-over-chat.ts';
 import { type ChatExtra, toChatParams } from '../../../../../core/providers/shared/messages-over-chat-request.ts';
 import { callOf } from '../../contract-suite.ts';
 
@@ -257,5 +262,49 @@ describe("limits of OpenAI's models", () => {
     const { body, dropped } = sent({ model, stop_sequences: ['a', 'b', 'c', 'd', 'e'] });
     expect(body.stop).toEqual(['a', 'b', 'c', 'd', 'e'].slice(0, count));
     expect(dropped).toEqual(lost);
+  });
+});
+
+describe('documents', () => {
+  const link = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } };
+  const told = (content: JsonObject[], understands: readonly ChatExtra[] = []) => {
+    const { body, dropped } = sent({ messages: [{ role: 'user', content }] }, understands);
+    expect(dropped).toEqual([]);
+    return (body.messages as JsonObject[])[0]?.content;
+  };
+
+  it('go by URL to providers that fetch them', () => {
+    expect(told([link], ['file_urls'])).toEqual([{ type: 'file', file: { file_data: link.source.url } }]);
+  });
+
+  it('by URL are 400 for other providers', () => {
+    expect(() => told([link])).toThrow('a document must be base64 or text here');
+  });
+
+  it('keep title and context', () => {
+    const named = { title: 'Rules', context: 'Valid since May.' };
+    const data = { type: 'base64', media_type: 'application/pdf', data: 'AA==' };
+    expect(told([{ ...link, ...named }], ['file_urls'])).toEqual([
+      { type: 'text', text: 'Rules\nValid since May.' },
+      { type: 'file', file: { file_data: link.source.url } },
+    ]);
+    expect(told([{ type: 'document', source: { type: 'text', data: 'No smoking.' }, ...named }])).toBe(
+      'Rules\nValid since May.\nNo smoking.',
+    );
+    expect(told([{ type: 'document', source: data, ...named }])).toEqual([
+      { type: 'text', text: 'Valid since May.' },
+      { type: 'file', file: { filename: 'Rules', file_data: 'data:application/pdf;base64,AA==' } },
+    ]);
+  });
+
+  it.each([
+    [google, 'gemini-3-pro', { fileData: { mimeType: 'application/pdf', fileUri: link.source.url } }],
+    [mistralAi, 'mistral-large-latest', { type: 'document_url', document_url: link.source.url }],
+    [openai, 'o3-pro', { type: 'input_file', file_url: link.source.url }],
+  ])('by URL reach $0.id', (adapter, model, part) => {
+    const operation = messagesOverChat(adapter.operations.chatComplete as Operation, adapter.chatExtras);
+    const call = callOf({ model, max_tokens: 99, messages: [{ role: 'user', content: [link] }] }, {}, {});
+    const body = operation.toProvider?.(call.params, call) as JsonObject;
+    expect(JSON.stringify(body)).toContain(JSON.stringify(part));
   });
 });
