@@ -298,10 +298,10 @@ describe('documents', () => {
   });
 
   it.each([
-    [google, 'gemini-3-pro', { fileData: { mimeType: 'application/pdf', fileUri: link.source.url } }],
-    [mistralAi, 'mistral-large-latest', { type: 'document_url', document_url: link.source.url }],
-    [openai, 'o3-pro', { type: 'input_file', file_url: link.source.url }],
-  ])('by URL reach $0.id', (adapter, model, part) => {
+    ['gemini-3-pro', google, { fileData: { mimeType: 'application/pdf', fileUri: link.source.url } }],
+    ['mistral-large-latest', mistralAi, { type: 'document_url', document_url: link.source.url }],
+    ['o3-pro', openai, { type: 'input_file', file_url: link.source.url }],
+  ])('by URL reach %s', (model, adapter, part) => {
     const operation = messagesOverChat(adapter.operations.chatComplete as Operation, adapter.chatExtras);
     const call = callOf({ model, max_tokens: 99, messages: [{ role: 'user', content: [link] }] }, {}, {});
     const body = operation.toProvider?.(call.params, call) as JsonObject;
