@@ -9,8 +9,8 @@ interface Column {
   readonly is_nullable: 'YES' | 'NO';
 }
 
-/** Tables without a tenant: the counter and the list of migrations belong to the installation. */
-const shared = ['change_counter', 'migrations'];
+/** Tables of the installation, without a tenant: the counter, the list of migrations and the checks of its keys. */
+const shared = ['change_counter', 'key_checks', 'migrations'];
 
 describe.each(databases)('entities and migrations, on %s', (database) => {
   let plane: Plane;

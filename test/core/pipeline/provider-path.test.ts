@@ -30,7 +30,9 @@ describe('pass-through paths', () => {
     const harness = createHarness();
     const reply = await harness.send({ method: 'GET', path, headers: headersOf(harness) });
     expect(reply.status).toBe(400);
-    expect(reply.json).toMatchObject({ error: { code: 'bad_request', param: 'target' } });
+    expect(reply.json).toMatchObject({
+      error: { code: 'bad_request', param: /^.v1.(files|batches)/.test(path) ? 'id' : 'target' },
+    });
     expect(harness.calls).toHaveLength(0);
   });
 
