@@ -113,7 +113,7 @@ describe('where to go', () => {
     ['{"retry":{"attempts":9}}', 'retry.attempts'],
     ['{"strategy":{"mode":"fallback"},"targets":[{"provider":"@planted"},{"providr":"x"}]}', 'targets[1].providr'],
     ['{"strategy":{"mode":"loud"},"targets":[{}]}', 'strategy.mode'],
-    ['{"strategy":{"mode":"single"}}', 'targets'],
+    ['{"strategy":{"mode":"loadbalance"}}', 'targets'],
     ['{"options":[]}', 'options'],
     ['{"plugins":{"nobody":{}}}', 'plugins.nobody'],
   ])('refuses the inline config %s with 400, naming %s', async (config, path) => {
@@ -252,7 +252,7 @@ describe('the request itself', () => {
 
   it.each([
     ['x-svc-request-timeout', 'soon'],
-    ['x-svc-metadata', '{"a":1}'],
+    ['x-svc-metadata', '{"a":{}}'],
     ['x-svc-strict-open-ai-compliance', 'maybe'],
     ['x-svc-forward-headers', 'x-svc-forward-headers'],
   ])('refuses %s: %s with 400, naming the header', async (name, value) => {
