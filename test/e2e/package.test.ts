@@ -18,13 +18,19 @@ let command: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'package-'));
-  env = { PATH: plainPath(), HOME: process.env.HOME ?? folder };
+  env = { PATH: plainPath(), HOME: process.env.HOME ?? folder, ...registryAccess() };
   await run('npm', ['pack', '--pack-destination', folder], { cwd: root, env });
   const tarball = readdirSync(folder).find((file) => file.endsWith('.tgz')) as string;
   writeFileSync(join(folder, 'package.json'), '{"name":"somewhere-else","private":true}');
   await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', join(folder, tarball)], { cwd: folder, env });
   command = join(folder, 'node_modules/.bin/svc-gateway');
 }, 300_000);
+
+/** Variables that a machine may need to reach its package registry: certificates and a proxy. */
+function registryAccess(): Record<string, string> {
+  const names = ['NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name] as string]] : [])));
+}
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
