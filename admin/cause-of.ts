@@ -30,7 +30,7 @@ export function causeOf(thrown: unknown): Cause {
   };
 }
 
-/** What is thrown without being an Error: PGlite's file system throws objects with a message or a number. */
+/** Describes a thrown value that is not an Error: PGlite's file system throws objects with a message or a number. */
 function causeOfValue(thrown: unknown): Cause {
   const { name, message, code, errno } = (thrown ?? {}) as Record<string, unknown>;
   const words = [message, code, errno === undefined ? undefined : `errno ${String(errno)}`].filter((each) => each !== undefined);

@@ -106,7 +106,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const port = await listen(server, settings);
     const close = async () => {
       stopping = true;
-      // Where gateways run beside it, the control plane stops after they have waited already.
+      // If gateways run beside the control plane, it stops after they have waited.
       if (settings.role === 'control-plane') await sleep(settings.drainDelayMs);
       await closeServer(server);
       await runner.close();

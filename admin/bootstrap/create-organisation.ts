@@ -16,7 +16,7 @@ export interface NewOrganisation {
   /** Texts of its first keys; null makes one. */
   readonly adminKey: string | null;
   readonly workspaceKey: string | null;
-  /** Whether requests of the organisation may use saved configs and stored providers only. */
+  /** True if requests of the organisation may use saved configs and stored providers only. */
   readonly blockInlineConfig: boolean;
 }
 

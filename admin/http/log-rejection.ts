@@ -3,7 +3,7 @@ import { createLogLimit } from '../../core/contract/log-limit.ts';
 import type { Log } from '../../core/contract/plugin.ts';
 import type { AdminError } from './errors.ts';
 
-/** What a log line says of a rejected request: ids and the route's pattern, no content. */
+/** The fields of a log line for a rejected request: ids and the route's pattern, no content. */
 export interface RejectedRequest extends JsonObject {
   readonly route: string;
   readonly requestId: string | null;

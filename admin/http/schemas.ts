@@ -128,7 +128,7 @@ export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_
 
 export const tenantQuery = v.strictObject(tenantEntries);
 
-/** Of a deletion that is refused while something stands on the row: `force=true` deletes it all the same. */
+/** The query of a deletion that is rejected while the row is in use: `force=true` deletes it anyway. */
 export const forceQuery = v.strictObject({
   ...tenantEntries,
   force: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),

@@ -90,7 +90,7 @@ export const rateLimitsBody = v.pipe(
 const amountMax = { cost: 1e9, tokens: 1e12 } as const;
 
 export interface MergeRules {
-  /** Where the limits are in the body: messages begin with it. */
+  /** The path of the limits in the body; messages begin with it. */
   readonly path?: string;
   /** Accepts a threshold that the budget never reaches, as the reference does for the access of workspaces to integrations. */
   readonly anyThreshold?: boolean;

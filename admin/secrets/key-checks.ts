@@ -40,7 +40,7 @@ async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array,
   let sealed = await find(em, setting);
   if (sealed === null && (await opens())) {
     await add(em, setting, key);
-    // Of two first starts at the same moment one stores its check: the other compares with that.
+    // If two first starts run at the same moment, one stores its check and the other compares with it.
     sealed = await find(em, setting);
   }
   if (sealed !== null && opensKeyCheck(setting, key, sealed)) return;
@@ -66,7 +66,7 @@ async function add(em: EntityManager, setting: CheckedKey, key: Uint8Array): Pro
   await em.execute('insert into key_checks (setting, sealed) values (?, ?) on conflict (setting) do nothing', values);
 }
 
-/** Whether the key opens the oldest data key; true for a database without one. */
+/** True if the key opens the oldest data key, or if the database has none. */
 async function opensData(em: EntityManager, encryptionKey: Uint8Array): Promise<boolean> {
   const [oldest] = await em.find(dataKeys, {}, { orderBy: { createdAt: 'asc' }, limit: 1 });
   return oldest === undefined || createVault(encryptionKey).opens(oldest);

@@ -18,7 +18,7 @@ export interface Place {
 export interface Vault {
   /** Gives an organisation its first data key; once, when it is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
-  /** Whether the master key is the one that sealed this data key. */
+  /** True if the master key sealed this data key. */
   opens(row: DataKey): boolean;
   seal(em: EntityManager, place: Place, plain: string): Promise<string>;
   /** Throws when the value was moved, changed, or sealed under another master key. */

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What a probe is given: where to send small chat calls, and how often. */
+/** Input of a probe: the address for small chat calls, and their interval. */
 export interface ProbeInput {
   readonly origin: string;
   readonly key: string;

@@ -34,11 +34,11 @@ export interface Endpoint {
   readonly format: WireFormat;
   /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
   readonly proxyPath: string;
-  /** What a pass-through request means for budgets; absent on all other routes. */
+  /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
   readonly traffic?: PassedTraffic;
 }
 
-/** What a pass-through request says about its price, read from its bytes without parsing them whole. */
+/** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */
 export interface PassedRequest {
   /** The members that decide about the price, as the request has them: `model`, `max_tokens`, `n`, `quality`, … */
   readonly params: JsonObject;
@@ -152,7 +152,7 @@ export class RequestContext {
   params: JsonObject | null = null;
   /** What a pass-through body says, for plans that route by it; its bytes are not touched. Null otherwise. */
   passedParams: JsonObject | null = null;
-  /** What a pass-through request says about its price; null on other routes and for what runs no model. */
+  /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
   passed: PassedRequest | null = null;
   /** A pass-through body whose first bytes were looked at, from its beginning; null where it was not, or is kept whole. */
   peekedBody: RequestBody | null = null;

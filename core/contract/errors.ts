@@ -41,7 +41,7 @@ export const errorTable = {
   bad_request: row(400, 'client', false, 'invalid_request_error', 'The request is malformed'),
   invalid_json: row(400, 'client', false, 'invalid_request_error', 'The body is not valid JSON'),
   invalid_config: row(400, 'client', false, 'invalid_request_error', 'Invalid config passed'),
-  // Of one target: a fallback goes on, a load balance chooses again.
+  // Concerns one target: a fallback continues, a load balance chooses again.
   invalid_provider: row(400, 'client', true, 'invalid_request_error', 'Invalid provider passed'),
   missing_provider: row(
     400,

@@ -9,7 +9,7 @@ export function sealKeyCheck(setting: CheckedKey, key: Uint8Array): Sealed {
   return seal(deriveKey(key, keyPurposes.keyCheck), setting, placeOf(setting));
 }
 
-/** Whether this key is the one that sealed the text. */
+/** True if this key sealed the text. */
 export function opensKeyCheck(setting: CheckedKey, key: Uint8Array, sealed: Sealed): boolean {
   try {
     unseal(deriveKey(key, keyPurposes.keyCheck), sealed, placeOf(setting));

@@ -1,5 +1,5 @@
 /**
- * What a pass-through request means for budgets, by its method and path alone:
+ * The kind of traffic of a pass-through request, by its method and path alone:
  * - `free`: it runs no model. It is not reserved, counted or estimated.
  * - `stated`: it runs a model, and replies to it state what was used in a known format.
  * - `unknown`: it may run a model. Usage that its reply states is counted; any other usage is estimated.

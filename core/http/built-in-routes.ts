@@ -17,7 +17,7 @@ export interface BuiltIns {
 export interface UnreadyReason {
   /** `control-plane`, `records`, `shutdown`, … */
   readonly dependency: string;
-  /** What is wrong, and the setting or the step that helps. */
+  /** The cause, and the setting or step that helps. */
   readonly message: string;
 }
 

@@ -9,7 +9,7 @@ import { JsonScanner, type Picks, scanTable, type TextKind } from './json-scanne
 import { bytesPerToken } from './passed-request.ts';
 import { SideDecoder } from './side-decoder.ts';
 
-/** Where replies keep usage, in all formats. */
+/** The locations of usage in replies of all formats. */
 const picks: Picks = {
   ...{ usage: true, usageMetadata: true, usage_info: true, 'amazon-bedrock-invocationMetrics': true },
   ...{ prompt_eval_count: true, eval_count: true },
@@ -84,14 +84,14 @@ export class ReplyMeter {
     return this.#decoder?.end();
   }
 
-  /** What the whole reply has used. */
+  /** Returns the usage of the whole reply. */
   usage(): Usage | null {
     const stated = this.#stated();
     if (stated !== null || !isEstimable(this.#ctx.endpoint?.proxyPath ?? '')) return stated;
     return { ...this.#estimate(), estimated: true };
   }
 
-  /** What a reply has used that ends here, before its end. */
+  /** Returns the usage of a reply that is cut here. */
   unfinished(): Usage {
     this.#decoder?.discard();
     const estimate = this.#estimate();
@@ -161,7 +161,7 @@ export class ReplyMeter {
   }
 }
 
-/** What a request has used that its provider has not begun to answer. */
+/** Returns the usage of a request that its provider has not begun to answer. */
 export function unansweredUsage(ctx: RequestContext): Usage | null {
   return ctx.passed === null ? null : { ...emptyUsage(), inputTokens: ctx.passed.inputTokens, estimated: true };
 }

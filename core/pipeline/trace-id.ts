@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/context.ts';
 import { GatewayError } from '../contract/errors.ts';
 import type { InboundRequest } from '../contract/http.ts';
 
-/** What a record and a reply header can hold. */
+/** The characters that a record and a reply header can hold. */
 const safe = /^[\x20-\x7e]{1,255}$/;
 const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
 

@@ -5,7 +5,7 @@ const pluginFields = ['name', 'stage', 'after', 'reads', 'config', 'slice', 'exa
 const hookFields = [...hookNames, 'readsParams'] as const;
 const readFields = { request: ['head', 'body'], response: ['head', 'chunks', 'body'] } as const;
 
-/** What is wrong with the object that a module exports as its plugin, to be read behind the plugin's name; null = nothing. */
+/** Returns the error in the object that a module exports as its plugin, to be read behind the plugin's name; null if there is none. */
 export function checkPlugin(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
   const { name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
@@ -24,7 +24,7 @@ export function checkPlugin(plugin: unknown): string | null {
   return readsFault === null ? null : fault(readsFault);
 }
 
-/** What is wrong with the hooks that `onConfig` returned; null = nothing. */
+/** Returns the error in the hooks that `onConfig` returned; null if there is none. */
 export function checkHooks(hooks: unknown): string | null {
   if (typeof hooks !== 'object' || hooks === null) return `got ${typeof hooks}, expected an object of hooks or null`;
   if (typeof (hooks as { then?: unknown }).then === 'function') return 'got a promise: onConfig must be synchronous';

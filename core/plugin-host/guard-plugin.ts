@@ -166,7 +166,7 @@ function inTime(
   });
 }
 
-/** What is left of the request's own timeout before a provider is asked. */
+/** Returns the rest of the request's own timeout before a provider is called. */
 function remainingMs(ctx: RequestContext, services: Services): number | null {
   const totalMs = timeoutOf(ctx);
   return totalMs === null ? null : totalMs - (services.clock.elapsed() - ctx.startedAtMs);

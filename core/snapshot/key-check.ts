@@ -5,7 +5,7 @@ import type { Log } from '../contract/plugin.ts';
 import type { Timers } from '../contract/timers.ts';
 
 export interface KeyCheck {
-  /** What is wrong with a key of this gateway, in words for an operator; null while nothing is known to be wrong. */
+  /** The error in a key of this gateway, in words for an operator; null if none is known. */
   fault(): string | null;
   /** True while every key that a caller could send would look wrong: requests are not for this gateway then. */
   blocks(): boolean;
@@ -36,7 +36,7 @@ export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCh
   let stopped = false;
   let cancel = (): void => {};
 
-  /** What is wrong; null for nothing, undefined for "could not be found out". */
+  /** The error; null if there is none, undefined if it could not be determined. */
   async function ask(): Promise<string | null | undefined> {
     const reply = await fetch('GET', internalPaths.keyCheck, null, timeoutMs);
     if (reply.status === 401) return faults.cluster;

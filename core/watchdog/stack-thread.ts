@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { type Debugger, Session } from 'node:inspector';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What the thread is started with. */
+/** Input of the thread. */
 export interface StackThreadData {
   /** Counts the heartbeats of the main thread. */
   readonly beats: Int32Array;

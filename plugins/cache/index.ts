@@ -27,7 +27,7 @@ interface Entry {
   readonly targetPath: string | null;
   readonly provider: string | null;
   readonly contentType: string;
-  /** Of a reply that was passed through encoded; else null. */
+  /** The content encoding of a reply that was passed through encoded; otherwise null. */
   readonly contentEncoding: string | null;
   readonly chunks: Uint8Array[];
   readonly bytes: number;

@@ -26,7 +26,7 @@ export const record = definePlugin({
         if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
         ctx.slots[heldSlot] = ctx.targetPath;
         journal.hold(toHold(ctx));
-        // What a limit has admitted is on disk before a provider can bill it. Other calls do not wait.
+        // An admitted call is on disk before a provider can bill it. Calls without limits do not wait.
         return ctx.reservations === null ? undefined : new Promise((resolve) => journal.whenSafe(resolve));
       },
       onCheckpoint(ctx) {

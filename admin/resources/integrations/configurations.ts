@@ -101,7 +101,7 @@ const everyProvider: Readonly<Record<string, Kind>> = {
   oauth_client_secret: secret,
   oauth_scope: text,
   use_responses_api: flag,
-  /** Whether the integration is incomplete without `key`; checked by `requireSettings`. */
+  /** True if the integration is incomplete without `key`; checked by `requireSettings`. */
   is_key_required: flag,
 };
 

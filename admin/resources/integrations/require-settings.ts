@@ -54,7 +54,7 @@ interface Rule {
 
 const oauthClient = ['oauth_token_endpoint', 'oauth_client_id', 'oauth_client_secret'] as const;
 
-/** What `provider_auth_type: wif` needs; other types of provider have other ways to use workload identities. */
+/** The settings that `provider_auth_type: wif` needs; other provider types use workload identities in other ways. */
 const federation: Readonly<Record<string, readonly string[]>> = {
   openai: ['wif_identity_provider_id', 'wif_service_account_id'],
   anthropic: ['wif_federation_rule_id', 'wif_organization_id', 'wif_service_account_id'],

@@ -37,7 +37,7 @@ const newHold = (fields: Partial<CallHold> = {}): CallHold => ({
   ...fields,
 });
 const filesIn = (of: string, ending: string) => readdirSync(of).filter((name) => name.endsWith(ending));
-/** What a successor ships, in order. */
+/** The records that a successor ships, in order. */
 function shipped(spool: Spool): RequestRecord[] {
   const records: RequestRecord[] = [];
   for (let segment = spool.next(); segment !== null; segment = spool.next()) {

@@ -185,7 +185,7 @@ describe('the time of hooks', () => {
 });
 
 describe('errors of plugins', () => {
-  /** What another copy of the package makes. */
+  /** An error made by another copy of the package. */
   class GatewayErrorOfOtherCopy extends Error {
     code = 'forbidden';
     status = 403;

@@ -132,7 +132,7 @@ describe('rate limits', () => {
     expect(records.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'refused', 'refused']);
     expect((await ask()).status).toBe(200);
     expect(calls).toHaveLength(1);
-    // Of tokens there are some left.
+    // Some tokens are left.
     if (limit.type === 'requests') expect((await ask()).status).toBe(429);
   });
 
