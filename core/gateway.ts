@@ -275,6 +275,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       resolve,
       services,
       retryBudget,
+      timers: realTimers,
       passedUsage,
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),

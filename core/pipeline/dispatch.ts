@@ -6,6 +6,7 @@ import type { PassedUsage } from '../contract/passed-usage.ts';
 import type { Target } from '../contract/plan.ts';
 import type { Services } from '../contract/plugin.ts';
 import type { SignServices } from '../contract/provider.ts';
+import type { Timers } from '../contract/timers.ts';
 import type { UpstreamTransport } from '../contract/upstream.ts';
 import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './outgoing.ts';
@@ -21,6 +22,8 @@ export interface Dispatcher {
   readonly outgoing: OutgoingOptions;
   readonly services: Services;
   readonly retryBudget: RetryBudget;
+  /** Timers of the waits between retries. */
+  readonly timers: Timers;
   /** Reads usage from replies that are passed through. */
   readonly passedUsage: PassedUsage;
   /** For providers that sign calls with tokens they fetch. */

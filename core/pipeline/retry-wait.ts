@@ -1,5 +1,6 @@
 import type { AttemptResult, RequestContext } from '../contract/context.ts';
 import type { Retry } from '../contract/plan.ts';
+import type { Timers } from '../contract/timers.ts';
 
 /** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
 const waitMsMax = 60_000;
@@ -27,12 +28,12 @@ export function retryWaitMs(
 }
 
 /** Resolves after `ms`, or as soon as the client has left. */
-export function waitUnlessLeft(ctx: RequestContext, ms: number): Promise<void> {
+export function waitUnlessLeft(ctx: RequestContext, ms: number, timers: Timers): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
+    const cancel = timers.after(ms, done);
     ctx.abortUpstream = done;
     function done(): void {
-      clearTimeout(timer);
+      cancel();
       ctx.abortUpstream = null;
       resolve();
     }

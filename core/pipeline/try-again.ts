@@ -50,7 +50,7 @@ export async function tryAgain(
       return answer;
     }
     waitedMs += waitMs;
-    await waitUnlessLeft(ctx, waitMs);
+    await waitUnlessLeft(ctx, waitMs, dispatcher.timers);
     if (ctx.aborted) return clientClosed();
   }
 }

@@ -10,6 +10,7 @@ import type { CoreServices, DocumentReader, Plugin, Reply, Services } from '../.
 import type { Credentials } from '../../core/contract/provider.ts';
 import type { RequestRecord } from '../../core/contract/record.ts';
 import { Secret } from '../../core/contract/secret.ts';
+import { realTimers, type Timers } from '../../core/contract/timers.ts';
 import type { TokenVerifier } from '../../core/contract/tokens.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/upstream.ts';
 import { matchEndpoint } from '../../core/endpoints/index.ts';
@@ -63,6 +64,7 @@ export function createHarness(
     machineIdentity?: boolean;
     /** Monotonic milliseconds. */
     elapsed?: () => number;
+    timers?: Timers;
     retryBudget?: { percent: number; floor: number };
     /** Gateway processes of the machine; 1 unless told. */
     processes?: number;
@@ -227,6 +229,7 @@ export function createHarness(
         percent: options.retryBudget?.percent ?? 20,
         floor: options.retryBudget?.floor ?? 30,
       }),
+      timers: options.timers ?? realTimers,
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity: options.machineIdentity ?? false }),
       resolve: withHeldProxyBodies(

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/errors.ts';
 import type { HeaderList } from '../../../core/contract/http.ts';
 import type { JsonObject } from '../../../core/contract/json.ts';
+import type { Timers } from '../../../core/contract/timers.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
   answer,
@@ -21,23 +22,25 @@ const slowDown = (...headers: HeaderList) =>
 
 let time: FakeTime;
 let waits: number[];
-/** Waits between tries take no time here: they are noted, and the clock is set forward. */
 beforeEach(() => {
   time = newFakeTime();
   waits = [];
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((callback: () => void, ms = 0) => {
-    waits.push(ms);
-    return setImmediate(() => {
-      time.advance(ms);
+});
+
+/** Timers that fire in the next turn, note their delay and set the clock forward by it. */
+const timers: Timers = {
+  after(delayMs, callback) {
+    waits.push(delayMs);
+    const next = setImmediate(() => {
+      time.advance(delayMs);
       callback();
     });
-  }) as never);
-  vi.spyOn(globalThis, 'clearTimeout').mockImplementation(((timer: NodeJS.Immediate) => clearImmediate(timer)) as never);
-});
-afterEach(() => vi.restoreAllMocks());
+    return () => clearImmediate(next);
+  },
+};
 
 const newHarness = (options: Parameters<typeof createHarness>[0] = {}) =>
-  createHarness({ now: time.clock.now, elapsed: time.clock.elapsed, random: () => 0.999, ...options });
+  createHarness({ now: time.clock.now, elapsed: time.clock.elapsed, random: () => 0.999, timers, ...options });
 
 async function ask(gateway: Harness, config: JsonObject, more: { path?: string; body?: JsonObject } = {}) {
   const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body, ...more });

@@ -33,7 +33,10 @@ async function start(...answers: (readonly [status: number, body: object] | 'awa
     check,
     log,
     isWaiting: () => due !== null,
-    again: async () => (due?.(), new Promise((resolve) => setImmediate(resolve))),
+    again: async () => {
+      due?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
   };
 }
 

@@ -23,7 +23,7 @@ const words = ['Bern', 'Zürich', '"quoted"', '\\', '{"a":', '\n\n', '…', '�
 
 function someAnswer(random: () => number): ModelAnswer {
   const count = (max: number): number => Math.floor(random() * (max + 1));
-  const text = (): string => Array.from({ length: 1 + count(5) }, () => words[count(words.length - 1)]).join('') + 'x';
+  const text = (): string => `${Array.from({ length: 1 + count(5) }, () => words[count(words.length - 1)]).join('')}x`;
   const thoughts = Array.from({ length: count(2) }, (_, index) => ({ text: text(), signature: `c2ln${index}` }));
   const calls = Array.from({ length: count(3) }, (_, index) => ({
     id: `call_${index}aaaa`,
