@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** An error of the person who runs a generator. `runGenerator` prints its message without a stack. */
+export class GeneratorError extends Error {}
+
+/** One name in the spellings that files, code and prose need. */
+export interface Names {
+  /** `acme-ai`: folders, ids and file names. */
+  readonly kebab: string;
+  /** `acmeAi`: values. */
+  readonly camel: string;
+  /** `AcmeAi`: types. */
+  readonly pascal: string;
+  /** `acme_ai`: settings and tables. */
+  readonly snake: string;
+  /** `Acme ai`: headings and sentences. */
+  readonly title: string;
+}
+
+/** Returns the spellings of a kebab-case name that starts with a letter. Throws GeneratorError. */
+export function namesOf(name: string): Names {
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) || name.length > 40) {
+    throw new GeneratorError(`${name}: expected a kebab-case name of at most 40 characters, such as acme-ai`);
+  }
+  const pascal = name.replace(/(?:^|-)([a-z0-9])/g, (_, first: string) => first.toUpperCase());
+  const title = name.replaceAll('-', ' ');
+  return {
+    kebab: name,
+    camel: pascal[0]?.toLowerCase() + pascal.slice(1),
+    pascal,
+    snake: name.replaceAll('-', '_'),
+    title: title[0]?.toUpperCase() + title.slice(1),
+  };
+}
+
+export interface Templates {
+  /** Folder of `*.template` files in the layout of the repository. Paths and contents may contain `{{name}}` placeholders. */
+  readonly from: string;
+  /** Root of the repository. */
+  readonly root: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/**
+ * Writes one file per template and returns the paths below `root`, sorted. Throws GeneratorError, before anything is written, if a
+ * file exists or a placeholder has no value.
+ */
+export function copyTemplates({ from, root, values }: Templates): string[] {
+  const files = readdirSync(from, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.template'))
+    .map((path) => ({
+      path: fill(path.replace(/\.template$/, ''), values, path),
+      text: fill(readFileSync(join(from, path), 'utf8'), values, path),
+    }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const { path } of files) {
+    if (existsSync(join(root, path))) throw new GeneratorError(`${path} exists. Choose another name or delete the file first`);
+  }
+  for (const { path, text } of files) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return files.map(({ path }) => path);
+}
+
+function fill(text: string, values: Readonly<Record<string, string>>, template: string): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new GeneratorError(`${template}: the placeholder {{${name}}} has no value`);
+    return value;
+  });
+}
+
+export interface Insertion {
+  readonly root: string;
+  /** Path of the list file below `root`. */
+  readonly file: string;
+  /** Line to insert, without a line break. */
+  readonly line: string;
+  /** Matches the lines of the list. Its first group, if any, is the sort key; otherwise the line is. */
+  readonly among: RegExp;
+}
+
+/**
+ * Inserts one line in front of the first line of the list that sorts after it, or behind the last one. Throws GeneratorError if the
+ * file has no such list or the list has an entry with the same key.
+ */
+export function insertSorted({ root, file, line, among }: Insertion): void {
+  const lines = readFileSync(join(root, file), 'utf8').split('\n');
+  const keyOf = (text: string): string | null => {
+    const found = among.exec(text);
+    return found && (found[1] ?? found[0]);
+  };
+  const key = keyOf(line);
+  if (key === null) throw new GeneratorError(`${file}: the new line does not match ${among}: ${line.trim()}`);
+  let at = -1;
+  for (const [index, text] of lines.entries()) {
+    const other = keyOf(text);
+    if (other === null) continue;
+    if (other === key) throw new GeneratorError(`${file}:${index + 1} has an entry for ${key} already`);
+    if (at < 0 || other < key) at = other < key ? index + 1 : index;
+  }
+  if (at < 0) throw new GeneratorError(`${file} has no line that matches ${among}, so there is no list to insert into`);
+  lines.splice(at, 0, line);
+  writeFileSync(join(root, file), lines.join('\n'));
+}
+
+/** Runs a generator from the command line: prints the changed files, or one line of error with exit code 1. */
+export function runGenerator(root: string, generate: (args: readonly string[]) => readonly string[]): void {
+  try {
+    for (const path of generate(process.argv.slice(2))) console.log(relative(process.cwd(), join(root, path)));
+  } catch (error) {
+    if (!(error instanceof GeneratorError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}
