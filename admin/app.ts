@@ -12,7 +12,7 @@ import { linkPage } from './identity/link-page.ts';
 import { internalApp } from './internal/routes.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { servePrices } from './pricing/serve-prices.ts';
-import { adminRoutes, publicRoutes } from './resources/index.ts';
+import { adminRoutes, publicRoutes } from './tables.ts';
 
 const versions = ['/v1', '/v2'] as const;
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -16,17 +16,15 @@ import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
 import { AttemptLimit } from './identity/attempt-limit.ts';
+import { createReadDocument } from './internal/read-document.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
-import { batchJobKind } from './resources/batches/create-batch.ts';
-import { priceBatchKind } from './resources/batches/follow-batch.ts';
-import { priceBatchJob } from './resources/batches/price-batch.ts';
-import { batchJob } from './resources/batches/run-batch.ts';
 import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
+import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations } from './tables.ts';
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -53,7 +51,7 @@ export interface ControlPlane {
  * takes a free one.
  */
 export async function startControlPlane(settings: Settings, deps: ControlPlaneDeps): Promise<ControlPlane> {
-  const database = await openDatabase(settings, deps.log);
+  const database = await openDatabase(settings, { entities, migrations }, deps.log);
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
@@ -70,7 +68,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
-    const housekeeping = startHousekeeping(settings, database, mailer, deps.log);
+    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, mailer, log: deps.log });
     let stopping = false;
     const services: AdminServices = {
       settings,
@@ -79,6 +77,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
       database,
       vault,
+      readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),
+      dependents,
       apiKeyPepper,
       clock,
       mailer,
@@ -95,7 +95,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       wakeJobs: () => runner.wake(),
     };
     const runner = startJobRunner({
-      handlers: { [batchJobKind]: batchJob(services), [priceBatchKind]: priceBatchJob(services) },
+      handlers: Object.fromEntries(jobKinds.map(({ kind, handler }) => [kind, handler(services)])),
       database,
       log: deps.log,
       leaseMs: settings.jobLeaseMs,

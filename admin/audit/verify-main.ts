@@ -7,6 +7,7 @@ import { causeOf } from '../cause-of.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { createLog } from '../log.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { entities, migrations } from '../tables.ts';
 import { anchorFile, readAnchors } from './anchors.ts';
 import { verifyChain } from './verify-chain.ts';
 
@@ -19,7 +20,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: { organisation: { type: 'string' }, anchors: { type: 'string' } } });
   const settings = loadSettings(prepareKeys(process.env));
   const anchors = await readAnchors(values.anchors ?? anchorFile(settings));
-  const database = await openDatabase(settings, createLog({ logLevel: 'warn', logFormat: 'auto' }));
+  const database = await openDatabase(settings, { entities, migrations }, createLog({ logLevel: 'warn', logFormat: 'auto' }));
   try {
     const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
     const rows = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' } });

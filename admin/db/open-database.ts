@@ -1,15 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { EntityMetadata } from '@mikro-orm/core';
+import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin.ts';
 import { StartFault } from '../bootstrap/start-fault.ts';
-import { entities } from './entities.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
-import { migrations } from './migrations/index.ts';
 import { isUuid } from './new-id.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
@@ -28,6 +26,13 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** What the database holds: computed by `admin/tables.ts`. */
+export interface Tables {
+  readonly entities: readonly EntitySchema[];
+  /** Oldest first. */
+  readonly migrations: readonly MigrationObject[];
+}
+
 export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'dataDir'>;
 
 /**
@@ -35,22 +40,22 @@ export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'da
  * date. Safe to run in several processes at once against one PostgreSQL; the embedded one belongs to one process at a time
  * and a second one waits, then fails. Rejects when the database cannot be reached.
  */
-export async function openDatabase(settings: DatabaseSettings, log: Log): Promise<Database> {
+export async function openDatabase(settings: DatabaseSettings, tables: Tables, log: Log): Promise<Database> {
   return settings.databaseUrl === null
-    ? openEmbedded(join(settings.dataDir, 'pgdata'), log)
-    : openServer(settings.databaseUrl, settings.dbPoolSize, log);
+    ? openEmbedded(join(settings.dataDir, 'pgdata'), tables, log)
+    : openServer(settings.databaseUrl, settings.dbPoolSize, tables, log);
 }
 
 /** PostgreSQL's default of 128 MB would stay resident; the file system's cache serves what does not fit here. */
 const embeddedBuffers = '16MB';
 
-async function openEmbedded(directory: string, log: Log): Promise<Database> {
+async function openEmbedded(directory: string, tables: Tables, log: Log): Promise<Database> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = await lockDirectory(`${directory}.lock`);
   try {
     const [{ MikroORM }, { PGlite }] = await Promise.all([import('@mikro-orm/pglite'), import('@electric-sql/pglite')]);
     const driverOptions = { startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${embeddedBuffers}`] };
-    const orm = (await MikroORM.init({ ...shared(log), dbName: directory, driverOptions })) as unknown as MikroORM;
+    const orm = (await MikroORM.init({ ...shared(tables, log), dbName: directory, driverOptions })) as unknown as MikroORM;
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
     await runMigrations(orm);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
@@ -80,11 +85,11 @@ function isBroken(error: unknown): boolean {
   return error instanceof Error && /PGlite failed to initialize/i.test(error.message);
 }
 
-async function openServer(url: string, poolSize: number, log: Log): Promise<Database> {
+async function openServer(url: string, poolSize: number, tables: Tables, log: Log): Promise<Database> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
   // Migrations may take long and get a connection of their own; every later query must answer or fail within its deadline.
   const driverOptions = { ...connect, lock_timeout: migrationLockWaitMs };
-  const migrating = await MikroORM.init({ ...shared(log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions });
+  const migrating = await MikroORM.init({ ...shared(tables, log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions });
   let sessionOf: TenantSession;
   try {
     sessionOf = await migrateAlone(migrating, log);
@@ -97,7 +102,7 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
     prepared.useOf(pool);
   };
   const orm: MikroORM = await MikroORM.init({
-    ...shared(log),
+    ...shared(tables, log),
     clientUrl: url,
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated },
@@ -113,11 +118,11 @@ async function openServer(url: string, poolSize: number, log: Log): Promise<Data
 const queryTimeoutMs = 2_000;
 const connect = { connectionTimeoutMillis: 2_000, keepAlive: true, application_name: 'svc-control-plane' };
 
-function shared(log: Log): Options {
+function shared({ entities, migrations }: Tables, log: Log): Options {
   return {
-    entities,
+    entities: [...entities],
     extensions: [Migrator],
-    migrations: { migrationsList: migrations, snapshot: false, silent: true, tableName: 'migrations' },
+    migrations: { migrationsList: [...migrations], snapshot: false, silent: true, tableName: 'migrations' },
     discovery: { disableDynamicFileAccess: true },
     // Messages of the ORM carry no parameters; query logging, which would, is off.
     logger: (message) => log.debug({ source: 'orm' }, message),

@@ -1,10 +1,12 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { ProxyRules } from '../../core/contract/client-origin.ts';
-import type { ChangeNotice } from '../../core/contract/documents.ts';
+import type { ChangeNotice, DocumentKind } from '../../core/contract/documents.ts';
+import type { DocumentReply } from '../../core/contract/internal-api.ts';
 import type { Clock, Log } from '../../core/contract/plugin.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { BackgroundWork } from '../background-work.ts';
+import type { Dependents } from '../db/dependents.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Change } from '../db/write-change.ts';
 import type { AttemptLimit } from '../identity/attempt-limit.ts';
@@ -109,6 +111,10 @@ export interface AdminServices {
   unready(): Promise<readonly { readonly dependency: string; readonly message: string }[]>;
   readonly database: Database;
   readonly vault: Vault;
+  /** Reads a document as gateways get it. */
+  readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
+  /** Rows of all resources that belong to a workspace or user. */
+  readonly dependents: Dependents;
   readonly apiKeyPepper: Uint8Array;
   /** What tells the time; a test holds it still. */
   readonly clock: Clock;

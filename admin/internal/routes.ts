@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { type DocumentKind, documentKinds } from '../../core/contract/documents.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/internal-api.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
@@ -16,7 +17,6 @@ import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
-import { isDocumentKind, readDocument } from './read-document.ts';
 import { storeRecords } from './store-records.ts';
 
 /** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
@@ -52,8 +52,7 @@ export function internalApp(services: AdminServices): Hono {
   app.get('/documents/:kind/:id', async (c) => {
     const { kind, id } = c.req.param();
     if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
-    const { database, vault, settings } = services;
-    return c.json(await readDocument({ database, vault, clusterKey: settings.clusterKey }, kind, id));
+    return c.json(await services.readDocument(kind, id));
   });
 
   app.post('/api-keys', async (c: Context) => {
@@ -104,4 +103,8 @@ export function internalApp(services: AdminServices): Hono {
     toldAtMs = nowMs;
     await tellOfCrossedBudgets(services.database.em(), services.mailer);
   }
+}
+
+function isDocumentKind(text: string): text is DocumentKind {
+  return (documentKinds as readonly string[]).includes(text);
 }

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { clientOrigin } from '../http/client-address.ts';
 import type { AdminServices } from '../http/route.ts';
-import { adminRoutes, publicRoutes } from '../resources/index.ts';
+import { adminRoutes, publicRoutes } from '../tables.ts';
 import { openApiDocument } from './document.ts';
 import { docsPage } from './page.ts';
 

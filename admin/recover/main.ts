@@ -4,6 +4,7 @@ import { prepareKeys } from '../../config/prepare-keys.ts';
 import { causeOf } from '../cause-of.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { createLog } from '../log.ts';
+import { entities, migrations } from '../tables.ts';
 import { newAdminKey, newClusterKey } from './recover.ts';
 
 /**
@@ -18,7 +19,7 @@ import { newAdminKey, newClusterKey } from './recover.ts';
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: { organisation: { type: 'string' } }, allowPositionals: true });
   const settings = loadSettings(prepareKeys(process.env));
-  const database = await openDatabase(settings, createLog({ logLevel: 'warn', logFormat: 'auto' }));
+  const database = await openDatabase(settings, { entities, migrations }, createLog({ logLevel: 'warn', logFormat: 'auto' }));
   try {
     if (positionals[0] === 'cluster-key') {
       await newClusterKey(database, settings);

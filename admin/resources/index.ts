@@ -1,56 +1,48 @@
-import type { PublicRoute } from '../http/public-route.ts';
-import type { AdminRoute } from '../http/route.ts';
-import { loginRoute } from '../identity/login-route.ts';
-import { passwordRoutes } from '../identity/password-routes.ts';
-import { sessionRoutes } from '../identity/session-routes.ts';
-import { apiKeyRoutes } from './api-keys/routes.ts';
-import { auditLogRoutes } from './audit-logs/routes.ts';
-import { batchRoutes } from './batches/routes.ts';
-import { configRoutes } from './configs/routes.ts';
-import { integrationModelRoutes } from './integrations/model-routes.ts';
-import { integrationRoutes } from './integrations/routes.ts';
-import { integrationTestRoutes } from './integrations/test-routes.ts';
-import { integrationWorkspaceRoutes } from './integrations/workspace-routes.ts';
-import { logRoutes } from './logs/routes.ts';
-import { modelConfigRoutes } from './model-configs/routes.ts';
-import { organisationMemberRoutes } from './organisation-members/routes.ts';
-import { organisationUtilityRoutes } from './organisation-utilities/routes.ts';
-import { organisationRoutes } from './organisations/routes.ts';
-import { providerRoutes } from './providers/routes.ts';
-import { secretReferenceRoutes } from './secret-references/routes.ts';
-import { acceptInviteRoute } from './user-invites/accept-route.ts';
-import { userInviteRoutes } from './user-invites/routes.ts';
-import { userRoutes } from './users/routes.ts';
-import { virtualKeyRoutes } from './virtual-keys/routes.ts';
-import { workspaceExclusionRoutes } from './workspace-exclusions/routes.ts';
-import { workspaceUserRoutes } from './workspace-users/routes.ts';
-import { workspaceRoutes } from './workspaces/routes.ts';
+import type { Resource } from '../define-resource.ts';
+import { identityResource } from '../identity/resource.ts';
+import { apiKeysResource } from './api-keys/resource.ts';
+import { auditLogsResource } from './audit-logs/resource.ts';
+import { batchesResource } from './batches/resource.ts';
+import { configsResource } from './configs/resource.ts';
+import { filesResource } from './files/resource.ts';
+import { integrationsResource } from './integrations/resource.ts';
+import { logsResource } from './logs/resource.ts';
+import { modelConfigsResource } from './model-configs/resource.ts';
+import { organisationMembersResource } from './organisation-members/resource.ts';
+import { organisationUtilitiesResource } from './organisation-utilities/resource.ts';
+import { organisationsResource } from './organisations/resource.ts';
+import { providersResource } from './providers/resource.ts';
+import { secretReferencesResource } from './secret-references/resource.ts';
+import { userInvitesResource } from './user-invites/resource.ts';
+import { usersResource } from './users/resource.ts';
+import { virtualKeysResource } from './virtual-keys/resource.ts';
+import { workspaceExclusionsResource } from './workspace-exclusions/resource.ts';
+import { workspaceUsersResource } from './workspace-users/resource.ts';
+import { workspacesResource } from './workspaces/resource.ts';
 
-/** Every route of the admin API. A new resource adds its line. */
-export const adminRoutes: readonly AdminRoute[] = [
-  ...sessionRoutes,
-  ...organisationRoutes,
-  ...organisationMemberRoutes,
-  ...organisationUtilityRoutes,
-  ...userInviteRoutes,
-  ...userRoutes,
-  ...workspaceRoutes,
-  ...workspaceUserRoutes,
-  ...workspaceExclusionRoutes,
-  ...secretReferenceRoutes,
-  ...integrationRoutes,
-  ...integrationTestRoutes,
-  ...integrationModelRoutes,
-  ...integrationWorkspaceRoutes,
-  ...providerRoutes,
-  ...virtualKeyRoutes,
-  ...modelConfigRoutes,
-  ...configRoutes,
-  ...apiKeyRoutes,
-  ...batchRoutes,
-  ...logRoutes,
-  ...auditLogRoutes,
+/**
+ * Every resource of the control plane. A resource stands after those that its rows name: routes and samples follow this order, and
+ * rows that belong to a deleted workspace or user are removed in the opposite order.
+ */
+export const resources: readonly Resource[] = [
+  identityResource,
+  organisationsResource,
+  organisationMembersResource,
+  organisationUtilitiesResource,
+  userInvitesResource,
+  usersResource,
+  workspacesResource,
+  workspaceUsersResource,
+  workspaceExclusionsResource,
+  secretReferencesResource,
+  integrationsResource,
+  configsResource,
+  providersResource,
+  virtualKeysResource,
+  modelConfigsResource,
+  apiKeysResource,
+  filesResource,
+  batchesResource,
+  logsResource,
+  auditLogsResource,
 ];
-
-/** Routes that work before anybody is known. */
-export const publicRoutes: readonly PublicRoute[] = [loginRoute, ...passwordRoutes, acceptInviteRoute];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { openDatabase } from '../../admin/db/open-database.ts';
+import { entities, migrations } from '../../admin/tables.ts';
 import { digestSecret, formatApiKey } from '../../core/contract/api-key.ts';
 import { keyPurposes } from '../../core/contract/documents.ts';
 import { deriveKey } from '../../core/contract/secret.ts';
@@ -59,7 +60,7 @@ export async function fillKeys(
 const batch = 5_000;
 
 async function insert(databaseUrl: string, workspaceId: string, digest: string, count: number): Promise<number> {
-  const database = await openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, newMemoryLog());
+  const database = await openDatabase({ databaseUrl, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, newMemoryLog());
   try {
     const em = database.em();
     for (let from = 0; from < count; from += batch) {

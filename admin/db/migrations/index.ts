@@ -9,16 +9,16 @@ import { IntegrationsComplete } from './0007-integrations.ts';
 import { FilesBatchesJobs } from './0008-files-batches-jobs.ts';
 import { Limits } from './0010-limits.ts';
 import { ExactSettlement } from './0016-exact-settlement.ts';
-import { SecretReferences } from './0017-secret-references.ts';
-import { IntegrationHeaders } from './0018-integration-headers.ts';
 import { NanoUsd } from './202611220640-nano-usd.ts';
-import { ModelNames } from './202611220700-model-names.ts';
 import { RejectUnmetered } from './202611220722-reject-unmetered.ts';
 import { KeyChecks } from './202611220735-key-checks.ts';
 import { RateLeases } from './202611220801-rate-leases.ts';
 
-/** All migrations, oldest first. A list, not a folder scan: it stays right when the program is packed into other files. */
-export const migrations: MigrationObject[] = [
+/**
+ * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
+ * folder scan, so that the program can be bundled.
+ */
+export const sharedMigrations: readonly MigrationObject[] = [
   { name: '0001-first-slice', class: FirstSlice },
   { name: '0002-revisions', class: Revisions },
   { name: '0003-audit-chain', class: AuditChain },
@@ -29,10 +29,7 @@ export const migrations: MigrationObject[] = [
   { name: '0008-files-batches-jobs', class: FilesBatchesJobs },
   { name: '0010-limits', class: Limits },
   { name: '0016-exact-settlement', class: ExactSettlement },
-  { name: '0017-secret-references', class: SecretReferences },
-  { name: '0018-integration-headers', class: IntegrationHeaders },
   { name: '202611220640-nano-usd', class: NanoUsd },
-  { name: '202611220700-model-names', class: ModelNames },
   { name: '202611220722-reject-unmetered', class: RejectUnmetered },
   { name: '202611220735-key-checks', class: KeyChecks },
   { name: '202611220801-rate-leases', class: RateLeases },

@@ -15,7 +15,7 @@ import { keyState } from './key-state.ts';
 export async function readApiKeyDocuments(
   database: Pick<Database, 'em' | 'ask'>,
   publicIds: readonly string[],
-): Promise<KeysReply> {
+): Promise<KeysReply & { readonly documents: readonly (ApiKeyDocument | null)[] }> {
   const rows = await database.ask<Row | NoRow>(byPublicIds, [JSON.stringify(publicIds)]);
   const em = database.em();
   const known = new Map<string, ApiKeyDocument>();

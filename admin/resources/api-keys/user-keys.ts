@@ -1,4 +1,5 @@
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { effectiveKeySettings } from '../organisations/key-settings.ts';
 import { deleteApiKey } from './delete-key.ts';
@@ -49,4 +50,17 @@ export async function deleteKeysOfUser(
   const rows = await change.tx.find(apiKeys, { organisationId, userId, ...(workspaceId === null ? {} : { workspaceId }) });
   for (const row of rows) await deleteApiKey(change, row);
   return rows.length;
+}
+
+/** A user is deleted: the API keys they granted keep the scopes they have now. */
+export async function releaseGrantsOfUser(
+  tx: EntityManager,
+  user: { readonly id: string; readonly organisationId: string },
+): Promise<void> {
+  await tx.execute(
+    `update api_keys set granted_scopes = scopes, granted_by_user_id = null, revision = revision + 1
+     where organisation_id = ? and granted_by_user_id = ?`,
+    [user.organisationId, user.id],
+    'run',
+  );
 }

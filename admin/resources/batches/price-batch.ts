@@ -10,7 +10,6 @@ import type { ProviderDocument } from '../../../core/contract/documents.ts';
 import type { RequestRecord } from '../../../core/contract/record.ts';
 import { causeOf } from '../../cause-of.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { readDocument } from '../../internal/read-document.ts';
 import { storeKnown } from '../../internal/store-records.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { budgetsOf } from '../../leases/budgets-of.ts';
@@ -48,11 +47,9 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     if (organisationId === null) return 'done';
     // No batch is over at once.
     if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
-    const { database, vault, settings, log } = services;
-    const source = { database, vault, clusterKey: settings.clusterKey };
-    const { document } = await readDocument(source, 'provider', `${made.workspaceId}/${made.providerSlug}`);
+    const { document } = await services.readDocument('provider', `${made.workspaceId}/${made.providerSlug}`);
     const giveUp = (why: string) => {
-      log.warn({ batch: key, why }, 'what a batch has cost is not known and is not recorded');
+      services.log.warn({ batch: key, why }, 'what a batch has cost is not known and is not recorded');
       return 'done' as const;
     };
     if (!document) return giveUp('its provider was deleted');

@@ -2,13 +2,13 @@ import type * as v from 'valibot';
 import { announceUserKeys } from '../../access/announce-user-keys.ts';
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import { roleChanged } from '../../access/role-changed.ts';
+import type { Dependent } from '../../db/dependents.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';
 import { announceUser, announceUsers } from '../../identity/jwt/announce.ts';
-import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { findPlaces, setPlaces } from '../workspace-users/places.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
 import { type User, users } from './entity.ts';
@@ -105,18 +105,18 @@ export async function updateUser(
   change.about(user.id);
 }
 
-/** Removes a user: their keys, sessions, links and places end with the change. Keys they gave to others go on as they are. */
-export async function deleteUser(change: Change, actor: Actor, user: User): Promise<void> {
+/**
+ * Removes a user. Their API keys, sessions, links and memberships end with the change. Keys they granted to others keep their scopes.
+ */
+export async function deleteUser(change: Change, actor: Actor, user: User, dependents: readonly Dependent[]): Promise<void> {
   const { organisationId, id } = user;
   requireRank(actor, user.role);
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
   await closeUser(change.tx, organisationId, id);
-  await deleteKeysOfUser(change, { organisationId, userId: id, workspaceId: null });
-  await change.tx.flush();
-  await leaveGrants(change.tx, user);
+  for (const { remove } of dependents) await remove(change, user);
   // Always: whoever is gone is not among those that are told of when the organisation takes tokens again.
   announceUser(change, organisationId, user.email);
-  // Sessions, links and places go by their foreign keys.
+  // Foreign keys delete sessions, links and memberships.
   change.tx.remove(user);
   change.about(id);
 }
@@ -135,13 +135,4 @@ async function keepAnOwner(tx: EntityManager, user: User): Promise<void> {
     [user.organisationId],
   );
   if (!owners.some((owner) => owner.id !== user.id)) throw conflict('This is the last owner of the organisation');
-}
-
-async function leaveGrants(tx: EntityManager, user: User): Promise<void> {
-  await tx.execute(
-    `update api_keys set granted_scopes = scopes, granted_by_user_id = null, revision = revision + 1
-     where organisation_id = ? and granted_by_user_id = ?`,
-    [user.organisationId, user.id],
-    'run',
-  );
 }

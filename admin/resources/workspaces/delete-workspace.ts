@@ -1,6 +1,6 @@
+import type { Dependent } from '../../db/dependents.ts';
 import type { Change } from '../../db/write-change.ts';
 import { conflict, invalid } from '../../http/errors.ts';
-import { dependents } from './dependents.ts';
 import type { Workspace } from './entity.ts';
 import { closeWorkspace } from './hold-workspace.ts';
 import { displayName } from './to-reply.ts';
@@ -13,6 +13,7 @@ export async function deleteWorkspace(
   change: Change,
   row: Workspace,
   sent: { readonly name?: string | undefined; readonly force_delete: boolean },
+  dependents: readonly Dependent[],
 ): Promise<void> {
   if (sent.name === undefined && sent.force_delete) throw invalid('name: required with force_delete');
   const names = [row.name, displayName(row, 'display'), displayName(row, 'plain')];
@@ -25,7 +26,7 @@ export async function deleteWorkspace(
   if (!sent.force_delete) {
     const held: string[] = [];
     for (const { what, count } of dependents) {
-      const number = await count(tx, row);
+      const number = (await count?.(tx, row)) ?? 0;
       if (number > 0) held.push(`${number} ${what}`);
     }
     if (held.length > 0) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesByType } from '../../../admin/access/scopes.ts';
-import { adminRoutes } from '../../../admin/resources/index.ts';
 import { type SecuritySettingName, securityDefaults } from '../../../admin/resources/organisations/setting-sections.ts';
+import { adminRoutes } from '../../../admin/tables.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, type Reply, startPlane } from '../support/plane.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../admin/db/open-database.ts';
+import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
@@ -47,7 +48,7 @@ describe.each(databases)('npm run audit:verify, on %s', (name) => {
         said: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entries, intact\n`,
       });
 
-      const store = await openDatabase(settings, newMemoryLog());
+      const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
       await store.em().execute('alter table audit_entries disable trigger all');
       await store
         .em()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { entities } from '../../../admin/db/entities.ts';
+import { entities } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 

@@ -5,8 +5,8 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM as EmbeddedOrm } from '@mikro-orm/pglite';
 import { MikroORM as ServerOrm } from '@mikro-orm/postgresql';
 import { describe, expect, it } from 'vitest';
-import { migrations } from '../../../admin/db/migrations/index.ts';
 import { migrationLockWaitMs, patiently } from '../../../admin/db/run-migrations.ts';
+import { migrations } from '../../../admin/tables.ts';
 import { type DatabaseName, databases, newTestDatabase } from './../support/test-database.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
+import { entities, migrations } from '../../../admin/tables.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
 
@@ -14,7 +15,7 @@ describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${po
     server = await newTestDatabase();
     log = newMemoryLog();
     // One connection, so that it is known which one has the plan.
-    database = await openDatabase({ databaseUrl: server.url, dbPoolSize: 1, dataDir: '' }, log);
+    database = await openDatabase({ databaseUrl: server.url, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, log);
   });
   afterAll(async () => {
     await database?.close();

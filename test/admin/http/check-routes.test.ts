@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { checkRoutes } from '../../../admin/http/check-routes.ts';
 import { type AdminRoute, defineRoute } from '../../../admin/http/route.ts';
-import { adminRoutes, publicRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 
 const good = defineRoute({
   method: 'GET',

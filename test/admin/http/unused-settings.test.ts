@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesByType, unusedScopes } from '../../../admin/access/scopes.ts';
 import { unusedHeader, unusedSettings, withoutEffect } from '../../../admin/http/unused-settings.ts';
-import { adminRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 describe('settings without effect', () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { adminRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 let plane: Plane;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { adminRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { type DatabaseName, postgresMissing } from '../support/test-database.ts';
 import { startTokenGateway, type TokenGateway } from '../support/token-gateway.ts';

@@ -1,7 +1,7 @@
 import type { AdminRoute } from '../../../admin/http/route.ts';
 import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
 import { configVersions } from '../../../admin/resources/configs/entity.ts';
-import { adminRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes } from '../../../admin/tables.ts';
 import type { Plane, Tenant } from '../support/plane.ts';
 import { makeOneOfEverything } from '../support/samples.ts';
 import { type Callers, organisationCallers, workspaceCallers } from './callers.ts';

@@ -1,7 +1,7 @@
+import type { Sample, SamplesMade } from '../../../admin/define-resource.ts';
 import type { AdminRoute } from '../../../admin/http/route.ts';
-import { adminRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes, samples } from '../../../admin/tables.ts';
 import type { Tenant } from '../support/plane.ts';
-import { type Made, type Sample, samples } from '../support/samples.ts';
 
 /** One request that names something of another tenant. */
 export interface Step {
@@ -14,7 +14,7 @@ export interface Step {
 
 /** Everything a tenant has, as far as requests can name it. */
 export interface Belongings extends Tenant {
-  readonly made: Made;
+  readonly made: SamplesMade;
   /** By the name of the path parameter, for things that no sample makes. */
   readonly others: Readonly<Record<string, string>>;
 }

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
-import { adminRoutes, publicRoutes } from '../../../admin/resources/index.ts';
+import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 import { errorTable } from '../../../core/contract/errors.ts';
 import { routeDescriptions } from '../../../core/contract/route-descriptions.ts';
 import { matchEndpoint } from '../../../core/endpoints/index.ts';

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@hey-api/openapi-ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sample } from '../../../admin/define-resource.ts';
 import type { OpenApiDocument } from '../../../admin/openapi/document.ts';
+import { samples } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { type Sample, samples } from '../support/samples.ts';
 import { databases } from '../support/test-database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the client is generated while the test runs

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
 import { openDatabase } from '../../../admin/db/open-database.ts';
 import { startControlPlane } from '../../../admin/main.ts';
+import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { opensKeyCheck } from '../../../core/contract/key-check.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -41,7 +42,7 @@ describe.each(databases)('the keys of a database, on %s', (name) => {
   it('are stored after an upgrade, if the key opens what is there', () =>
     onDatabase(async (settings) => {
       await starts(settings);
-      const store = await openDatabase(settings, newMemoryLog());
+      const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
       await store.em().execute('delete from key_checks');
       await store.close();
       await expect(starts({ ...settings, encryptionKey: otherKey() })).rejects.toThrow(/^ENCRYPTION_KEY:/);

@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
-const migrations = new URL('../../../admin/db/migrations/', import.meta.url);
+const admin = new URL('../../../admin/', import.meta.url);
 
 /**
  * Puts an embedded database with all tables and no rows into `dataDir`. Making one takes seconds of CPU, so it is made once per
@@ -25,19 +25,27 @@ export async function copyEmptyDataDir(dataDir: string): Promise<void> {
 
 async function make(template: string): Promise<void> {
   // Not above: whoever finds the template there needs no database of their own.
-  const { openDatabase } = await import('../../../admin/db/open-database.ts');
+  const [{ openDatabase }, { entities, migrations }] = await Promise.all([
+    import('../../../admin/db/open-database.ts'),
+    import('../../../admin/tables.ts'),
+  ]);
   const directory = await mkdtemp(join(tmpdir(), 'svc-test-pgdata-new-'));
-  const database = await openDatabase({ databaseUrl: null, dbPoolSize: 1, dataDir: directory }, newMemoryLog());
+  const database = await openDatabase(
+    { databaseUrl: null, dbPoolSize: 1, dataDir: directory },
+    { entities, migrations },
+    newMemoryLog(),
+  );
   await database.close();
   // Another test file may have been faster; then its copy stays.
   await rename(join(directory, 'pgdata'), template).catch(() => {});
   await rm(directory, { recursive: true, force: true });
 }
 
-/** Of everything that says what the tables are. */
+/** Hash of all migrations and the version of PGlite. */
 export async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
-  for (const name of (await readdir(migrations)).sort()) hash.update(await readFile(new URL(name, migrations)));
+  const files = (await readdir(admin, { recursive: true })).filter((name) => /[/\\]migrations[/\\]/.test(name));
+  for (const name of files.sort()) hash.update(await readFile(new URL(name, admin)));
   hash.update(await readFile(new URL('../../../node_modules/@electric-sql/pglite/package.json', import.meta.url)));
   return hash.digest('hex').slice(0, 16);
 }

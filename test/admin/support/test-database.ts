@@ -35,8 +35,15 @@ export async function newReadyDatabase(): Promise<TestDatabase> {
     // Left behind where somebody was killed while making it.
     await execute(`drop database if exists ${template}_new with (force)`);
     await execute(`create database ${template}_new`);
-    const { openDatabase } = await import('../../../admin/db/open-database.ts');
-    const made = await openDatabase({ databaseUrl: urlOf(`${template}_new`), dbPoolSize: 1, dataDir: '' }, newMemoryLog());
+    const [{ openDatabase }, { entities, migrations }] = await Promise.all([
+      import('../../../admin/db/open-database.ts'),
+      import('../../../admin/tables.ts'),
+    ]);
+    const made = await openDatabase(
+      { databaseUrl: urlOf(`${template}_new`), dbPoolSize: 1, dataDir: '' },
+      { entities, migrations },
+      newMemoryLog(),
+    );
     await made.close();
     await execute(`alter database ${template}_new rename to ${template}`);
   });

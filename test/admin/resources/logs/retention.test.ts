@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetOldRecords, retentionStart } from '../../../../admin/resources/logs/forget-old-records.ts';
 import { startHousekeeping } from '../../../../admin/start-housekeeping.ts';
+import { housekeepingTasks } from '../../../../admin/tables.ts';
 import { newMemoryLog } from '../../../support/memory-log.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
@@ -30,7 +31,12 @@ describe.each(databases)('retention of request records, on %s', (database) => {
   }
   const start = (recordRetentionDays: number, log: ReturnType<typeof newMemoryLog>) => {
     const { database: store, mailer } = plane.control.services;
-    return startHousekeeping({ ...plane.settings, recordRetentionDays }, store, mailer, log);
+    return startHousekeeping(housekeepingTasks, {
+      settings: { ...plane.settings, recordRetentionDays },
+      database: store,
+      mailer,
+      log,
+    });
   };
   const em = () => plane.control.services.database.em();
   const statusOf = async (id: string | undefined) => (await plane.ask('GET', `/logs/${id}`)).status;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { adminRoutes } from '../../../../admin/resources/index.ts';
 import { authSettingsBody, updateBody } from '../../../../admin/resources/organisations/schema.ts';
 import { sharedSettingEntries } from '../../../../admin/resources/organisations/setting-schemas.ts';
 import { updateBody as workspaceBody } from '../../../../admin/resources/workspaces/schema.ts';
+import { adminRoutes } from '../../../../admin/tables.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { type Effective, ofOrganisation, ofSignIn, ofWorkspace, type Row } from './every-setting-table.ts';

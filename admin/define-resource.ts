@@ -1,0 +1,125 @@
+import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
+import type { Settings } from '../config/settings.ts';
+import type { DocumentKind, DocumentOf } from '../core/contract/documents.ts';
+import type { Log } from '../core/contract/plugin.ts';
+import type { Dependents } from './db/dependents.ts';
+import { isUuid } from './db/new-id.ts';
+import type { Database } from './db/open-database.ts';
+import type { PublicRoute } from './http/public-route.ts';
+import type { AdminRoute, AdminServices } from './http/route.ts';
+import type { JobHandler } from './jobs/job-runner.ts';
+import type { Mailer } from './mail/mailer.ts';
+import type { Vault } from './secrets/vault.ts';
+
+/**
+ * Everything one resource adds to the control plane. `admin/resources/index.ts` lists the resources; `admin/tables.ts` computes the
+ * tables of the ORM, the migrations, the routes, the documents, the housekeeping and the jobs from that list.
+ */
+export interface Resource {
+  /** Name of the folder. */
+  readonly name: string;
+  readonly entities?: readonly EntitySchema[];
+  /** Migrations made for this resource. All migrations run in the order of their names. */
+  readonly migrations?: readonly MigrationObject[];
+  readonly routes?: readonly AdminRoute[];
+  /** Routes without authentication. */
+  readonly publicRoutes?: readonly PublicRoute[];
+  /** Documents that gateways load. */
+  readonly documents?: readonly DocumentReader[];
+  /** Rows of this resource that belong to a row of another resource. */
+  readonly dependents?: Partial<Dependents>;
+  readonly housekeeping?: readonly HousekeepingTask[];
+  readonly jobs?: readonly JobKind[];
+  /** Bodies that create one item of this resource through the API. Tests of the API as a whole use them. */
+  readonly samples?: readonly Sample[];
+}
+
+/** Returns the declaration; exists for its type. */
+export function defineResource(resource: Resource): Resource {
+  return resource;
+}
+
+/** Where documents are read from. */
+export interface DocumentSource {
+  readonly database: Pick<Database, 'em' | 'ask'>;
+  readonly vault: Vault;
+  readonly clusterKey: Uint8Array;
+}
+
+/** Reads documents of one kind. */
+export interface DocumentReader {
+  readonly kind: DocumentKind;
+  /** Returns the document as it is now; null if there is none or the id has another form. */
+  read(source: DocumentSource, id: string): Promise<DocumentOf[DocumentKind] | null>;
+}
+
+/** Splits the id `<workspace id>/<slug>` of a document; null if the id has another form. */
+export function splitDocumentId(id: string): { readonly workspaceId: string; readonly slug: string } | null {
+  const slash = id.indexOf('/');
+  const workspaceId = id.slice(0, Math.max(slash, 0));
+  return isUuid(workspaceId) ? { workspaceId, slug: id.slice(slash + 1) } : null;
+}
+
+/** Work that runs once an hour. */
+export interface HousekeepingTask {
+  /** Names the task in logs. */
+  readonly name: string;
+  run(services: HousekeepingServices): Promise<unknown>;
+}
+
+export interface HousekeepingServices {
+  readonly settings: Settings;
+  readonly database: Database;
+  readonly mailer: Mailer;
+  readonly log: Log;
+  /** True once the control plane is stopping: a long task should end. */
+  isClosing(): boolean;
+}
+
+export interface JobKind {
+  readonly kind: string;
+  handler(services: AdminServices): JobHandler;
+}
+
+/** How one item of a resource is created, found and changed through the API. */
+export interface Sample {
+  /** Path of the create route, as in the API description. */
+  readonly create: string;
+  /** Path of the item; null if an item cannot be read alone. */
+  readonly item: string | null;
+  /** Path of the list that shows the item. */
+  readonly list: string;
+  /** Returns a valid body for the n-th item. Replies must show `mark` in one of their texts. */
+  body(tenant: SampleTenant, made: SamplesMade, n: number, mark: string): Record<string, unknown>;
+  /** Returns a valid change; null if there is no PUT. */
+  update(tenant: SampleTenant, made: SamplesMade, mark: string): Record<string, unknown> | null;
+  /** Returns the body of the DELETE for the n-th item. Absent: DELETE takes no body. */
+  remove?(n: number, mark: string): Record<string, unknown>;
+  /** True if the item belongs to a workspace, which organisation keys then have to name. */
+  readonly ofWorkspace: boolean;
+  /** Set if lists still show the item after its deletion, as ended. */
+  readonly staysListed?: true;
+  /** Returns the name of the item in the path, from the reply to the create. */
+  idOf(reply: Readonly<Record<string, unknown>>): string;
+}
+
+export interface SampleTenant {
+  readonly workspaceId: string;
+}
+
+/** Names of the samples created before this one, by the path of their create route. */
+export type SamplesMade = Readonly<Record<string, string>>;
+
+/** The `id` of a create reply, below `data` in replies that have it. */
+export function idOfReply(reply: Readonly<Record<string, unknown>>): string {
+  return String(inner(reply).id);
+}
+
+/** The same for items that paths name by slug. */
+export function slugOfReply(reply: Readonly<Record<string, unknown>>): string {
+  return String(inner(reply).slug);
+}
+
+function inner(reply: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return (reply.data as Readonly<Record<string, unknown>> | undefined) ?? reply;
+}

@@ -1,0 +1,24 @@
+import { anchorChains } from './audit/anchors.ts';
+import { auditChains, auditEntries } from './audit/entity.ts';
+import { sharedMigrations } from './db/migrations/index.ts';
+import { defineResource } from './define-resource.ts';
+import { idempotencyKeys } from './http/idempotency/entity.ts';
+import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
+import { jobs } from './jobs/entity.ts';
+import { limitBudgets, limitLeases, limitWindows } from './leases/entity.ts';
+import { clearPassedBudgets, forgetOldWindows } from './leases/keep-ledger.ts';
+import { outbox } from './publish/entity.ts';
+import { dataKeys } from './secrets/entity.ts';
+
+/** Tables and housekeeping of the folders that no resource owns. */
+export const infrastructure = defineResource({
+  name: 'infrastructure',
+  entities: [auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, limitWindows, limitBudgets, limitLeases],
+  migrations: sharedMigrations,
+  housekeeping: [
+    { name: 'write audit anchors', run: ({ settings, database, log }) => anchorChains(settings, database, log) },
+    { name: 'delete expired idempotency keys', run: ({ database }) => forgetExpiredKeys(database.em()) },
+    { name: 'delete ended windows of limits', run: ({ database }) => forgetOldWindows(database, Date.now()) },
+    { name: 'reset ended budgets', run: ({ database }) => clearPassedBudgets(database, Date.now()) },
+  ],
+});

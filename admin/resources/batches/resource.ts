@@ -1,0 +1,17 @@
+import { defineResource } from '../../define-resource.ts';
+import { batchJobKind } from './create-batch.ts';
+import { batches, batchLines } from './entity.ts';
+import { priceBatchKind } from './follow-batch.ts';
+import { priceBatchJob } from './price-batch.ts';
+import { batchRoutes } from './routes.ts';
+import { batchJob } from './run-batch.ts';
+
+export const batchesResource = defineResource({
+  name: 'batches',
+  entities: [batches, batchLines],
+  routes: batchRoutes,
+  jobs: [
+    { kind: batchJobKind, handler: batchJob },
+    { kind: priceBatchKind, handler: priceBatchJob },
+  ],
+});

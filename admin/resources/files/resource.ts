@@ -1,0 +1,9 @@
+import { defineResource } from '../../define-resource.ts';
+import { storedFileChunks, storedFiles } from './entity.ts';
+import { forgetFiles } from './forget-files.ts';
+
+export const filesResource = defineResource({
+  name: 'files',
+  entities: [storedFiles, storedFileChunks],
+  housekeeping: [{ name: 'delete expired and abandoned files', run: ({ database }) => forgetFiles(database.em(), new Date()) }],
+});

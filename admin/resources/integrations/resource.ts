@@ -1,0 +1,61 @@
+import { isUuid } from '../../db/new-id.ts';
+import { defineResource, slugOfReply } from '../../define-resource.ts';
+import { integrations, integrationWorkspaces } from './entity.ts';
+import { IntegrationHeaders } from './migrations/0018-integration-headers.ts';
+import { ModelNames } from './migrations/202611220700-model-names.ts';
+import { integrationModels } from './model-entity.ts';
+import { integrationModelRoutes } from './model-routes.ts';
+import { integrationRoutes } from './routes.ts';
+import { secretMappings } from './secret-mapping-entity.ts';
+import { archiveIntegration } from './service.ts';
+import { integrationTestRoutes } from './test-routes.ts';
+import { toModelsDocument } from './to-models-document.ts';
+import { integrationWorkspaceRoutes } from './workspace-routes.ts';
+
+export const integrationsResource = defineResource({
+  name: 'integrations',
+  entities: [integrations, integrationWorkspaces, integrationModels, secretMappings],
+  migrations: [
+    { name: '0018-integration-headers', class: IntegrationHeaders },
+    { name: '202611220700-model-names', class: ModelNames },
+  ],
+  routes: [...integrationRoutes, ...integrationTestRoutes, ...integrationModelRoutes, ...integrationWorkspaceRoutes],
+  documents: [
+    { kind: 'workspace-models', read: async ({ database }, id) => (isUuid(id) ? toModelsDocument(database.em(), id) : null) },
+  ],
+  dependents: {
+    workspace: [
+      {
+        what: 'integrations',
+        count: (em, { id, organisationId }) => em.count(integrations, { organisationId, workspaceId: id, status: 'active' }),
+        async remove(change, { id, organisationId }) {
+          const own = { organisationId, workspaceId: id, status: 'active' } as const;
+          for (const row of await change.tx.find(integrations, own)) await archiveIntegration(change, row);
+        },
+      },
+      {
+        what: 'shared integrations',
+        remove: async ({ tx }, { id, organisationId }) => {
+          await tx.nativeDelete(integrationWorkspaces, { organisationId, workspaceId: id });
+        },
+      },
+    ],
+  },
+  samples: [
+    {
+      create: '/integrations',
+      item: '/integrations/{slug}',
+      list: '/integrations',
+      body: (_, __, n, mark) => ({
+        name: `${mark} integration ${n}`,
+        slug: `${mark}-integration-${n}`,
+        ai_provider_id: 'openai',
+        key: `sk-${mark}-secret-${n}`,
+        create_default_provider: false,
+      }),
+      update: (_, __, mark) => ({ description: `${mark} changed` }),
+      ofWorkspace: false,
+      idOf: slugOfReply,
+    },
+  ],
+});

@@ -1,0 +1,4 @@
+import { defineResource } from '../../define-resource.ts';
+import { modelConfigRoutes } from './routes.ts';
+
+export const modelConfigsResource = defineResource({ name: 'model-configs', routes: modelConfigRoutes });

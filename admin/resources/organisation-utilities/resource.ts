@@ -1,0 +1,7 @@
+import { defineResource } from '../../define-resource.ts';
+import { organisationUtilityRoutes } from './routes.ts';
+
+export const organisationUtilitiesResource = defineResource({
+  name: 'organisation-utilities',
+  routes: organisationUtilityRoutes,
+});

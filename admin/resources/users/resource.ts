@@ -1,0 +1,28 @@
+import { defineResource, idOfReply } from '../../define-resource.ts';
+import { toUserDocument } from '../../identity/jwt/documents.ts';
+import { users } from './entity.ts';
+import { userRoutes } from './routes.ts';
+
+export const usersResource = defineResource({
+  name: 'users',
+  entities: [users],
+  routes: userRoutes,
+  documents: [{ kind: 'user', read: ({ database }, id) => toUserDocument(database.em(), id) }],
+  samples: [
+    {
+      create: '/admin/users',
+      item: '/admin/users/{userId}',
+      list: '/admin/users',
+      body: (tenant, _, n, mark) => ({
+        email: `${mark}-${n}@example.com`,
+        first_name: mark,
+        last_name: 'Person',
+        role: 'member',
+        workspaces: [{ id: tenant.workspaceId, role: 'member' }],
+      }),
+      update: (_, __, mark) => ({ first_name: `${mark} changed` }),
+      ofWorkspace: false,
+      idOf: idOfReply,
+    },
+  ],
+});

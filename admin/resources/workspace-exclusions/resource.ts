@@ -1,0 +1,19 @@
+import { defineResource } from '../../define-resource.ts';
+import { workspaceExclusions } from './entity.ts';
+import { workspaceExclusionRoutes } from './routes.ts';
+
+export const workspaceExclusionsResource = defineResource({
+  name: 'workspace-exclusions',
+  entities: [workspaceExclusions],
+  routes: workspaceExclusionRoutes,
+  dependents: {
+    workspace: [
+      {
+        what: 'exclusions',
+        remove: async ({ tx }, { id, organisationId }) => {
+          await tx.nativeDelete(workspaceExclusions, { organisationId, workspaceId: id });
+        },
+      },
+    ],
+  },
+});

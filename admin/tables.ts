@@ -1,0 +1,38 @@
+import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
+import type { Dependents } from './db/dependents.ts';
+import type { DocumentReader, HousekeepingTask, JobKind, Sample } from './define-resource.ts';
+import type { PublicRoute } from './http/public-route.ts';
+import type { AdminRoute } from './http/route.ts';
+import { infrastructure } from './infrastructure.ts';
+import { resources } from './resources/index.ts';
+
+const all = [infrastructure, ...resources];
+
+/** Every table the ORM knows. */
+export const entities: readonly EntitySchema[] = all.flatMap((one) => one.entities ?? []);
+
+/** All migrations, oldest first. A name begins with a number (the oldest ones) or with the time at which it was written. */
+export const migrations: readonly MigrationObject[] = all
+  .flatMap((one) => one.migrations ?? [])
+  .sort((left, right) => (left.name < right.name ? -1 : 1));
+
+/** Every route of the admin API. */
+export const adminRoutes: readonly AdminRoute[] = all.flatMap((one) => one.routes ?? []);
+
+/** Routes without authentication. */
+export const publicRoutes: readonly PublicRoute[] = all.flatMap((one) => one.publicRoutes ?? []);
+
+export const documentReaders: readonly DocumentReader[] = all.flatMap((one) => one.documents ?? []);
+
+/** Rows that belong to a row of another resource, in the order in which they can be removed. */
+export const dependents: Dependents = {
+  workspace: all.toReversed().flatMap((one) => one.dependents?.workspace ?? []),
+  user: all.toReversed().flatMap((one) => one.dependents?.user ?? []),
+};
+
+export const housekeepingTasks: readonly HousekeepingTask[] = all.flatMap((one) => one.housekeeping ?? []);
+
+export const jobKinds: readonly JobKind[] = all.flatMap((one) => one.jobs ?? []);
+
+/** Bodies that create one item of every resource, for tests of the API as a whole. */
+export const samples: readonly Sample[] = all.flatMap((one) => one.samples ?? []);

@@ -1,0 +1,58 @@
+import { readdirSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { resources } from '../../admin/resources/index.ts';
+import { adminRoutes, documentReaders, entities, migrations, publicRoutes, samples } from '../../admin/tables.ts';
+import { documentKinds } from '../../core/contract/documents.ts';
+import { ownerOf } from '../../core/endpoints/owned-paths.ts';
+
+const folder = new URL('../../admin/resources/', import.meta.url);
+
+it('resources: the list names every folder of admin/resources', () => {
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const listed = resources.map(({ name }) => name).filter((name) => name !== 'identity');
+  expect(listed.toSorted()).toEqual(folders.map(({ name }) => name).sort());
+});
+
+it('migrations: names and order stay those of databases that exist', () => {
+  expect(migrations.slice(0, 17).map(({ name }) => name)).toEqual([
+    '0001-first-slice',
+    '0002-revisions',
+    '0003-audit-chain',
+    '0004-identity',
+    '0005-tenancy',
+    '0006-api-keys',
+    '0007-integrations',
+    '0008-files-batches-jobs',
+    '0010-limits',
+    '0016-exact-settlement',
+    '0017-secret-references',
+    '0018-integration-headers',
+    '202611220640-nano-usd',
+    '202611220700-model-names',
+    '202611220722-reject-unmetered',
+    '202611220735-key-checks',
+    '202611220801-rate-leases',
+  ]);
+  expect(new Set(migrations.map(({ name }) => name)).size).toBe(migrations.length);
+});
+
+it('documents: one reader for each kind of document', () => {
+  expect(documentReaders.map(({ kind }) => kind).sort()).toEqual([...documentKinds].sort());
+});
+
+it('entities: no table is declared twice', () => {
+  expect(new Set(entities).size).toBe(entities.length);
+});
+
+it('samples: one for each create route that they name', () => {
+  const posts = adminRoutes.filter(({ method }) => method === 'POST').map(({ path }) => path.replace(/:(\w+)/g, '{$1}'));
+  for (const { create } of samples) expect(posts).toContain(create);
+});
+
+it('gateways: send the paths of every route to the control plane', () => {
+  for (const { method, path } of [...adminRoutes, ...publicRoutes]) {
+    // PUT /batches/{id} is matched by method, because providers have the other batch routes.
+    if (method === 'PUT' && path.startsWith('/batches/')) continue;
+    expect(ownerOf(`/v1${path}`), path).toBe('control-plane');
+  }
+});
