@@ -58,14 +58,18 @@ export interface ListedModel {
   readonly canonicalSlug: string | null;
 }
 
-/** All models of an integration: the ones its provider is known for, or its deployments, and those that were added. */
+/**
+ * All models of an integration: its deployments, or else the public models of its provider, and those that were added. The models of a
+ * `custom_host` are unknown here: only added ones are listed.
+ */
 export async function listModels(em: EntityManager, integration: Integration): Promise<ListedModel[]> {
   const rows = await em.find(integrationModels, { integrationId: integration.id }, { orderBy: { slug: 'asc' } });
   const bySlug = new Map(rows.map((row) => [row.slug, row]));
   const canonical = new Map<string, string | null>();
   const deployments = deploymentsOf(integration);
   for (const { alias, model } of deployments) canonical.set(alias, model === alias ? null : model);
-  if (deployments.length === 0) for (const { slug } of knownModels(integration.aiProviderId)) canonical.set(slug, null);
+  const isPublic = deployments.length === 0 && !integration.configurations.custom_host;
+  if (isPublic) for (const { slug } of knownModels(integration.aiProviderId)) canonical.set(slug, null);
   for (const row of rows) if (!canonical.has(row.slug)) canonical.set(row.slug, row.baseModelSlug ?? null);
   return [...canonical].map(([slug, canonicalSlug]) => {
     const row = bySlug.get(slug) ?? (canonicalSlug === null ? undefined : bySlug.get(canonicalSlug)) ?? null;

@@ -1,10 +1,12 @@
+import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
+import { badParam } from '../shared/bad-param.ts';
+import { messagesOverChat } from '../shared/messages-over-chat.ts';
 import { openAiCompatible } from '../shared/openai-compatible.ts';
 
 /** Where calls to this provider go; `mockTransport` answers them inside the process. */
 export const mockOrigin = 'mock://local';
 
-/** The built-in provider for trying things out: no network, no account; the model name says what it does (see README.md). */
-export const mock = openAiCompatible({
+const compatible = openAiCompatible({
   id: 'mock',
   baseUrl: mockOrigin,
   pathPrefix: '/v1',
@@ -20,3 +22,18 @@ export const mock = openAiCompatible({
     'rerank',
   ],
 });
+
+const overChat = messagesOverChat(compatible.operations.chatComplete as Operation);
+
+/** The Messages API requires `max_tokens`. The mock rejects a call without it, so that tests against it find that defect of a client. */
+const messages: Operation = {
+  ...overChat,
+  toProvider(params, call) {
+    if (params.max_tokens === undefined)
+      throw badParam('max_tokens', 'required by the Messages API; send the largest number of tokens');
+    return overChat.toProvider?.(params, call) ?? params;
+  },
+};
+
+/** The built-in provider for trying things out: no network, no account; the model name says what it does (see README.md). */
+export const mock: ProviderAdapter = { ...compatible, operations: { ...compatible.operations, messages } };

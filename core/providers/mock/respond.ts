@@ -60,6 +60,8 @@ export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: numb
   const behaviour = parseModelName(body.model);
   if ('fault' in behaviour) return refusal(behaviour.unknownModel ? 404 : 400, behaviour.fault, 'model');
   if (behaviour.status >= 300) return injected(behaviour);
+  const missing = missingParam(operation, body);
+  if (missing !== null) return refusal(400, `Missing required parameter: '${missing}'.`, missing, 'missing_required_parameter');
   if (operation === 'embeddings') {
     return timed(behaviour, [JSON.stringify(embeddingReply(body, body.model, behaviour.usage))], false);
   }
@@ -105,6 +107,22 @@ function timed(behaviour: MockBehaviour, whole: readonly string[], streamed: boo
   return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: kept > 0 };
 }
 
+/** The parameter that OpenAI requires of this operation and the body lacks; null if none. */
+function missingParam(operation: MockOperation, body: JsonObject): string | null {
+  const required = requiredParams[operation];
+  return required !== undefined && (body[required] === undefined || body[required] === null) ? required : null;
+}
+
+const requiredParams: Readonly<Partial<Record<MockOperation, string>>> = {
+  chat: 'messages',
+  text: 'prompt',
+  embeddings: 'input',
+  speech: 'input',
+  images: 'prompt',
+  moderations: 'input',
+  rerank: 'documents',
+};
+
 function injected(behaviour: MockBehaviour): MockReply {
   const { status, retryAfterSeconds, delayMs } = behaviour;
   const extra = retryAfterSeconds === null ? [] : ['retry-after', String(retryAfterSeconds)];
@@ -112,17 +130,17 @@ function injected(behaviour: MockBehaviour): MockReply {
   return { ...orderly(status, [...jsonHeaders, ...extra], JSON.stringify(body)), delayMs };
 }
 
-function refusal(status: number, message: string, param: string | null): MockReply {
-  return orderly(status, jsonHeaders, JSON.stringify(errorBody(status, message, param)));
+function refusal(status: number, message: string, param: string | null, code?: string): MockReply {
+  return orderly(status, jsonHeaders, JSON.stringify(errorBody(status, message, param, code)));
 }
 
 function orderly(status: number, headers: HeaderList, content: string | Uint8Array): MockReply {
   return { status, headers, delayMs: 0, cadenceMs: 0, chunks: [content], ending: 'end', head: true };
 }
 
-function errorBody(status: number, message: string, param: string | null): JsonObject {
+function errorBody(status: number, message: string, param: string | null, code?: string): JsonObject {
   const type = errorTypes[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
-  return { error: { message, type, param, code: status === 404 ? 'model_not_found' : null } };
+  return { error: { message, type, param, code: code ?? (status === 404 ? 'model_not_found' : null) } };
 }
 
 const errorTypes: Record<number, string> = { 401: 'authentication_error', 403: 'permission_error', 429: 'rate_limit_error' };

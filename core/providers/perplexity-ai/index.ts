@@ -1,3 +1,4 @@
+import { annotateSources } from '../shared/cited-sources.ts';
 import { openAiCompatible } from '../shared/openai-compatible.ts';
 
 /** Perplexity. See README.md for where it differs from OpenAI. */
@@ -10,6 +11,7 @@ export const perplexityAi = openAiCompatible({
     developerAsSystem: true,
     streamUsage: 'always',
     ownFinishReasons: true,
+    reply: annotateSources,
   },
   chatExtras: ['top_k'],
   // Chat completions have no version in their path, responses have.

@@ -1,9 +1,11 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { citationOfFile, isRangeless } from './document-citations.ts';
 import { objectsIn } from './objects-in.ts';
 import { adaptInReply, dropFromReply } from './reply-notes.ts';
 import { fieldsOf, inputOf, type SaidSink } from './said.ts';
 import { sealBlock } from './sealed-blocks.ts';
+import { webAddressIn } from './url-citations.ts';
 
 /** Turns pieces of a reply, in whatever order they come, into the content block events of a Messages stream. */
 export interface BlockSequence extends SaidSink {
@@ -39,7 +41,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
   let live = 0;
   let opened = false;
   let refused = false;
-  /** True once a citation came in Anthropic's own form: annotations then only repeat it. */
+  /** True once a citation of a web page came in Anthropic's own form: annotations then only repeat it. */
   let cites = false;
 
   const open = (kind: Block['kind'], opening: JsonObject, key: unknown = undefined): Block => {
@@ -106,10 +108,13 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
     },
     annotation(annotation, cited) {
       if (cites) return [];
-      const { url, title } = fieldsOf(annotation);
+      const fields = fieldsOf(annotation);
+      const { url, title } = fields;
       if (annotation.type !== 'url_citation' || typeof url !== 'string') {
-        dropFromReply(call, 'annotations');
-        return [];
+        const citation = citationOfFile(fields);
+        if (citation === null) dropFromReply(call, 'annotations');
+        else adaptInReply(call, 'annotations');
+        return citation === null ? [] : add(current('text', undefined), { type: 'citations_delta', citation });
       }
       adaptInReply(call, 'annotations');
       // The span of the reply stands for the words of the page, which nobody has.
@@ -117,7 +122,8 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
       return add(current('text', undefined), { type: 'citations_delta', citation });
     },
     citation(citation, key) {
-      cites = true;
+      cites ||= webAddressIn(citation.url, citation.source) !== null;
+      if (isRangeless(citation)) adaptInReply(call, 'citations');
       return add(current('text', key), { type: 'citations_delta', citation });
     },
     image() {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/json.ts';
 import type { OperationCall } from '../../contract/provider.ts';
+import { citationsOfSources } from './document-citations.ts';
 import { objectsIn } from './objects-in.ts';
 import { adaptInReply, dropFromReply, dropUnread } from './reply-notes.ts';
 
@@ -12,7 +13,7 @@ export interface SaidSink {
   refusal(text: string): JsonObject[];
   /** A citation of a web page, as chat completions have it; `cited` is the span of the reply that it belongs to. */
   annotation(annotation: JsonObject, cited: string): JsonObject[];
-  /** A citation in Anthropic's form, of the text with this key. */
+  /** A citation in Anthropic's form, of the text block with this key; of the current text if the key is undefined. */
   citation(citation: JsonObject, key: unknown): JsonObject[];
   /** One entry of `tool_calls`, whole or a delta of it. */
   tool(toolCall: JsonObject): JsonObject[];
@@ -143,8 +144,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
     events.push(...annotate(true));
     for (const toolCall of toolCalls) events.push(...tool(toolCall));
     for (const image of objectsIn(from.images)) events.push(...to.image(image));
-    // Cohere's citations, of which those with a web address are annotations too.
-    if (objectsIn(from.citations).length > objectsIn(from.annotations).length) dropFromReply(call, 'citations');
+    for (const citation of objectsIn(from.citations).flatMap(sharedCitations)) events.push(...to.citation(citation, undefined));
     dropUnread(from, readFields, call);
     return events;
   };
@@ -186,6 +186,11 @@ export function fieldsOf(annotation: JsonObject): JsonObject {
 function endOf(annotation: JsonObject): number {
   const { end_index: end } = fieldsOf(annotation);
   return typeof end === 'number' ? end : Number.POSITIVE_INFINITY;
+}
+
+/** Citations beside the text: in Anthropic's form, or Cohere's, whose sources with a web address are annotations too. */
+function sharedCitations(citation: JsonObject): JsonObject[] {
+  return Array.isArray(citation.sources) ? citationsOfSources(citation) : [citation];
 }
 
 /** Native blocks of a message, or pieces of such in a delta, where `key` is the place of the block. */

@@ -1,3 +1,4 @@
+import { annotateSources } from '../shared/cited-sources.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
 import { createSpeech, createTranscription } from './audio.ts';
 import { imageEdit, imageGenerate } from './images.ts';
@@ -7,7 +8,7 @@ const compatible = openAiCompatible({
   baseUrl: 'https://api.x.ai/v1',
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
   realtime: true,
-  chat: { developerAsSystem: true, ownFinishReasons: true },
+  chat: { developerAsSystem: true, ownFinishReasons: true, reply: annotateSources },
 });
 
 /** xAI. See README.md for where it differs from OpenAI. */

@@ -4,6 +4,7 @@ import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';
 import { isNativePart, openBlock } from '../sealed-blocks.ts';
+import { isServerToolItem } from '../server-tool-items.ts';
 import { toolArguments } from '../tool-arguments.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
 import { isOwnThought } from './own-thoughts.ts';
@@ -85,7 +86,7 @@ function toolResult(message: JsonObject, path: string): JsonObject {
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const given = objectsIn(message.content_blocks).map(openBlock);
-  const kept = given.filter((block) => isOwnThought(block) && !isNativePart(block));
+  const kept = given.filter((block) => isOwnThought(block) && !isNativePart(block) && !isServerToolItem(block));
   if (kept.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
   if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));

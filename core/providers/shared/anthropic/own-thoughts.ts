@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { isRangeless } from '../document-citations.ts';
 import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';
 
@@ -57,5 +58,6 @@ function holdsMadeCitation({ type, citations }: JsonObject): boolean {
 
 /** Claude signs its citations of web pages in `encrypted_index`; those of other models have none. */
 function isMadeCitation(citation: unknown): boolean {
-  return isObject(citation) && citation.type === 'web_search_result_location' && citation.encrypted_index === '';
+  if (!isObject(citation)) return false;
+  return isRangeless(citation) || (citation.type === 'web_search_result_location' && citation.encrypted_index === '');
 }

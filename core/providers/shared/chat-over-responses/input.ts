@@ -3,6 +3,8 @@ import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';
+import { openBlock } from '../sealed-blocks.ts';
+import { isServerToolItem } from '../server-tool-items.ts';
 import { toItem } from './signed-thoughts.ts';
 
 /** Chat messages as the items of a Responses call. Throws `bad_request` naming the message it cannot read. */
@@ -30,12 +32,12 @@ export function toInput(given: unknown, call: OperationCall): JsonObject[] {
   });
 }
 
-/** Thoughts first, because the provider wants each followed by what it led to; then text, then calls. */
+/** Reasoning and records of OpenAI's own tools first, because the provider wants each followed by what it led to; then text, then calls. */
 function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown>, call: OperationCall): JsonObject[] {
   const items: JsonObject[] = [];
-  for (const block of objectsIn(message.content_blocks)) {
+  for (const block of objectsIn(message.content_blocks).map(openBlock)) {
     if (block.type === 'text' || block.type === 'tool_use') continue;
-    const item = toItem(block);
+    const item = isServerToolItem(block) ? block : toItem(block);
     if (item !== null) items.push(item);
     else noteOnce(call.dropped, 'messages.content_blocks');
   }

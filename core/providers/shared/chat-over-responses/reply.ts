@@ -19,7 +19,7 @@ const readFields: ReadonlySet<string> = new Set([
 
 /**
  * A response as a chat completion. Without strict compliance the message also carries `content_blocks` with the thoughts: sent back
- * unchanged, the model goes on where it was. Items without a place in a chat message are reported. Throws `upstream_status` for a response that failed.
+ * unchanged, the model goes on where it was. Items without a field in a strict chat message are reported. Throws `upstream_status` for a response that failed.
  */
 export function chatReply(id: string, reply: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
   if (reply.status === 'failed') throw streamFault(id, reply.error);
@@ -30,7 +30,7 @@ export function chatReply(id: string, reply: JsonObject, usage: Usage | null, ca
   const toolCalls = output.flatMap(toolCallOf);
   const thoughts = output.filter((item) => item.type === 'reasoning').map(thoughtOf);
   const reasoning = thoughts.filter((thought) => thought !== '').join(betweenSummaries);
-  const annotations = annotationsOf(texts);
+  const annotations = annotationsOf(texts, call);
   const images = output.flatMap(imageOf);
   for (const item of output) reportItem(item, call);
   const logprobs = texts.flatMap((part) => objectsIn(part.logprobs));
@@ -69,20 +69,27 @@ export function createdOf(response: JsonObject, call: OperationCall): number {
 }
 
 /** Annotations of all texts; in chat completions they count in the text of the whole message. */
-function annotationsOf(texts: readonly JsonObject[]): JsonObject[] {
+function annotationsOf(texts: readonly JsonObject[], call: OperationCall): JsonObject[] {
   let from = 0;
   return texts.flatMap((part) => {
-    const made = objectsIn(part.annotations).map((annotation) => toChatAnnotation(annotation, from));
+    const made = objectsIn(part.annotations).flatMap((annotation) => toChatAnnotations(annotation, from, call));
     from += String(part.text ?? '').length;
     return made;
   });
 }
 
-/** Returns an annotation as chat completions nest it, under its type. `from` = characters of the message before its part. */
-export function toChatAnnotation({ type, ...fields }: JsonObject, from: number): JsonObject {
+/**
+ * Returns an annotation as chat completions nest it, under its type. `from` = characters of the message before its part. Strict callers
+ * get citations of web pages only: clients that check types refuse a reply with another annotation.
+ */
+export function toChatAnnotations({ type, ...fields }: JsonObject, from: number, call: OperationCall): JsonObject[] {
+  if (call.strict && type !== 'url_citation') {
+    dropFromReply(call, type);
+    return [];
+  }
   const { start_index: start, end_index: end } = fields;
   const places = typeof start === 'number' && typeof end === 'number' ? { start_index: start + from, end_index: end + from } : {};
-  return { type, [String(type)]: { ...fields, ...places } };
+  return [{ type, [String(type)]: { ...fields, ...places } }];
 }
 
 /** The image of an item as an entry of `images`; empty for every other item. */
@@ -96,9 +103,14 @@ const readItems: ReadonlySet<unknown> = new Set([
   ...['message', 'reasoning', 'function_call', 'custom_tool_call', 'image_generation_call'],
 ]);
 
-/** Reports an item, or a part of a message, that a chat message has no field for: what OpenAI's own tools did, and types of tomorrow. */
+/** True for an item that chat messages have a field for. Others, such as those of OpenAI's own tools, are native blocks. */
+export function isReadItem(item: JsonObject): boolean {
+  return readItems.has(item.type);
+}
+
+/** Reports an item that has no field in a strict chat message, and parts of a message of unknown types. */
 export function reportItem(item: JsonObject, call: OperationCall): void {
-  if (!readItems.has(item.type)) dropFromReply(call, item.type);
+  if (call.strict && !isReadItem(item)) dropFromReply(call, item.type);
   if (item.type !== 'message') return;
   for (const { type } of objectsIn(item.content)) if (type !== 'output_text' && type !== 'refusal') dropFromReply(call, type);
 }
@@ -122,7 +134,7 @@ function blocksOf(output: readonly JsonObject[]): JsonObject[] {
     else if (item.type === 'message') {
       const texts = objectsIn(item.content).map((part) => (part.type === 'output_text' ? String(part.text ?? '') : ''));
       if (texts.join('') !== '') blocks.push({ type: 'text', text: texts.join('') });
-    }
+    } else if (!isReadItem(item)) blocks.push(item);
   }
   return blocks;
 }

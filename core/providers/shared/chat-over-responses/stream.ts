@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../../contract/provider.ts';
 import { asChatUsage } from '../as-chat-usage.ts';
-import { createdOf, finishReasonOf, imageOf, reportItem, toChatAnnotation, toolCallOf } from './reply.ts';
+import { createdOf, finishReasonOf, imageOf, isReadItem, reportItem, toChatAnnotations, toolCallOf } from './reply.ts';
 import { betweenSummaries, signatureOf } from './signed-thoughts.ts';
 
 interface Tool {
@@ -77,6 +77,10 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     const piece = tool.type === 'function' ? { function: { arguments: said } } : { custom: { input: said } };
     return { tool_calls: [{ index: tool.place, ...piece }] };
   };
+  const annotation = (given: JsonObject): StreamEvent[] => {
+    const annotations = toChatAnnotations(given, from, call);
+    return annotations.length > 0 ? say({ annotations }) : [];
+  };
   const itemAdded = (index: unknown, item: JsonObject): StreamEvent[] => {
     if (item.type === 'message') return begin();
     const [entry] = toolCallOf({ ...item, arguments: '', input: '' });
@@ -88,6 +92,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   };
   const itemDone = (index: unknown, item: JsonObject): StreamEvent[] => {
     reportItem(item, call);
+    if (!isReadItem(item)) return say(call.strict ? {} : { content_blocks: [{ index, delta: item }] });
     const images = imageOf(item);
     if (images.length > 0) return say({ images });
     if (item.type === 'reasoning') {
@@ -127,7 +132,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
       case 'response.output_text.delta':
         return text(data);
       case 'response.output_text.annotation.added':
-        return isObject(data.annotation) ? say({ annotations: [toChatAnnotation(data.annotation, from)] }) : [];
+        return isObject(data.annotation) ? annotation(data.annotation) : [];
       case 'response.refusal.delta':
         return say({ refusal: delta });
       case 'response.reasoning_summary_part.added':

@@ -70,6 +70,7 @@ export function saidFields(said: Said): JsonObject {
   return {
     ...(said.reasoning === '' ? {} : { reasoning_content: said.reasoning }),
     ...(said.annotations.length > 0 ? { annotations: said.annotations } : {}),
+    ...(said.citations.length > 0 ? { citations: said.citations } : {}),
     ...(said.images.length > 0 ? { images: said.images } : {}),
     ...(said.signature === null ? {} : extraContent(said.signature)),
   };

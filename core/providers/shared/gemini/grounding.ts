@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { citationOfRetrieved } from '../document-citations.ts';
 import { objectsIn } from '../objects-in.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';
 import { urlCitation, webAddressIn } from '../url-citations.ts';
@@ -19,6 +20,15 @@ export function annotationsOf(candidate: JsonObject, text: string, call: Operati
   if (isObject(candidate.citationMetadata)) annotations.push(...citationsOf(candidate.citationMetadata, text));
   if (call.strict) reportFields(candidate, annotations.length > 0, call);
   return annotations;
+}
+
+/** Returns the sources of a candidate that have no web address (a file of a store) in Anthropic's form. */
+export function documentsOf({ groundingMetadata: metadata }: JsonObject): JsonObject[] {
+  if (!isObject(metadata)) return [];
+  return objectsIn(metadata.groundingChunks).flatMap((chunk) => {
+    const source = sourceIn(chunk);
+    return source !== undefined && webAddressIn(source.uri, source.sourceUri) === null ? [citationOfRetrieved(source)] : [];
+  });
 }
 
 function reportFields(candidate: JsonObject, annotated: boolean, call: OperationCall): void {
@@ -51,8 +61,12 @@ function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: s
 
 /** A web page, a document of a store, or a place on a map. */
 function sourceOf(chunk: JsonObject): { url: string | null; title: unknown } {
-  const [source] = [chunk.web, chunk.retrievedContext, chunk.maps, chunk.image].filter(isObject);
+  const source = sourceIn(chunk);
   return { url: webAddressIn(source?.uri, source?.sourceUri), title: source?.title };
+}
+
+function sourceIn({ web, retrievedContext, maps, image }: JsonObject): JsonObject | undefined {
+  return [web, retrievedContext, maps, image].find(isObject);
 }
 
 function citationsOf(metadata: JsonObject, text: string): JsonObject[] {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
 import { dropFromReply } from '../reply-notes.ts';
 import { contentOf, kindOf } from '../sealed-blocks.ts';
-import { annotationsOf } from './grounding.ts';
+import { annotationsOf, documentsOf } from './grounding.ts';
 import { dataUrlOf } from './media.ts';
 import { isPieceOfCall, type PartialCall, partialCall } from './partial-call.ts';
 import { extraContent, type SignedPlace, toBlockSignature } from './signatures.ts';
@@ -20,6 +20,8 @@ export interface Said {
   readonly toolCalls: readonly JsonObject[];
   readonly images: readonly JsonObject[];
   readonly annotations: readonly JsonObject[];
+  /** Citations of documents, in Anthropic's form; for callers that are not strict. */
+  readonly citations: readonly JsonObject[];
   /** Signature of the text. */
   readonly signature: string | null;
   readonly blocks: readonly BlockPiece[];
@@ -127,7 +129,8 @@ export function partsReader(call: OperationCall): PartsReader {
       const parts = isObject(candidate.content) && Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
       for (const part of parts.filter(isObject)) addPart(said, part);
       if (typeof candidate.finishReason === 'string') endPending(said);
-      return { ...said, annotations: annotationsOf(candidate, text, call) };
+      const citations = call.strict ? [] : documentsOf(candidate);
+      return { ...said, annotations: annotationsOf(candidate, text, call), citations };
     },
   };
 }

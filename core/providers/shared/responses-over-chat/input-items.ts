@@ -3,12 +3,9 @@ import type { OperationCall } from '../../../contract/provider.ts';
 import { badParam } from '../bad-param.ts';
 import type { ChatExtra } from '../messages-over-chat-request.ts';
 import { noteOnce } from '../note-once.ts';
+import { isServerToolItem } from '../server-tool-items.ts';
 import { chatParts, plainWherePossible } from './input-parts.ts';
 import { openThoughts } from './sealed-thoughts.ts';
-
-/** Items that record what tools of OpenAI's own did. Another model can go on without them, so they are left out and reported. */
-const lostItem =
-  /^(web_search|file_search|code_interpreter|computer|image_generation|local_shell|shell|apply_patch|mcp|custom_tool|tool_search)_(call|call_output|output|list_tools)$/;
 
 /** One reply of the model, put together from the items it was: chat completions have one message for all of them. */
 interface Spoken {
@@ -53,7 +50,8 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     else if (item.type === 'reasoning') addThoughts(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
-    else if (lostItem.test(String(item.type))) noteOnce(call.dropped, `input.${String(item.type)}`);
+    // Another model can go on without these.
+    else if (isServerToolItem(item)) noteOnce(call.dropped, `input.${String(item.type)}`);
     else if (item.type === 'function_call_output') {
       endTurn();
       const result = toolResult(item, path, call, understands);

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../contract/json.ts';
 import type { OperationCall } from '../../../contract/provider.ts';
+import { fileCitationOf } from '../document-citations.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';
 import type { SaidSink } from '../said.ts';
 import { sealBlock } from '../sealed-blocks.ts';
@@ -81,10 +82,11 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
       return [...events, ...item.annotate(annotation)];
     },
     citation(citation) {
-      // Those of web pages come as annotations too; there is no form for others.
-      if (webAddressIn(citation.url, citation.source) === null) dropFromReply(call, 'citations');
-      else adaptInReply(call, 'citations');
-      return [];
+      adaptInReply(call, 'citations');
+      // Those of web pages come as annotations too.
+      if (webAddressIn(citation.url, citation.source) !== null) return [];
+      const [item, events] = inMessage();
+      return [...events, ...item.annotate(fileCitationOf(citation))];
     },
     native(block) {
       if (!seals) {

@@ -49,6 +49,20 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     ]);
   });
 
+  it('of a custom host are those that were added, not the public ones of the provider', async () => {
+    const configurations = { custom_host: 'https://models.example.com/v1' };
+    const integration = { name: 'H', slug: 'h', ai_provider_id: 'openai', key: 'sk-0123456789abcdef', configurations };
+    expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
+    expect((await plane.ask('GET', '/integrations/h/models')).body.models).toEqual([]);
+    const sent = { models: [{ slug: 'llama-4', enabled: true, is_custom: true }] };
+    expect((await plane.ask('PUT', '/integrations/h/models', { body: sent })).status).toBe(200);
+    await plane.ask('POST', '/providers', { body: { name: 'Q', slug: 'q', integration_id: 'h' } });
+    const catalogue = await plane.internal('GET', `/documents/workspace-models/${plane.workspaceId}`);
+    expect(catalogue.body.document.providers.find(({ slug }: { slug: string }) => slug === 'q').models).toEqual([
+      { slug: 'llama-4', canonicalSlug: null, created: 0 },
+    ]);
+  });
+
   it('of the integration’s owner keep what is left out, and headers sealed', async () => {
     const model = {
       slug: 'mine',

@@ -85,3 +85,13 @@ describe('the next turn with Nova', () => {
     expect(dropped).toEqual([]);
   });
 });
+
+describe('the next turn with OpenAI', () => {
+  it.each<Format>(['chat', 'messages'])('brings back what server tools did, in the format of %s', async (format) => {
+    const { body, dropped } = await returned('responses-tools', format);
+    const { plain } = richReplies.find(({ name }) => name === 'responses-tools') as RichReply;
+    const [file, code, mcp] = plain.output as JsonObject[];
+    expect((body.input as JsonObject[]).slice(1, 4)).toEqual([file, code, mcp]);
+    expect(dropped).toEqual(format === 'chat' ? [] : ['messages.citations']);
+  });
+});

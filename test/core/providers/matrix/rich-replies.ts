@@ -11,6 +11,8 @@ import type { Wire } from './wires/wire.ts';
 export interface RichReply {
   readonly name: string;
   readonly provider: Omit<ProviderCase, 'wires'>;
+  /** False for a provider that answers Responses calls itself, in another form than this one. */
+  readonly overChat?: boolean;
   readonly plain: JsonObject;
   readonly events: readonly StreamEvent[];
   readonly frames?: NonNullable<Wire['frames']>;

@@ -2,8 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { BodyConsumer, RequestBody } from '../../../../core/contract/http.ts';
 import type { UpstreamCall, UpstreamTransport } from '../../../../core/contract/upstream.ts';
+import { mock } from '../../../../core/providers/mock/index.ts';
 import { mockTransport } from '../../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from '../assemble-reply.ts';
+import { callOf } from '../contract-suite.ts';
 import { eventsOfText } from '../event-stream-text.ts';
 import { heldClock, mockCall, noNetwork, record } from './recorded-exchange.ts';
 
@@ -114,6 +116,30 @@ describe('faults on demand', () => {
     expect(play('{"model":').recording.status).toBe(400);
     expect(play([]).recording.status).toBe(400);
     expect(play({ messages: hello }).recording.json()).toMatchObject({ error: { param: 'model' } });
+  });
+
+  it.each([
+    ['/v1/chat/completions', 'messages'],
+    ['/v1/completions', 'prompt'],
+    ['/v1/embeddings', 'input'],
+    ['/v1/audio/speech', 'input'],
+    ['/v1/images/generations', 'prompt'],
+    ['/v1/moderations', 'input'],
+    ['/v1/rerank', 'documents'],
+  ])('refuses a body without a required parameter: %s, %s', (path, param) => {
+    const { recording } = play({ model: 'echo' }, { path });
+    expect(recording.status).toBe(400);
+    expect(recording.json().error).toEqual({
+      message: `Missing required parameter: '${param}'.`,
+      type: 'invalid_request_error',
+      param,
+      code: 'missing_required_parameter',
+    });
+  });
+
+  it('refuses a Messages call without max_tokens', () => {
+    const params = { model: 'echo', messages: hello };
+    expect(() => mock.operations.messages?.toProvider?.(params, callOf(params, {}, {}))).toThrow(/^max_tokens: required/);
   });
 
   it('cuts a stream after so many events and a plain reply after so many bytes', () => {

@@ -112,9 +112,8 @@ const items = {
   },
 };
 
-/** https://platform.openai.com/docs/api-reference/responses; `reasoning_text` as LM Studio and vLLM send it, 2026-11-22. */
-const responsesOnly: RichReply = (() => {
-  const output = Object.values(items);
+/** A response of these items, whose texts stream in one piece for each part. */
+function responsesReply(name: string, output: readonly JsonObject[]): RichReply {
   const response = (status: string, done: readonly JsonObject[]): JsonObject => ({
     id: 'resp_1',
     object: 'response',
@@ -124,41 +123,125 @@ const responsesOnly: RichReply = (() => {
     output: done,
     usage: status === 'completed' ? responsesUsage : null,
   });
-  const at = (output_index: number): JsonObject => ({ item_id: output[output_index]?.id, output_index });
   return {
-    name: 'responses-items',
+    name: `responses-${name}`,
     provider: openai,
     plain: response('completed', output),
     events: [
       { type: 'response.created', response: response('in_progress', []) },
-      { type: 'response.output_item.added', output_index: 0, item: { ...items.reasoning, content: [] } },
-      { type: 'response.content_part.added', ...at(0), content_index: 0, part: { type: 'reasoning_text', text: '' } },
-      { type: 'response.reasoning_text.delta', ...at(0), content_index: 0, delta: 'I should ' },
-      { type: 'response.reasoning_text.delta', ...at(0), content_index: 0, delta: 'search and draw.' },
-      { type: 'response.output_item.done', output_index: 0, item: items.reasoning },
-      { type: 'response.output_item.added', output_index: 1, item: { ...items.search, status: 'in_progress' } },
-      { type: 'response.output_item.done', output_index: 1, item: items.search },
-      { type: 'response.output_item.added', output_index: 2, item: { ...items.image, result: null } },
-      { type: 'response.output_item.done', output_index: 2, item: items.image },
-      { type: 'response.output_item.added', output_index: 3, item: { ...items.message, content: [] } },
-      ...items.message.content.flatMap((part, content_index) => [
-        { type: 'response.content_part.added', ...at(3), content_index, part: { ...part, text: '', annotations: [] } },
-        { type: 'response.output_text.delta', ...at(3), content_index, delta: part.text, logprobs: [] },
-        ...part.annotations.map((annotation, annotation_index) => ({
-          type: 'response.output_text.annotation.added',
-          ...at(3),
-          content_index,
-          annotation_index,
-          annotation,
-        })),
-        { type: 'response.output_text.done', ...at(3), content_index, text: part.text, logprobs: [] },
-        { type: 'response.content_part.done', ...at(3), content_index, part },
+      ...output.flatMap((item, output_index) => [
+        { type: 'response.output_item.added', output_index, item: openingItem(item) },
+        ...partsOf(item).flatMap((part, content_index) =>
+          partEvents(part).map((event) => ({ ...event, item_id: item.id, output_index, content_index })),
+        ),
+        { type: 'response.output_item.done', output_index, item },
       ]),
-      { type: 'response.output_item.done', output_index: 3, item: items.message },
       { type: 'response.completed', response: response('completed', output) },
     ].map((event, sequence_number) => named({ ...event, sequence_number })),
   };
-})();
+}
+
+function openingItem(item: JsonObject): JsonObject {
+  if (Array.isArray(item.content)) return { ...item, content: [] };
+  return 'result' in item ? { ...item, status: 'in_progress', result: null } : { ...item, status: 'in_progress' };
+}
+
+function partsOf({ content }: JsonObject): JsonObject[] {
+  return Array.isArray(content) ? content : [];
+}
+
+function partEvents(part: JsonObject): JsonObject[] {
+  const { type, text, annotations } = part;
+  const added = { type: 'response.content_part.added', part: { ...part, text: '', ...(annotations ? { annotations: [] } : {}) } };
+  if (type === 'reasoning_text') return [added, { type: 'response.reasoning_text.delta', delta: text }];
+  const listed = Array.isArray(annotations) ? annotations : [];
+  return [
+    added,
+    { type: 'response.output_text.delta', delta: text, logprobs: [] },
+    ...listed.map((annotation, annotation_index) => ({
+      type: 'response.output_text.annotation.added',
+      annotation_index,
+      annotation,
+    })),
+    { type: 'response.output_text.done', text, logprobs: [] },
+    { type: 'response.content_part.done', part },
+  ];
+}
+
+/** https://platform.openai.com/docs/api-reference/responses; `reasoning_text` as LM Studio and vLLM send it, 2026-11-22. */
+const responsesOnly = responsesReply('items', Object.values(items));
+
+const citedFile = { type: 'file_citation', index: 13, file_id: 'file-1', filename: 'almanac.pdf' };
+const citedOutput = {
+  type: 'container_file_citation',
+  container_id: 'cntr_1',
+  file_id: 'cfile_1',
+  filename: 'plot.png',
+  start_index: 0,
+  end_index: 4,
+};
+
+/** https://platform.openai.com/docs/guides/tools-file-search, `…/tools-code-interpreter`, `…/tools-connectors-mcp`, 2026-11-22. */
+const responsesTools = responsesReply('tools', [
+  {
+    id: 'fs_1',
+    type: 'file_search_call',
+    status: 'completed',
+    queries: ['capital'],
+    results: [{ file_id: 'file-1', filename: 'almanac.pdf', score: 0.9, text: 'The seat of government is Bern.' }],
+  },
+  {
+    id: 'ci_1',
+    type: 'code_interpreter_call',
+    status: 'completed',
+    code: 'print("Bern")',
+    container_id: 'cntr_1',
+    outputs: [{ type: 'logs', logs: 'Bern' }],
+  },
+  { id: 'mcp_1', type: 'mcp_call', server_label: 'atlas', name: 'look_up', arguments: '{}', output: 'Bern', error: null },
+  {
+    id: 'msg_1',
+    type: 'message',
+    status: 'completed',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Bern, in 1848.', annotations: [citedOutput, citedFile], logprobs: [] }],
+  },
+]);
+
+const perplexity = { id: 'perplexity-ai', name: 'perplexity-ai', model: 'sonar', settings: {} };
+const sonarUsage = { prompt_tokens: 9, completion_tokens: 12, total_tokens: 21 };
+const sources = {
+  citations: ['https://example.com/bern', 'https://example.com/zug'],
+  search_results: [
+    { title: 'Bern', url: 'https://example.com/bern', date: '2025-01-02', snippet: 'A city' },
+    { title: 'Zug', url: 'https://example.com/zug', date: null, snippet: 'A town' },
+  ],
+};
+
+/** https://docs.perplexity.ai/api-reference/chat-completions-post, 2026-11-22: sources stand beside the choices, in every event. */
+function perplexityReply(name: string, pieces: readonly string[]): RichReply {
+  const head = { id: 'p1', model: 'sonar', created: 1_763_683_200, usage: sonarUsage, ...sources };
+  const content = pieces.join('');
+  const last = { index: 0, delta: { role: 'assistant', content: '' }, message: { role: 'assistant', content } };
+  return {
+    name: `perplexity-${name}`,
+    provider: perplexity,
+    overChat: false,
+    plain: {
+      ...head,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    },
+    events: [
+      ...pieces.map((piece) => ({
+        ...head,
+        object: 'chat.completion.chunk',
+        choices: [{ index: 0, delta: { role: 'assistant', content: piece }, finish_reason: null }],
+      })),
+      { ...head, object: 'chat.completion.done', choices: [{ ...last, finish_reason: 'stop' }] },
+    ].map(data),
+  };
+}
 
 export const otherReplies: readonly RichReply[] = [
   cohereCitations,
@@ -176,4 +259,7 @@ export const otherReplies: readonly RichReply[] = [
     'tool_calls',
   ),
   responsesOnly,
+  responsesTools,
+  perplexityReply('markers', ['Zug', '[2] and Bern[', '1][2].']),
+  perplexityReply('no-markers', ['Bern', ', not [3].']),
 ];
