@@ -15,6 +15,10 @@ import { holdDataDir } from './hold-data-dir.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { startSupervisor } from './supervisor.ts';
 
+const isSource = import.meta.url.endsWith('.ts');
+/** Flags of node for processes that run from source: without the preload each one would hold Node's type stripper. */
+const sourceFlags = isSource ? [`--import=${new URL('load-stripped.mjs', import.meta.url).href}`] : [];
+
 /** The program behind `npm start` and `svc-gateway`: checks the settings, starts the processes, waits for their end. */
 async function main(): Promise<number> {
   const asked = readArguments();
@@ -49,8 +53,8 @@ async function main(): Promise<number> {
     // Without documents from an earlier run a gateway could only refuse; with them it should not wait for long.
     gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
     // The control plane serves few requests: a small young generation saves some 40 MB.
-    controlPlaneNodeFlags: ['--max-semi-space-size=4'],
-    gatewayNodeFlags: ['--max-semi-space-size=64'],
+    controlPlaneNodeFlags: ['--max-semi-space-size=4', ...sourceFlags],
+    gatewayNodeFlags: ['--max-semi-space-size=64', ...sourceFlags],
     isTerminal: process.stdout.isTTY === true,
     print: (text) => process.stdout.write(text),
     log,
@@ -74,7 +78,7 @@ function readArguments(): { help?: boolean; version?: boolean } | string {
 
 /** The same program from source or from the build: whichever this file itself runs as. */
 function programAt(relative: string): string {
-  return fileURLToPath(new URL(`${relative}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
+  return fileURLToPath(new URL(`${relative}${isSource ? '.ts' : '.js'}`, import.meta.url));
 }
 
 function show(text: string): number {

@@ -33,7 +33,9 @@ export async function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOpt
   send(aliveMessage);
   const data: StackThreadData = { beats, everyMs, beatsMissedMax, lines };
   const entry = new URL(`./stack-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
-  const thread = new Worker(entry, { workerData: data, execArgv: [], env: {}, resourceLimits: threadLimits });
+  // Threads accept no V8 flags, which this process has. The preload keeps Node's type stripper out of the thread too.
+  const execArgv = process.execArgv.filter((flag) => flag.startsWith('--import='));
+  const thread = new Worker(entry, { workerData: data, execArgv, env: {}, resourceLimits: threadLimits });
   thread.unref();
   thread.on('error', (error) =>
     log.warn({ reason: String(error) }, 'a hanging event loop would be killed without a stack in the log'),

@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Loads the TypeScript of this repository from a cache of sources without types. Node 22 keeps its type stripper, about 22 MB,
+ * in every process that has loaded one TypeScript file; with this preload only a child that ends has loaded it.
+ * A preload (`node --import`), and JavaScript, because a TypeScript file would load the stripper itself.
+ */
+const root = new URL('../../', import.meta.url).href;
+const nodeModules = fileURLToPath(new URL('node_modules', root));
+const cache = join(nodeModules, '.cache/svc-gateway', `stripped-${process.version}`);
+let filled = !writable(nodeModules);
+
+registerHooks({
+  load(url, context, nextLoad) {
+    if (!url.startsWith(root) || !url.endsWith('.ts') || url.includes('/node_modules/')) return nextLoad(url, context);
+    const source = stripped(fileURLToPath(url));
+    return source === null ? nextLoad(url, context) : { format: 'module', source, shortCircuit: true };
+  },
+});
+
+/** The source without types; null if the cache cannot hold it. */
+function stripped(file) {
+  const entry = join(cache, createHash('sha1').update(readFileSync(file)).digest('hex'));
+  const found = read(entry);
+  if (found !== null || filled) return found;
+  filled = true;
+  const stripper = fileURLToPath(new URL('strip-sources.ts', import.meta.url));
+  const flags = ['--disable-warning=ExperimentalWarning'];
+  spawnSync(process.execPath, [...flags, stripper, fileURLToPath(root), cache], { stdio: 'ignore', env: {} });
+  return read(entry);
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function writable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
