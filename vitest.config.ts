@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { SkippedTestsReporter } from './test/support/skipped-tests-reporter.ts';
 
 /** Tests of code that caches machine identities and tokens per process. Each file gets a process of its own. */
-const isolated = ['test/core/providers/**/*@(auth|identity|oauth)*.test.ts'];
+const isolated = ['test/core/{providers,formats,cloud-auth}/**/*@(auth|identity|oauth)*.test.ts'];
 
 /** Tests that need neither a database nor a second process: `npm run test:unit`. */
 const unit = [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
-import { internalPaths } from '../core/contract/internal-api.ts';
+import { internalPaths } from '../core/contract/protocol/internal-api.ts';
 import { causeOf } from './cause-of.ts';
 import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../core/contract/plugin.ts';
+import type { Log } from '../core/contract/values/log.ts';
 import { causeOf } from './cause-of.ts';
 
 /** Work that a reply must not wait for. It is begun after the reply has left, and finished before the process ends. */

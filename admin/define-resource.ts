@@ -1,7 +1,7 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
-import type { DocumentKind, DocumentOf } from '../core/contract/documents.ts';
-import type { Log } from '../core/contract/plugin.ts';
+import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
+import type { Log } from '../core/contract/values/log.ts';
 import type { Dependents } from './db/dependents.ts';
 import { isUuid } from './db/new-id.ts';
 import type { Database } from './db/open-database.ts';

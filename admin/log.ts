@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Settings } from '../config/settings.ts';
-import type { Log } from '../core/contract/plugin.ts';
-import { isPretty, prettyLogLine } from '../core/contract/pretty-log.ts';
+import type { Log } from '../core/contract/values/log.ts';
+import { isPretty, prettyLogLine } from '../core/contract/values/pretty-log.ts';
 
 /** Creates the log on standard output, in the format of LOG_FORMAT. Fields that could hold a secret are masked by name. */
 export function createLog(settings: Pick<Settings, 'logLevel' | 'logFormat'>): Log {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import type { ChangeNotice } from '../core/contract/documents.ts';
-import { onStopRequests } from '../core/contract/stop-requests.ts';
+import type { ChangeNotice } from '../core/contract/protocol/documents.ts';
+import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
 import { StartFault } from './bootstrap/start-fault.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';

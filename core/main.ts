@@ -1,10 +1,10 @@
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
-import { toGatewayError } from './contract/errors.ts';
-import { exitCodes } from './contract/process-messages.ts';
-import { onStopRequests } from './contract/stop-requests.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type Gateway, startGateway } from './compose/gateway.ts';
+import { exitCodes } from './contract/protocol/process-messages.ts';
+import { onStopRequests } from './contract/protocol/stop-requests.ts';
+import { toGatewayError } from './contract/values/errors.ts';
 import { createLog, type ProcessLog } from './telemetry/log.ts';
 import { startWatchdog } from './watchdog/start-watchdog.ts';
 

@@ -1,4 +1,4 @@
-import type { Plugin } from '../core/contract/plugin.ts';
+import type { Plugin } from '../core/contract/plugin/plugin.ts';
 import { auth } from './auth/index.ts';
 import { cache } from './cache/index.ts';
 import { configResolution } from './config-resolution/index.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { GatewayError } from '../core/contract/errors.ts';
+import { GatewayError } from '../core/contract/values/errors.ts';
 import type { CountTokensInput } from './tasks/count-tokens.ts';
 
 export interface WorkerPool {

@@ -1,4 +1,4 @@
-import { isObject } from '../../core/contract/json.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 
 /** JSON whose objects have their keys sorted: the database keeps values, not the order in which they were written. */
 export function canonicalJson(value: unknown): string {

@@ -1,4 +1,4 @@
-import { isObject } from '../../core/contract/json.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 
 /**
  * A copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel case, and our

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { loadSettings, SettingsError } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { keyPurposes } from '../../core/contract/documents.ts';
-import { deriveKey } from '../../core/contract/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { deriveKey } from '../../core/contract/values/secret.ts';
 import { causeOf } from '../cause-of.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { createLog } from '../log.ts';

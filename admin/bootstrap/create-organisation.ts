@@ -1,4 +1,4 @@
-import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/api-key.ts';
+import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/values/api-key.ts';
 import { scopesByType } from '../access/scopes.ts';
 import { newId } from '../db/new-id.ts';
 import type { Change } from '../db/write-change.ts';

@@ -4,7 +4,7 @@ import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/c
 import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 import { StartFault } from '../bootstrap/start-fault.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';

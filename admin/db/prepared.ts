@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 
 /** A statement asked so often that planning it each time would cost more than running it. Values stand for its `?`, in order. */
 export interface PreparedStatement {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
-import type { ChangeNotice } from '../../core/contract/documents.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/documents.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { appendEvents, type ChangeEvent } from '../publish/append-events.ts';
 import type { EntityManager } from './open-database.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 import type { AdminRoute } from './route.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
-import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/api-key.ts';
-import { isToken } from '../../core/contract/tokens.ts';
+import { isToken } from '../../core/contract/protocol/tokens.ts';
+import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/values/api-key.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
 import { isUuid } from '../db/new-id.ts';

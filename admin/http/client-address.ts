@@ -10,7 +10,7 @@ import {
   originOf,
   type ProxyRules,
   vouchHeader,
-} from '../../core/contract/client-origin.ts';
+} from '../../core/contract/values/client-origin.ts';
 
 interface Believing {
   readonly settings: Pick<Settings, 'clusterKeyText'>;

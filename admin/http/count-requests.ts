@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.ts';
-import { mayReadMetrics } from '../../core/contract/metrics-access.ts';
+import { mayReadMetrics } from '../../core/contract/protocol/metrics-access.ts';
 
 /** Gauges of the library whose names end like those of counters. */
 const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../core/contract/json.ts';
-import { createLogLimit } from '../../core/contract/log-limit.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { Log } from '../../core/contract/values/log.ts';
+import { createLogLimit } from '../../core/contract/values/log-limit.ts';
 import type { AdminError } from './errors.ts';
 
 /** The fields of a log line for a rejected request: ids and the route's pattern, no content. */

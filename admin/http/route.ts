@@ -1,9 +1,10 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
-import type { ProxyRules } from '../../core/contract/client-origin.ts';
-import type { ChangeNotice, DocumentKind } from '../../core/contract/documents.ts';
-import type { DocumentReply } from '../../core/contract/internal-api.ts';
-import type { Clock, Log } from '../../core/contract/plugin.ts';
+import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
+import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts';
+import type { ProxyRules } from '../../core/contract/values/client-origin.ts';
+import type { Clock } from '../../core/contract/values/clock.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { BackgroundWork } from '../background-work.ts';
 import type { Dependents } from '../db/dependents.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../db/new-id.ts';
 import { invalid } from './errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';

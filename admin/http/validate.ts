@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { faultOf, listsReadAsObjects } from '../../core/contract/input-faults.ts';
+import { faultOf, listsReadAsObjects } from '../../core/contract/values/input-issues.ts';
 import { AdminError } from './errors.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import type { ClientOrigin } from '../../core/contract/client-origin.ts';
+import type { ClientOrigin } from '../../core/contract/values/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../core/contract/plugin.ts';
+import type { Clock } from '../../core/contract/values/clock.ts';
 
 const windowMs = 60_000;
 const perAccountMax = 5;

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { vouchHeader } from '../../core/contract/client-origin.ts';
+import { vouchHeader } from '../../core/contract/values/client-origin.ts';
 import { isClusterKey } from '../http/client-address.ts';
 
 type Header = (name: string) => string | undefined;

@@ -1,5 +1,5 @@
 import { findProvider } from '@pydantic/genai-prices';
-import type { WorkspaceModelsDocument } from '../../core/contract/documents.ts';
+import type { WorkspaceModelsDocument } from '../../core/contract/protocol/documents.ts';
 import { priceIds } from '../pricing/rates.ts';
 
 type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][number];

@@ -1,4 +1,4 @@
-import type { ChangesReply } from '../../core/contract/internal-api.ts';
+import type { ChangesReply } from '../../core/contract/protocol/internal-api.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { outbox } from '../publish/entity.ts';
 

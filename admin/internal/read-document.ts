@@ -1,5 +1,5 @@
-import type { DocumentKind } from '../../core/contract/documents.ts';
-import type { DocumentReply } from '../../core/contract/internal-api.ts';
+import type { DocumentKind } from '../../core/contract/protocol/documents.ts';
+import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts';
 import type { DocumentReader, DocumentSource } from '../define-resource.ts';
 import { readRevision } from './read-changes.ts';
 

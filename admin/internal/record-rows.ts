@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { toNanoUsd } from '../pricing/nano-usd.ts';
 import type { PriceSource } from '../pricing/price-record.ts';

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
-import { type DocumentKind, documentKinds } from '../../core/contract/documents.ts';
-import { keysQuestion, type RecordsReply } from '../../core/contract/internal-api.ts';
+import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
+import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
@@ -31,7 +31,7 @@ const leasesBytesMax = 1_048_576;
 /** Two hundred refused tokens with long paths. */
 const refusalsBytesMax = 1_048_576;
 
-/** The API of `core/contract/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
+/** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);

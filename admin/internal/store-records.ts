@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { RecordsReply } from '../../core/contract/internal-api.ts';
-import { isObject } from '../../core/contract/json.ts';
-import { type RequestRecord, requestRecord } from '../../core/contract/record.ts';
+import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record.ts';
+import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import { isUuid } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';

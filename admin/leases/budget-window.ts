@@ -1,5 +1,5 @@
-import type { BudgetRules } from '../../core/contract/budget-rules.ts';
-import { budgetWindow } from '../../core/contract/limit-window.ts';
+import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
+import { budgetWindow } from '../../core/contract/protocol/limit-window.ts';
 import type { BudgetRow } from './budget-ledger.ts';
 
 /** What decides when a budget begins anew. */

@@ -1,4 +1,4 @@
-import type { ProviderDocument } from '../../core/contract/documents.ts';
+import type { ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../db/open-database.ts';
 
 /** Whom a cost is counted to. */

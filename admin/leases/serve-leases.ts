@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { leasesBody } from '../../core/contract/leases.ts';
+import { leasesBody } from '../../core/contract/protocol/leases.ts';
 import { isUuid } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
 
 export interface Mail {

@@ -1,10 +1,10 @@
-import { type ErrorCode, errorTable } from '../../core/contract/errors.ts';
 import {
   type RouteDescription,
   replyHeaderTexts,
   requestHeaderTexts,
   routeDescriptions,
-} from '../../core/contract/route-descriptions.ts';
+} from '../../core/contract/protocol/route-descriptions.ts';
+import { type ErrorCode, errorTable } from '../../core/contract/values/errors.ts';
 import type { Operation, Parameter, RequestBody } from './document.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 

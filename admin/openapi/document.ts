@@ -54,7 +54,7 @@ export const apiVersion = '2.0.0';
 
 /**
  * Both planes as OpenAPI 3.1. The control plane is described by the schemas that check its requests and replies, the data plane by
- * core/contract/route-descriptions.ts.
+ * core/contract/protocol/route-descriptions.ts.
  */
 export function openApiDocument(
   routes: readonly AdminRoute[],

@@ -1,6 +1,6 @@
-import { imageRate } from '../../core/contract/image-rate.ts';
-import { isObject } from '../../core/contract/json.ts';
-import type { MediaRecord, RequestRecord } from '../../core/contract/record.ts';
+import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import { imageRate } from '../../core/contract/values/image-rate.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
 import { nanoPerMicro } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import { costOf } from './cost.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';

@@ -1,7 +1,7 @@
-import type { ChangeNotice, DocumentKind } from '../../core/contract/documents.ts';
+import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../db/open-database.ts';
 
-/** A document that changed, by kind and id as in `core/contract/documents.ts`. */
+/** A document that changed, by kind and id as in `core/contract/protocol/documents.ts`. */
 export interface ChangeEvent {
   readonly kind: DocumentKind;
   readonly id: string;

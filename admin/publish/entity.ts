@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { DocumentKind } from '../../core/contract/documents.ts';
+import type { DocumentKind } from '../../core/contract/protocol/documents.ts';
 
 /** The log of changes: one row per changed document, in commit order, without a gap. */
 export const outbox = defineEntity({

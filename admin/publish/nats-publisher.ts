@@ -1,6 +1,6 @@
 import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
-import { type ChangeNotice, changesSubject } from '../../core/contract/documents.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/documents.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 
 /** The bus of many machines, sending side. */
 export interface NatsPublisher {

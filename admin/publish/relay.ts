@@ -1,5 +1,5 @@
-import type { ChangeNotice } from '../../core/contract/documents.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { ChangeNotice } from '../../core/contract/protocol/documents.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
 import { type OutboxEvent, outbox } from './entity.ts';

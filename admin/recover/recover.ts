@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
-import { newApiKey } from '../../core/contract/api-key.ts';
-import { keyPurposes } from '../../core/contract/documents.ts';
-import { deriveKey } from '../../core/contract/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { newApiKey } from '../../core/contract/values/api-key.ts';
+import { deriveKey } from '../../core/contract/values/secret.ts';
 import { addKey } from '../bootstrap/create-organisation.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';

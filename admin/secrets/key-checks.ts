@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/key-check.ts';
+import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/protocol/key-check.ts';
 import { StartFault } from '../bootstrap/start-fault.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { dataKeys } from './entity.ts';

@@ -1,4 +1,4 @@
-import { isCredentialHeader } from '../../core/contract/credential-headers.ts';
+import { isCredentialHeader } from '../../core/contract/values/credential-headers.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { isMasked, lastCharacters, masked } from './sealed-fields.ts';
 import type { Place, Vault } from './vault.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { keyPurposes } from '../../core/contract/documents.ts';
-import { deriveKey, seal, unseal } from '../../core/contract/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { deriveKey, seal, unseal } from '../../core/contract/values/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type DataKey, dataKeys } from './entity.ts';

@@ -3,9 +3,9 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { entities, migrations } from '../../admin/tables.ts';
-import { digestSecret, formatApiKey } from '../../core/contract/api-key.ts';
-import { keyPurposes } from '../../core/contract/documents.ts';
-import { deriveKey } from '../../core/contract/secret.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { digestSecret, formatApiKey } from '../../core/contract/values/api-key.ts';
+import { deriveKey } from '../../core/contract/values/secret.ts';
 import { newMemoryLog } from '../../test/support/memory-log.ts';
 
 /** The keys of the bench: so many rows of one workspace, all with one secret, so that they can be made by one statement. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/context.ts';
+import type { Endpoint } from '../contract/plugin/context.ts';
 
 /** Says where a request would go under a config, and why. No provider is asked. */
 export const explainEndpoint: Endpoint = {

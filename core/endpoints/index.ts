@@ -1,4 +1,4 @@
-import type { Endpoint, WireFormat } from '../contract/context.ts';
+import type { Endpoint, WireFormat } from '../contract/plugin/context.ts';
 import { speech, transcriptions, translations } from './audio.ts';
 import { batchRoutes } from './batches.ts';
 import { chatCompletions } from './chat-completions.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/context.ts';
+import type { Endpoint } from '../contract/plugin/context.ts';
 
 /**
  * The list of models: of the workspace's catalogue, or of the provider that headers or config name. It is shaped, but by no single

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../contract/context.ts';
-import { passedTraffic } from '../contract/passed-traffic.ts';
+import type { Endpoint } from '../contract/plugin/context.ts';
+import { passedTraffic } from '../contract/plugin/passed-traffic.ts';
 
 /** Methods that pass through. */
 export const proxyMethods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../contract/context.ts';
+import type { Endpoint } from '../contract/plugin/context.ts';
 
 /** `GET /realtime`: a WebSocket session with a provider's realtime model. */
 export const realtimeEndpoint: Endpoint = {

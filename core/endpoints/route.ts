@@ -1,5 +1,5 @@
-import type { BodyKind, Endpoint, WireFormat } from '../contract/context.ts';
-import type { OperationName } from '../contract/provider.ts';
+import type { BodyKind, Endpoint, WireFormat } from '../contract/plugin/context.ts';
+import type { OperationName } from '../contract/provider/provider.ts';
 
 /** One shaped route: method and path below `/v1`, the operation it means, and the format its errors take. */
 export interface Route {

@@ -1,5 +1,5 @@
-import type { InboundRequest, ReplySink } from '../contract/http.ts';
-import { mayReadMetrics } from '../contract/metrics-access.ts';
+import { mayReadMetrics } from '../contract/protocol/metrics-access.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 
 /** What the edge answers itself, without a key and without the chain. */
 export interface BuiltIns {

@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import type { HeaderList } from '../contract/http.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 
 /** Headers that frame the message or belong to one connection, and those the addon writes itself. */
 const notCarried: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
-import { GatewayError, toGatewayError } from '../contract/errors.ts';
-import type { BodyConsumer, BodyControl, RequestBody } from '../contract/http.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
 
 /** Bytes kept for a reader that has not asked yet, or has paused, before the socket is told to wait. */
 const heldBytesMax = 256 * 1024;

@@ -1,6 +1,6 @@
 import type { HttpResponse, us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
-import { GatewayError } from '../contract/errors.ts';
-import { closeCodes, type FrameListener, type FrameSocket } from '../contract/web-socket.ts';
+import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import type { ParsedRequest } from './read-request.ts';
 
 /** What the addon carries from the upgrade to the open socket. */

@@ -1,9 +1,9 @@
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { type CallHold, interruptedRecord } from '../contract/call-hold.ts';
-import { isObject } from '../contract/json.ts';
-import { type RequestRecord, requestRecord } from '../contract/record.ts';
+import { type CallHold, interruptedRecord } from '../contract/plugin/call-hold.ts';
+import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts';
+import { isObject } from '../contract/values/json.ts';
 import { namesIn } from './segment.ts';
 
 /** An empty file is kept up to this size; truncating it more often would cost a system call per turn. */

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/internal-api.ts';
-import type { Clock, Log } from '../contract/plugin.ts';
-import { realTimers, type Timers } from '../contract/timers.ts';
+import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
-import type { RefusedRecords } from './refused-records.ts';
+import type { RefusedRecords } from './rejected-records.ts';
 import type { Spool } from './spool.ts';
 
 const restMsMax = 1000;

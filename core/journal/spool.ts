@@ -1,8 +1,10 @@
 import { rmdirSync, unlinkSync } from 'node:fs';
-import type { CallHold } from '../contract/call-hold.ts';
-import { GatewayError } from '../contract/errors.ts';
-import type { Clock, Journal, Log } from '../contract/plugin.ts';
-import type { RequestRecord } from '../contract/record.ts';
+import type { CallHold } from '../contract/plugin/call-hold.ts';
+import type { Journal } from '../contract/plugin/plugin.ts';
+import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { Log } from '../contract/values/log.ts';
 import { findHolds, OpenHolds } from './open-holds.ts';
 import { appendLines, closeSegment, createSegment, deleteSegment, emptySegment, findSegments, type Segment } from './segment.ts';
 

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { InternalFetch } from '../contract/internal-api.ts';
-import type { Clock, Journal, Log } from '../contract/plugin.ts';
-import { realTimers, type Timers } from '../contract/timers.ts';
-import { createRefusedRecords } from './refused-records.ts';
+import type { Journal } from '../contract/plugin/plugin.ts';
+import type { InternalFetch } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { createRefusedRecords } from './rejected-records.ts';
 import { namesIn } from './segment.ts';
 import { Shipper } from './shipper.ts';
 import { Spool } from './spool.ts';

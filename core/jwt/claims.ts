@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { EntityLimits } from '../contract/context.ts';
-import type { JsonObject } from '../contract/json.ts';
+import type { EntityLimits } from '../contract/plugin/context.ts';
+import type { JsonObject } from '../contract/values/json.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
 /** The claims of a token whose signature is good, in our words. */

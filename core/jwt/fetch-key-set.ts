@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { GatewayError } from '../contract/errors.ts';
-import { keySetBytesMax, keysMax } from '../contract/key-set.ts';
-import type { SignServices } from '../contract/provider.ts';
+import { keySetBytesMax, keysMax } from '../contract/protocol/key-set.ts';
+import type { SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { type FetchKeySet, goodKeys } from './key-sets.ts';
 
 const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(keysMax)) });

@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { OrganisationDocument } from '../contract/documents.ts';
-import { GatewayError } from '../contract/errors.ts';
-import type { Maybe } from '../contract/json.ts';
-import { checkJwk } from '../contract/key-set.ts';
-import type { Clock, Log } from '../contract/plugin.ts';
+import type { OrganisationDocument } from '../contract/protocol/documents.ts';
+import { checkJwk } from '../contract/protocol/key-set.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { Maybe } from '../contract/values/json.ts';
+import type { Log } from '../contract/values/log.ts';
 
 /** The keys at a URL by `kid`. Rejects when they cannot be had. */
 export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;

@@ -1,8 +1,8 @@
-import type { Identity } from '../contract/context.ts';
-import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/documents.ts';
-import { GatewayError } from '../contract/errors.ts';
-import { isPromise } from '../contract/json.ts';
-import type { DocumentReader } from '../contract/plugin.ts';
+import type { Identity } from '../contract/plugin/context.ts';
+import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isPromise } from '../contract/values/json.ts';
 import type { Claims } from './claims.ts';
 
 /** A document something was made from; another object in its place means that it must be made anew. */

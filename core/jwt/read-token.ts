@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { GatewayError } from '../contract/errors.ts';
-import { isObject, type JsonObject } from '../contract/json.ts';
-import { tokenLengthMax } from '../contract/tokens.ts';
+import { tokenLengthMax } from '../contract/protocol/tokens.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
 
 /** Seconds by which clocks of issuers may differ from ours. */
 export const skewSeconds = 5;

@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import type { OrganisationDocument } from '../contract/documents.ts';
-import type { GatewayError } from '../contract/errors.ts';
-import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
-import { isPromise } from '../contract/json.ts';
-import type { Clock, DocumentReader, Log } from '../contract/plugin.ts';
-import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/tokens.ts';
+import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import type { OrganisationDocument } from '../contract/protocol/documents.ts';
+import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
+import type { TokenAsk, TokenRefusal, TokenUse } from '../contract/protocol/tokens.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import { isPromise } from '../contract/values/json.ts';
+import type { Log } from '../contract/values/log.ts';
 import { describeToken } from './read-token.ts';
 
 export interface RefusalsOptions {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
-import { isFromControlPlane } from '../contract/cluster-key.ts';
-import { keyPurposes } from '../contract/documents.ts';
-import { toGatewayError } from '../contract/errors.ts';
-import type { InboundRequest, ReplySink } from '../contract/http.ts';
-import { deriveKey, seal } from '../contract/secret.ts';
-import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictPlace } from '../contract/tokens.ts';
+import { isFromControlPlane } from '../contract/protocol/cluster-key.ts';
+import { keyPurposes } from '../contract/protocol/documents.ts';
+import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictPlace } from '../contract/protocol/tokens.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { deriveKey, seal } from '../contract/values/secret.ts';
 
 const requestBytesMax = 64 * 1024;
 

@@ -1,11 +1,12 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { OrganisationDocument } from '../contract/documents.ts';
-import { GatewayError } from '../contract/errors.ts';
-import { isPromise, type JsonObject, type Maybe } from '../contract/json.ts';
-import type { Clock, DocumentReader } from '../contract/plugin.ts';
-import type { TokenAsk, TokenVerifier, VerifiedToken } from '../contract/tokens.ts';
+import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import type { OrganisationDocument } from '../contract/protocol/documents.ts';
+import type { TokenAsk, TokenVerifier, VerifiedToken } from '../contract/protocol/tokens.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
 import { type Claims, readClaims } from './claims.ts';
 import type { KeySets } from './key-sets.ts';
 import { type CheckedToken, findPlace, isCurrent, type Place } from './place.ts';

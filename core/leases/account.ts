@@ -1,7 +1,14 @@
-import type { Maybe } from '../contract/json.ts';
-import { type Grant, type LeaseAccount, type LeaseAsk, type LimitSpec, refused, unavailable } from '../contract/leases.ts';
-import { windowStartMs } from '../contract/limit-window.ts';
-import type { Clock } from '../contract/plugin.ts';
+import {
+  type Grant,
+  type LeaseAccount,
+  type LeaseAsk,
+  type LimitSpec,
+  refused,
+  unavailable,
+} from '../contract/protocol/leases.ts';
+import { windowStartMs } from '../contract/protocol/limit-window.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Maybe } from '../contract/values/json.ts';
 import { Lease } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
 import { WaitingTakes } from './waiting-takes.ts';

@@ -1,4 +1,4 @@
-import { limitUnitsMax } from '../contract/budget-rules.ts';
+import { limitUnitsMax } from '../contract/protocol/budget-rules.ts';
 
 /**
  * A share of one limit, as the ledger is to know it. `kept` is everything granted less everything given back: units in hand, units

@@ -1,4 +1,4 @@
-import { leftMax } from '../contract/leases.ts';
+import { leftMax } from '../contract/protocol/leases.ts';
 import type { Lease } from './lease.ts';
 
 /** Leases of one budget that are spent from no more. Each is told of until nothing of it is under way and the ledger knows. */

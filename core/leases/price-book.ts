@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
-import type { Maybe } from '../contract/json.ts';
-import { type ModelRates, type PricedCall, ratesReply } from '../contract/leases.ts';
-import type { Clock } from '../contract/plugin.ts';
+import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
+import { type ModelRates, type PricedCall, ratesReply } from '../contract/protocol/leases.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Maybe } from '../contract/values/json.ts';
 
 /** How long a price is believed. It only serves to estimate: what is billed is computed by the control plane. */
 const freshMs = 300_000;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type RecallNotice, recallNotice } from '../contract/leases.ts';
-import type { NoticeChannel } from '../contract/notice-channel.ts';
+import { type RecallNotice, recallNotice } from '../contract/protocol/leases.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 
 export interface Recall {
   /** Asks the other processes to give back what they hold of this budget and do not need. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type InternalFetch, internalPaths } from '../contract/internal-api.ts';
+import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import {
   endedHoldersMax,
   type LeaseAsk,
@@ -7,10 +7,11 @@ import {
   type LimitSpec,
   leasesReply,
   type RecallNotice,
-} from '../contract/leases.ts';
-import type { NoticeChannel } from '../contract/notice-channel.ts';
-import type { Clock, Log } from '../contract/plugin.ts';
-import { realTimers, type Timers } from '../contract/timers.ts';
+} from '../contract/protocol/leases.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { Account } from './account.ts';
 import type { Holders } from './holders.ts';
 import { createPriceBook } from './price-book.ts';

@@ -1,5 +1,5 @@
-import { partsMax } from '../contract/leases.ts';
-import type { Clock } from '../contract/plugin.ts';
+import { partsMax } from '../contract/protocol/leases.ts';
+import type { Clock } from '../contract/values/clock.ts';
 
 /** Longest wait of a request for units that other processes hold. */
 const patienceMs = 900;

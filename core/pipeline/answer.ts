@@ -1,8 +1,8 @@
-import type { GatewayError } from '../contract/errors.ts';
-import type { HeaderList } from '../contract/http.ts';
-import type { Reply } from '../contract/plugin.ts';
-import type { OperationCall, ProviderAdapter } from '../contract/provider.ts';
-import type { FrameSocket } from '../contract/web-socket.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import type { FrameSocket } from '../contract/plugin/web-socket.ts';
+import type { OperationCall, ProviderAdapter } from '../contract/provider/provider.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 
 /** What one try came to. */
 export type Answer =

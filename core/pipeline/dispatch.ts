@@ -1,20 +1,20 @@
-import type { AttemptResult, RequestContext } from '../contract/context.ts';
-import { GatewayError, reasonOf, toGatewayError } from '../contract/errors.ts';
-import type { ReplySink } from '../contract/http.ts';
-import { isPromise, type Maybe } from '../contract/json.ts';
-import type { PassedUsage } from '../contract/passed-usage.ts';
-import type { Target } from '../contract/plan.ts';
-import type { Services } from '../contract/plugin.ts';
-import type { SignServices } from '../contract/provider.ts';
-import type { Timers } from '../contract/timers.ts';
-import type { UpstreamTransport } from '../contract/upstream.ts';
+import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
+import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
+import type { Target } from '../contract/plugin/plan.ts';
+import type { Services } from '../contract/plugin/plugin.ts';
+import type { SignServices } from '../contract/provider/provider.ts';
+import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors.ts';
+import type { ReplySink } from '../contract/values/http.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import type { Timers } from '../contract/values/timers.ts';
 import type { Answer } from './answer.ts';
-import type { OutgoingOptions } from './outgoing.ts';
-import { renewCredential } from './renew-credential.ts';
-import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
-import type { RetryBudget } from './retry-budget.ts';
-import { tryAgain } from './try-again.ts';
-import { clientClosed, resultOf, tryTarget, unresolved } from './try-target.ts';
+import type { OutgoingOptions } from './attempt/outgoing-call.ts';
+import type { RetryBudget } from './attempt/retry-budget.ts';
+import { tryAgain } from './retry-loop.ts';
+import { clientClosed, resultOf, tryTarget, unresolved } from './run-attempt.ts';
+import { renewCredential } from './target/renew-credential.ts';
+import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
 export interface Dispatcher {
   readonly transport: UpstreamTransport;

@@ -1,7 +1,7 @@
-import type { Outcome, RequestContext } from '../contract/context.ts';
-import { reasonOf } from '../contract/errors.ts';
-import type { Log } from '../contract/plugin.ts';
-import type { PlanStore } from './plan-store.ts';
+import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
+import { reasonOf } from '../contract/values/errors.ts';
+import type { Log } from '../contract/values/log.ts';
+import type { PlanStore } from './plan/plan-store.ts';
 
 /**
  * The last step of every request: `onEnd` of every plugin that has one, exactly once, whatever happened. A hook that throws is

@@ -1,5 +1,5 @@
 import { nearestName } from '../../config/did-you-mean.ts';
-import { hookNames, type Plugin } from '../contract/plugin.ts';
+import { hookNames, type Plugin } from '../contract/plugin/plugin.ts';
 
 const pluginFields = ['name', 'stage', 'after', 'reads', 'config', 'slice', 'example', 'hookTimeoutMs', 'onConfig'] as const;
 const hookFields = [...hookNames, 'readsParams'] as const;

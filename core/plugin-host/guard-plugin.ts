@@ -1,7 +1,14 @@
-import type { RequestContext } from '../contract/context.ts';
-import { GatewayError, toGatewayError } from '../contract/errors.ts';
-import type { Plan } from '../contract/plan.ts';
-import { type CoreServices, type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Plan } from '../contract/plugin/plan.ts';
+import {
+  type CoreServices,
+  type HookName,
+  type Hooks,
+  hookNames,
+  type Plugin,
+  type Services,
+} from '../contract/plugin/plugin.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { checkHooks } from './check-plugin.ts';
 import { checkHead, readBody, readCallback, readChunk, readHeaders, readObject, readReply, readVerdict } from './hook-results.ts';
 

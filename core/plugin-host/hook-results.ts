@@ -1,7 +1,7 @@
 import { types } from 'node:util';
-import { type GatewayError, toGatewayError } from '../contract/errors.ts';
-import type { HeaderList } from '../contract/http.ts';
-import type { Reply } from '../contract/plugin.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import { type GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 
 /** A hook returned what its contract does not allow. The message names the field, what was found and what is expected. */
 export class MalformedResult extends Error {}

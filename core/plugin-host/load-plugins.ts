@@ -3,8 +3,8 @@ import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import { faultOf } from '../contract/input-faults.ts';
-import type { Plugin, Services } from '../contract/plugin.ts';
+import type { Plugin, Services } from '../contract/plugin/plugin.ts';
+import { faultOf } from '../contract/values/input-issues.ts';
 import { checkPlugin } from './check-plugin.ts';
 import { sharePackage } from './share-package.ts';
 

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-const own = new URL(`../contract/plugin${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
+const own = new URL(`../contract/plugin/plugin${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href;
 let shared = false;
 
 /**

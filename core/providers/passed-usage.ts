@@ -1,14 +1,14 @@
-import { isObject, type JsonObject } from '../contract/json.ts';
-import type { PassedUsage } from '../contract/passed-usage.ts';
-import { emptyUsage, serviceTierOf, type Usage } from '../contract/usage.ts';
+import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { emptyUsage, serviceTierOf, type Usage } from '../contract/values/usage.ts';
+import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
+import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
+import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
+import { chatUsage, tokenCount } from '../formats/openai/chat-usage.ts';
+import { responsesUsage } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
 import { usageOf as converseUsage } from './bedrock/usage.ts';
 import { usageOf as cohereUsage } from './cohere/usage.ts';
-import { usageOf as messagesUsage } from './shared/anthropic/usage.ts';
-import { chatUsage, tokenCount } from './shared/chat-usage.ts';
-import { usageOf as geminiUsage } from './shared/gemini/usage.ts';
-import { mediaUsage, unitUsage } from './shared/media-usage.ts';
-import { responsesUsage } from './shared/responses.ts';
 
 /** The formats of all providers, told apart by the names of their counts. */
 export const passedUsage: PassedUsage = { read, frames: eventStream };

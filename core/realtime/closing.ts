@@ -1,6 +1,6 @@
-import { GatewayError } from '../contract/errors.ts';
-import type { SessionRecord } from '../contract/record.ts';
-import { closeCodes, type SessionOutcome } from '../contract/web-socket.ts';
+import type { SessionRecord } from '../contract/plugin/record.ts';
+import { closeCodes, type SessionOutcome } from '../contract/plugin/web-socket.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 
 /** How a session ends: what is recorded of it, and what each side that is still there is told. */
 export interface Closing extends SessionOutcome {

@@ -1,5 +1,5 @@
-import { GatewayError } from '../contract/errors.ts';
-import type { SessionOwner } from '../contract/web-socket.ts';
+import type { SessionOwner } from '../contract/plugin/web-socket.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 
 /** Most sessions of one organisation, one workspace and one key at a time in this process; 0 = no limit. */
 export interface OwnerMax {

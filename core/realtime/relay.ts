@@ -1,4 +1,4 @@
-import type { FrameSocket } from '../contract/web-socket.ts';
+import type { FrameSocket } from '../contract/plugin/web-socket.ts';
 
 interface Message {
   readonly data: Uint8Array;

@@ -1,4 +1,4 @@
-import { emptyUsage, type Usage } from '../contract/usage.ts';
+import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 
 const bytesPerTextToken = 4;
 /** One second of 16-bit sound at 16 kHz is 32 KiB, which providers count as about 32 tokens. */

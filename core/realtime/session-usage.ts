@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../contract/json.ts';
-import { emptyUsage, type Usage } from '../contract/usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 
 /** Events longer than this are not parsed: what counts tokens has no audio in it. */
 const eventBytesMax = 4 * 1024 * 1024;

@@ -1,8 +1,8 @@
-import { GatewayError } from '../contract/errors.ts';
-import type { Maybe } from '../contract/json.ts';
-import type { Clock } from '../contract/plugin.ts';
-import type { Usage } from '../contract/usage.ts';
-import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/web-socket.ts';
+import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/plugin/web-socket.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { Maybe } from '../contract/values/json.ts';
+import type { Usage } from '../contract/values/usage.ts';
 import {
   type Closing,
   closingOfClient,

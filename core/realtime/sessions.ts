@@ -1,6 +1,6 @@
-import { GatewayError } from '../contract/errors.ts';
-import type { Clock } from '../contract/plugin.ts';
-import type { Sessions } from '../contract/web-socket.ts';
+import type { Sessions } from '../contract/plugin/web-socket.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { type OwnerMax, OwnerPlaces } from './owner-places.ts';
 import { Session, type SessionLimits } from './session.ts';
 

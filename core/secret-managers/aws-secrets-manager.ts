@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import type { Credentials, ProviderSettings } from '../contract/provider.ts';
-import { Secret } from '../contract/secret.ts';
-import type { MappedSecretDocument } from '../contract/secret-reference.ts';
-import { awsIdentity } from '../providers/shared/aws-identity.ts';
-import { awsOrigin, awsSettings } from '../providers/shared/aws-region.ts';
-import { awsSigned } from '../providers/shared/aws-sign.ts';
+import { awsIdentity } from '../cloud-auth/aws-identity.ts';
+import { awsOrigin, awsSettings } from '../cloud-auth/aws-region.ts';
+import { awsSigned } from '../cloud-auth/aws-sign.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
+import { Secret } from '../contract/values/secret.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 

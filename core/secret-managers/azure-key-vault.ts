@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { Credentials, ProviderSettings } from '../contract/provider.ts';
-import { Secret } from '../contract/secret.ts';
-import type { MappedSecretDocument } from '../contract/secret-reference.ts';
-import { azureIdentitySettings, identityToken } from '../providers/shared/azure-identity.ts';
+import { azureIdentitySettings, identityToken } from '../cloud-auth/azure-identity.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
+import { Secret } from '../contract/values/secret.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
 import {
   checkedAuth,

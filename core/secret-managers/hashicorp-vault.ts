@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { HeaderList } from '../contract/http.ts';
-import { isObject, type JsonObject } from '../contract/json.ts';
-import type { Credentials } from '../contract/provider.ts';
-import { Secret } from '../contract/secret.ts';
-import type { MappedSecretDocument } from '../contract/secret-reference.ts';
-import { createTokenCache, type Token, tokenKey } from '../providers/shared/token-cache.ts';
+import { createTokenCache, type Token, tokenKey } from '../cloud-auth/token-cache.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { Credentials } from '../contract/provider/provider.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { Secret } from '../contract/values/secret.ts';
 import { away, refused, statusFault } from './secret-fault.ts';
 import {
   type ManagerPlace,

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../contract/json.ts';
-import type { MappedSecretDocument } from '../contract/secret-reference.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { refused } from './secret-fault.ts';
 import type { SecretContent } from './secret-reader.ts';
 

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Maybe } from '../contract/json.ts';
-import type { Clock, Log } from '../contract/plugin.ts';
-import type { SecretManagerType } from '../contract/secret-reference.ts';
-import { realTimers, type Timers } from '../contract/timers.ts';
+import type { SecretManagerType } from '../contract/protocol/secret-reference.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Maybe } from '../contract/values/json.ts';
+import type { Log } from '../contract/values/log.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { away, faultOf, type SecretFault } from './secret-fault.ts';
 import type { SecretContent } from './secret-reader.ts';
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 
 /**
  * Why a value cannot be had. `isAway`: nobody has said no, so what was known before is still the best there is; else the manager (or

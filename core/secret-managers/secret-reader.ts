@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../contract/json.ts';
-import { checkOutboundUrl, type TrustedHosts } from '../contract/outbound-url.ts';
-import type { Credentials, SignServices } from '../contract/provider.ts';
-import type { Secret } from '../contract/secret.ts';
-import type { MappedSecretDocument } from '../contract/secret-reference.ts';
-import { isTrustedAddress, isTrustedName } from '../contract/trusted-hosts.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { Credentials, SignServices } from '../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { checkOutboundUrl, type TrustedHosts } from '../contract/values/outbound-url.ts';
+import type { Secret } from '../contract/values/secret.ts';
+import { isTrustedAddress, isTrustedName } from '../contract/values/trusted-hosts.ts';
 import { away, refused } from './secret-fault.ts';
 
 /** What a manager keeps under one path: a text, or fields as the text of a JSON object. */

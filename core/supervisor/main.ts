@@ -7,7 +7,7 @@ import { misspeltSettings } from '../../config/misspelt-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { exitCodes } from '../contract/process-messages.ts';
+import { exitCodes } from '../contract/protocol/process-messages.ts';
 import { createLog } from '../telemetry/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { helpText } from './help-text.ts';

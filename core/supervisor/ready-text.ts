@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { FirstStartMessage } from '../contract/process-messages.ts';
+import type { FirstStartMessage } from '../contract/protocol/process-messages.ts';
 
 /**
  * What the service prints when everything is up: the base URL, and on the first start where the keys are and a call that works at

@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../contract/plugin.ts';
-import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/process-messages.ts';
-import { reloadMessage, stopMessage } from '../contract/stop-requests.ts';
+import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/protocol/process-messages.ts';
+import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.ts';
+import type { Log } from '../contract/values/log.ts';
 import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
 import { readyText } from './ready-text.ts';

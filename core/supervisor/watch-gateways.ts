@@ -1,4 +1,4 @@
-import type { Log } from '../contract/plugin.ts';
+import type { Log } from '../contract/values/log.ts';
 import type { KeptChild, SupervisorClock } from './kept-child.ts';
 
 export interface GatewayWatch {

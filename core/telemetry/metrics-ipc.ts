@@ -1,5 +1,5 @@
 import type { MetricObject } from 'prom-client';
-import { isObject } from '../contract/json.ts';
+import { isObject } from '../contract/values/json.ts';
 import type { Metrics } from './metrics.ts';
 
 /**

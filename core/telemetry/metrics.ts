@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
-import type { RequestRecord } from '../contract/record.ts';
+import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { Sample } from './histogram.ts';
 import { RequestSeries } from './request-series.ts';
 

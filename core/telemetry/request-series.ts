@@ -1,4 +1,4 @@
-import { outcomes, type RequestRecord } from '../contract/record.ts';
+import { outcomes, type RequestRecord } from '../contract/plugin/record.ts';
 import { Histogram, type Sample } from './histogram.ts';
 
 /** What a scrape shows of requests, as name → samples. */

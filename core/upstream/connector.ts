@@ -2,8 +2,8 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
-import { GatewayError } from '../contract/errors.ts';
-import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/outbound-url.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/outbound-url.ts';
 
 /** All addresses of a name. Called once per connection, or once for several that open at the same time. */
 export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HeaderList } from '../contract/http.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 
 /**
  * The list without the headers that end at this hop: the fixed ones (RFC 9110 §7.6.1), those `Connection` names, and for the

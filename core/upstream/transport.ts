@@ -1,4 +1,3 @@
-import { GatewayError } from '../contract/errors.ts';
 import {
   internalTenant,
   metadataOrigins,
@@ -7,7 +6,8 @@ import {
   type UpstreamExchange,
   type UpstreamHandler,
   type UpstreamTransport,
-} from '../contract/upstream.ts';
+} from '../contract/provider/upstream.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { type Connect, type ConnectorOptions, createConnector } from './connector.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeServices } from './exchange.ts';

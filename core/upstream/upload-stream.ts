@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BodyControl, RequestBody } from '../contract/http.ts';
+import type { BodyControl, RequestBody } from '../contract/values/http.ts';
 
 /**
  * A request body as the stream undici reads. Nothing is asked of the client before the connection stands, so a body whose

@@ -1,4 +1,4 @@
-import { GatewayError } from '../contract/errors.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 
 /** How far an exchange had come when it failed. */
 export type Phase = 'connect' | 'head' | 'body';

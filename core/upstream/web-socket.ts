@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { GatewayError } from '../contract/errors.ts';
-import type { HeaderList } from '../contract/http.ts';
-import type { UpstreamCall, UpstreamExchange, UpstreamHandler } from '../contract/upstream.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler } from '../contract/provider/upstream.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 import type { Attempt, Connect } from './connector.ts';
 import { toReplyHeaders, withoutHopByHop } from './hop-by-hop.ts';
 import { type Phase, toUpstreamError } from './upstream-error.ts';

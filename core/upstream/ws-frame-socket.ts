@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { closeCodes, type FrameListener, type FrameSocket } from '../contract/web-socket.ts';
+import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
 
 /** The sender is told to wait from here on, and to go on from the second. */
 const bufferedBytesHigh = 256 * 1024;

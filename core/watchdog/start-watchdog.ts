@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../contract/plugin.ts';
-import { aliveMessage } from '../contract/process-messages.ts';
+import { aliveMessage } from '../contract/protocol/process-messages.ts';
+import type { Log } from '../contract/values/log.ts';
 import type { StackThreadData } from './stack-thread.ts';
 
 export interface WatchdogOptions {

@@ -1,5 +1,5 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { isToken } from '../../core/contract/tokens.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { isToken } from '../../core/contract/protocol/tokens.ts';
 
 /**
  * The service key of a request, or the token that stands for one: `x-svc-api-key`, else `Authorization: Bearer` (so that OpenAI clients need only another base

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../core/contract/plugin.ts';
+import type { Clock } from '../../core/contract/plugin/plugin.ts';
 
 const windowMs = 60_000;
 const failuresMax = 60;

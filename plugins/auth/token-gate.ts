@@ -1,9 +1,9 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import type { Services } from '../../core/contract/plugin.ts';
-import { Secret } from '../../core/contract/secret.ts';
-import type { TokenAsk, VerifiedToken } from '../../core/contract/tokens.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { TokenAsk, VerifiedToken } from '../../core/contract/protocol/tokens.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { Secret } from '../../core/contract/values/secret.ts';
 import { requireScope } from './access.ts';
 import type { FailureLimit } from './failure-limit.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { RequestContext } from '../../core/contract/context.ts';
-import { findHeader } from '../../core/contract/http.ts';
-import { definePlugin, type Hooks, type Reply, type Services } from '../../core/contract/plugin.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { definePlugin, type Hooks, type Reply, type Services } from '../../core/contract/plugin/plugin.ts';
+import { findHeader } from '../../core/contract/values/http.ts';
 import { cacheKey } from './key.ts';
 import { cacheConfig } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 

@@ -1,7 +1,7 @@
-import type { ConfigDocument } from '../../core/contract/documents.ts';
-import { isObject, type JsonObject } from '../../core/contract/json.ts';
-import type { Plan } from '../../core/contract/plan.ts';
-import type { PlanSource } from '../../core/contract/plugin.ts';
+import type { Plan } from '../../core/contract/plugin/plan.ts';
+import type { PlanSource } from '../../core/contract/plugin/plugin.ts';
+import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 
 /** One per document, so that its plan is compiled once. */
 const withCache = new WeakMap<ConfigDocument, ConfigDocument>();

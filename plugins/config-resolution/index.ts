@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Identity, RequestContext } from '../../core/contract/context.ts';
-import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/documents.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin/plugin.ts';
+import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { cachedPlan } from './cached-plan.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { asksForCache, checkRequestOptions } from './request-options.ts';

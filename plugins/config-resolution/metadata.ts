@@ -1,8 +1,8 @@
-import type { Identity, RequestContext } from '../../core/contract/context.ts';
-import type { WorkspaceDocument } from '../../core/contract/documents.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { headerText } from '../../core/contract/http.ts';
-import { isObject } from '../../core/contract/json.ts';
+import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { headerText } from '../../core/contract/values/http.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 import { addBaggage } from './baggage.ts';
 
 type Metadata = Readonly<Record<string, string>>;

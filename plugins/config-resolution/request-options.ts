@@ -1,5 +1,5 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 
 /** Gives what is wrong with the value of a header; null for nothing. */
 type Rule = (value: string) => string | null;

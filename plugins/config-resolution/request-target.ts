@@ -1,12 +1,12 @@
-import { holdsCredential } from '../../core/contract/api-key.ts';
-import type { RequestContext, RequestTarget } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import type { JsonObject } from '../../core/contract/json.ts';
-import { splitModelSlug } from '../../core/contract/model-slug.ts';
-import type { Services } from '../../core/contract/plugin.ts';
-import type { Credentials } from '../../core/contract/provider.ts';
-import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
-import { Secret } from '../../core/contract/secret.ts';
+import type { RequestContext, RequestTarget } from '../../core/contract/plugin/context.ts';
+import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { Credentials } from '../../core/contract/provider/provider.ts';
+import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider/provider-settings.ts';
+import { holdsCredential } from '../../core/contract/values/api-key.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import { splitModelSlug } from '../../core/contract/values/model-slug.ts';
+import { Secret } from '../../core/contract/values/secret.ts';
 
 const settingHeaders = new Map<string, string>(providerSettingKeys.map((key) => [key.replaceAll('_', '-'), key]));
 /** In the comma list of `x-svc-beta`: the setting `use_responses_api` under its older name, whatever its date. */

@@ -1,8 +1,8 @@
-import type { Identity } from '../../core/contract/context.ts';
-import type { ConfigDocument } from '../../core/contract/documents.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import type { Services } from '../../core/contract/plugin.ts';
+import type { Identity } from '../../core/contract/plugin/context.ts';
+import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 
 type Documents = Services['documents'];
 

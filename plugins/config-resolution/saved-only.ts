@@ -1,6 +1,6 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { type ErrorCode, GatewayError } from '../../core/contract/errors.ts';
-import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider-settings.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider/provider-settings.ts';
+import { type ErrorCode, GatewayError } from '../../core/contract/values/errors.ts';
 
 /** Settings that only choose among behaviours of the same account at the same provider, or say more of what is sent. */
 const harmless: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
-import { holdsCredential } from '../../core/contract/api-key.ts';
-import type { RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { isObject } from '../../core/contract/json.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { holdsCredential } from '../../core/contract/values/api-key.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 
 /** Names that say who asks and under which trace: settled before the body is read. */
 const settled: ReadonlySet<string> = new Set(['api-key', 'trace-id']);

@@ -1,9 +1,9 @@
-import type { PassedRequest, RequestContext } from '../../core/contract/context.ts';
-import { imageRate } from '../../core/contract/image-rate.ts';
-import type { JsonObject } from '../../core/contract/json.ts';
-import type { ModelRates } from '../../core/contract/leases.ts';
-import { answersWithTokens, makesImages } from '../../core/contract/passed-traffic.ts';
-import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/usage.ts';
+import type { PassedRequest, RequestContext } from '../../core/contract/plugin/context.ts';
+import { answersWithTokens, makesImages } from '../../core/contract/plugin/passed-traffic.ts';
+import type { ModelRates } from '../../core/contract/protocol/leases.ts';
+import { imageRate } from '../../core/contract/values/image-rate.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract/values/usage.ts';
 
 /** Tokens a request may take. */
 export interface TokenEstimate {

@@ -1,6 +1,6 @@
-import type { BudgetRules } from '../../core/contract/budget-rules.ts';
-import type { BudgetSpec } from '../../core/contract/leases.ts';
-import type { ReservationRecord } from '../../core/contract/record.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
+import type { BudgetSpec } from '../../core/contract/protocol/leases.ts';
 import type { Meter } from './meters.ts';
 
 /** Units that one request has taken from one meter. `lease` is null if the ledger could not be asked and the request was admitted. */

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import type { EntityLimits, Identity, RequestContext } from '../../core/contract/context.ts';
-import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/documents.ts';
-import type { GatewayError } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import type { Leases, ModelRates } from '../../core/contract/leases.ts';
-import type { Target } from '../../core/contract/plan.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin.ts';
+import type { EntityLimits, Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin/plugin.ts';
+import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
+import type { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { type Meter, metersOf } from './meters.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';

@@ -1,7 +1,7 @@
-import type { EntityLimits } from '../../core/contract/context.ts';
-import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/documents.ts';
-import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/leases.ts';
-import { rateWindowMs } from '../../core/contract/limit-window.ts';
+import type { EntityLimits } from '../../core/contract/plugin/context.ts';
+import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
+import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/leases.ts';
+import { rateWindowMs } from '../../core/contract/protocol/limit-window.ts';
 
 export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
 export type MeterUnit = 'requests' | 'tokens' | 'cost';

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../core/contract/errors.ts';
-import type { HeaderList } from '../../core/contract/http.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import type { HeaderList } from '../../core/contract/values/http.ts';
 import type { Meter, Scope } from './meters.ts';
 
 /** Headers that belong to a refusal, should it be the one the client gets: a fallback may still answer. */

@@ -1,8 +1,8 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import type { GatewayError } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
-import type { ReservationRecord } from '../../core/contract/record.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/leases.ts';
+import type { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { usedUnits } from './estimate.ts';
 import { type Hold, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

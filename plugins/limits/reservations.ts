@@ -1,10 +1,10 @@
-import type { Outcome, RequestContext } from '../../core/contract/context.ts';
-import { type GatewayError, wasCalled } from '../../core/contract/errors.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import { type ModelRates, refused, unavailable } from '../../core/contract/leases.ts';
-import type { Target } from '../../core/contract/plan.ts';
-import type { Clock } from '../../core/contract/plugin.ts';
-import type { ReservationRecord } from '../../core/contract/record.ts';
+import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { Clock } from '../../core/contract/plugin/plugin.ts';
+import type { ReservationRecord } from '../../core/contract/plugin/record.ts';
+import { type ModelRates, refused, unavailable } from '../../core/contract/protocol/leases.ts';
+import { type GatewayError, wasCalled } from '../../core/contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { estimatedCost, estimateTokens, type TokenEstimate, usedUnits } from './estimate.ts';
 import { counted, giveUp, type Hold, keep, reservationOf, use } from './hold.ts';
 import type { Meter } from './meters.ts';

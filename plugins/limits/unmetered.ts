@@ -1,6 +1,6 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { sessionTraffic } from '../../core/contract/passed-traffic.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { sessionTraffic } from '../../core/contract/plugin/passed-traffic.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 
 /** Rejects work whose usage comes later: a budget cannot hold it. Throws `unmetered_request`. */
 export function refuseDeferred({ endpoint }: RequestContext): void {

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Outcome, RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import { definePlugin } from '../../core/contract/plugin.ts';
-import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/record.ts';
-import { noUnits, type Usage } from '../../core/contract/usage.ts';
+import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
+import { definePlugin } from '../../core/contract/plugin/plugin.ts';
+import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
 import { isoTime, toHold } from './to-hold.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 
 interface Spans {
   readonly spanId: string | null;

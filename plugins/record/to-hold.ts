@@ -1,5 +1,5 @@
-import type { CallHold } from '../../core/contract/call-hold.ts';
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 
 /** Characters of text that callers can make as long as they like. */
 const textMax = 2_000;

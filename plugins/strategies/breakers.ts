@@ -1,5 +1,5 @@
-import type { Breaker, BreakerSettings } from '../../core/contract/health.ts';
-import { breakerCooldownMsMin, type StrategyConfig } from '../../core/contract/strategy-config.ts';
+import type { Breaker, BreakerSettings } from '../../core/contract/plugin/circuits.ts';
+import { breakerCooldownMsMin, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import { judgedStatus } from './verdict.ts';
 import type { Watch } from './watch.ts';
 

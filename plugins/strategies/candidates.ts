@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Node } from './node.ts';
 import type { Outliers } from './outlier.ts';
 

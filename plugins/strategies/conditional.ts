@@ -1,8 +1,8 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { GatewayError } from '../../core/contract/errors.ts';
-import type { ConditionTrace } from '../../core/contract/route-explanation.ts';
-import { compileQuery, explainQuery, type ReadField } from '../../core/contract/routing-query.ts';
-import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { ConditionTrace } from '../../core/contract/plugin/route-explanation.ts';
+import { compileQuery, explainQuery, type ReadField } from '../../core/contract/plugin/routing-query.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 import { certainly, type Decision } from './explain.ts';
 import { type Node, pickOne, type Range } from './node.ts';
 

@@ -1,4 +1,4 @@
-import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
+import type { AttemptResult, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Candidates } from './candidates.ts';
 import { certainly, orderedBy, viewOf } from './explain.ts';
 import { childOf, isMissing, type Node, type Range } from './node.ts';

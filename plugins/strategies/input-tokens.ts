@@ -1,7 +1,7 @@
-import type { RequestContext } from '../../core/contract/context.ts';
-import { isPromise, type Maybe } from '../../core/contract/json.ts';
-import type { Services } from '../../core/contract/plugin.ts';
-import { promptTexts } from '../../core/contract/prompt-text.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Services } from '../../core/contract/plugin/plugin.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { promptTexts } from '../../core/contract/values/prompt-text.ts';
 
 /** Below this the rough estimate is as good as a count for routing, and costs no thread. */
 const countedCharsMin = 4096;

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../core/contract/context.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Load } from './load.ts';
 
 /** One of these children; `from` is never empty. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/contract/plugin.ts';
+import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import { judgedStatus } from './verdict.ts';
 import type { Watch } from './watch.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { RequestContext } from '../../core/contract/context.ts';
-import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
-import type { Clock, Services } from '../../core/contract/plugin.ts';
-import type { LoadExplanation } from '../../core/contract/route-explanation.ts';
-import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
+import type { Clock, Services } from '../../core/contract/plugin/plugin.ts';
+import type { LoadExplanation } from '../../core/contract/plugin/route-explanation.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import type { Candidates } from './candidates.ts';
 import { certainly, type Decision } from './explain.ts';
 import { type Algorithm, leastBusy, leastLatency, priorityCapacity } from './least.ts';

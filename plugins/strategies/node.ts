@@ -1,5 +1,5 @@
-import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
-import type { Target } from '../../core/contract/plan.ts';
+import type { AttemptResult, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
 import { type Decision, type View, viewOf } from './explain.ts';
 
 /**

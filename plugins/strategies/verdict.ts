@@ -1,4 +1,4 @@
-import type { AttemptResult } from '../../core/contract/context.ts';
+import type { AttemptResult } from '../../core/contract/plugin/context.ts';
 
 /**
  * The status by which a target is judged: the provider's own, or the one of the error that stood in for it, also where a stream was

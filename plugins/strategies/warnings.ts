@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../core/contract/gateway-config.ts';
-import type { StrategyConfig } from '../../core/contract/strategy-config.ts';
+import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
+import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 
 /** Fields of a root that only targets have, accepted as older configs carry them; one `path: text` each. */
 export function warningsOfRoot(root: GatewayConfig): string[] {

@@ -1,6 +1,6 @@
-import type { AttemptResult, RequestContext } from '../../core/contract/context.ts';
-import type { Target } from '../../core/contract/plan.ts';
-import type { Hooks } from '../../core/contract/plugin.ts';
+import type { AttemptResult, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { Hooks } from '../../core/contract/plugin/plugin.ts';
 import type { Node } from './node.ts';
 
 /** Sees a request come to a target; what it returns sees it leave, with its last result or null. */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { resources } from '../../admin/resources/index.ts';
 import { adminRoutes, documentReaders, entities, migrations, publicRoutes, samples } from '../../admin/tables.ts';
-import { documentKinds } from '../../core/contract/documents.ts';
+import { documentKinds } from '../../core/contract/protocol/documents.ts';
 import { ownerOf } from '../../core/endpoints/owned-paths.ts';
 
 const folder = new URL('../../admin/resources/', import.meta.url);

@@ -2,7 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { isStepCount, jsonSchema, type LanguageModel, ToolLoopAgent, tool } from 'ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { encodeEvent } from '../../core/pipeline/event-stream.ts';
+import { encodeEvent } from '../../core/pipeline/attempt/event-stream.ts';
 import { type ProviderCase, providerCases } from '../core/providers/matrix/provider-cases.ts';
 import type { Format, ModelAnswer } from '../core/providers/matrix/scenarios.ts';
 import type { Exchange } from '../support/fake-upstream.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import { fakeAws, linesOf } from '../support/fake-clouds/fake-aws.ts';
 import { type FakeClouds, type LooseObject, startFakeClouds } from '../support/fake-clouds/fake-clouds.ts';
 import { fakeGoogle } from '../support/fake-clouds/fake-google.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import { stallBeforeHead } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { openRawClient } from '../support/raw-client.ts';

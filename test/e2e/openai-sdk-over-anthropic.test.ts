@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import {
   type Behaviour,
   cutMidStream,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/tokens.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startNats } from '../../bench/services/nats.ts';
 import { startPostgres } from '../../bench/services/postgres.ts';
 import type { Service } from '../../bench/services/service.ts';
-import { newApiKey } from '../../core/contract/api-key.ts';
+import { newApiKey } from '../../core/contract/values/api-key.ts';
 import { onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { isAlive } from '../support/start-gateway.ts';

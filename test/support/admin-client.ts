@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 
 export interface AdminReply {
   readonly status: number;

@@ -1,6 +1,6 @@
 import { adminErrorTable } from '../../admin/http/errors.ts';
 import { type Setting, settingsTable } from '../../config/settings-table.ts';
-import { errorTable } from '../../core/contract/errors.ts';
+import { errorTable } from '../../core/contract/values/errors.ts';
 
 /** The settings as README shows them. */
 export function settingsMarkdown(): string {

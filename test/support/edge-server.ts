@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import type { GatewayError } from '../../core/contract/errors.ts';
-import type { InboundRequest, ReplySink } from '../../core/contract/http.ts';
+import type { GatewayError } from '../../core/contract/values/errors.ts';
+import type { InboundRequest, ReplySink } from '../../core/contract/values/http.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../core/http/server.ts';
 
 /** The addon builds every edge test runs against: both, where npm could install both. */

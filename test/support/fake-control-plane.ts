@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ChangeNotice, DocumentKind } from '../../core/contract/documents.ts';
-import type { InternalFetch } from '../../core/contract/internal-api.ts';
-import type { RequestRecord } from '../../core/contract/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
+import type { InternalFetch } from '../../core/contract/protocol/internal-api.ts';
 
 /** A control plane of documents in memory behind real HTTP, which can be slow, broken or gone. */
 export interface FakeControlPlane {

@@ -1,5 +1,5 @@
-import type { InternalFetch } from '../../core/contract/internal-api.ts';
-import type { Grant, LeaseAsk, ModelRates } from '../../core/contract/leases.ts';
+import type { InternalFetch } from '../../core/contract/protocol/internal-api.ts';
+import type { Grant, LeaseAsk, ModelRates } from '../../core/contract/protocol/leases.ts';
 
 /** A ledger in memory that grants all that is asked for as long as there is something; it can be away. */
 export interface FakeLedger {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/contract/plugin.ts';
+import type { Clock } from '../../core/contract/values/clock.ts';
 
 /** Clock and timers in the hands of a test: time passes only in `advance`. */
 export interface FakeTime {

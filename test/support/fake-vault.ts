@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '../../core/contract/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import type { FakeUpstream } from './fake-upstream.ts';
 import { reply } from './fake-upstream.ts';
 import type { RecordedRequest } from './recorded-request.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/contract/json.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
 import { until } from './until.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/contract/json.ts';
-import type { Log } from '../../core/contract/plugin.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { Log } from '../../core/contract/values/log.ts';
 
 export interface LogLine {
   readonly level: keyof Log;

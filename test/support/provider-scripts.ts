@@ -1,7 +1,7 @@
-import type { GatewayError } from '../../core/contract/errors.ts';
-import type { HeaderList } from '../../core/contract/http.ts';
-import type { JsonObject } from '../../core/contract/json.ts';
-import type { UpstreamCall, UpstreamHandler } from '../../core/contract/upstream.ts';
+import type { UpstreamCall, UpstreamHandler } from '../../core/contract/provider/upstream.ts';
+import type { GatewayError } from '../../core/contract/values/errors.ts';
+import type { HeaderList } from '../../core/contract/values/http.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 
 /** What one scripted provider does with one call; it may keep the handler and go on later. `connecting`: it has not seen the call. */
 export type Script = (call: UpstreamCall, handler: UpstreamHandler) => unknown;

@@ -1,4 +1,4 @@
-import type { ApiKeyDocument, ConfigDocument } from '../../core/contract/documents.ts';
+import type { ApiKeyDocument, ConfigDocument } from '../../core/contract/protocol/documents.ts';
 
 /** An active workspace key. */
 export function sampleKey(id: string, changes: Partial<ApiKeyDocument> = {}): ApiKeyDocument {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestRecord } from '../../core/contract/record.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 
 /** The record of a plain chat completion that went well. */
 export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {

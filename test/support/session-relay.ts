@@ -3,8 +3,8 @@
  * that of sessions alone. Arguments: the addon, the provider's origin. Prints its port, and `bye` when it was told to stop.
  */
 
-import type { RequestContext } from '../../core/contract/context.ts';
-import { parseTrustedHosts } from '../../core/contract/outbound-url.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { parseTrustedHosts } from '../../core/contract/values/outbound-url.ts';
 import { createSessions } from '../../core/realtime/sessions.ts';
 import { createTransport } from '../../core/upstream/transport.ts';
 import { startEdge } from './edge-server.ts';

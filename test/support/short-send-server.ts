@@ -3,7 +3,7 @@
  * tell what must arrive. `/<framing>/<bytes>/<part bytes>`; framing is `once`, `length`, `chunks` or `hold` (chunks, and the
  * end only when the same connection's `/release` is asked for on another one). Prints its port.
  */
-import type { InboundRequest, ReplySink } from '../../core/contract/http.ts';
+import type { InboundRequest, ReplySink } from '../../core/contract/values/http.ts';
 import { startEdge } from './edge-server.ts';
 import { patternBytes } from './pattern-bytes.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { JsonObject } from '../../core/contract/json.ts';
-import type { PublicJwk } from '../../core/contract/key-set.ts';
+import type { PublicJwk } from '../../core/contract/protocol/key-set.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 
 /** A key an organisation signs tokens with. */
 export interface SigningKey {

@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { keyPurposes } from '../../../core/contract/documents.ts';
-import type { Log } from '../../../core/contract/plugin.ts';
-import { deriveKey, unseal } from '../../../core/contract/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import {
   type TokenVerdict,
   tokenCheckMs,
@@ -12,7 +10,9 @@ import {
   tokenLengthMax,
   tokenVerdict,
   tokenVerdictPlace,
-} from '../../../core/contract/tokens.ts';
+} from '../../../core/contract/protocol/tokens.ts';
+import type { Log } from '../../../core/contract/values/log.ts';
+import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
 import { scopesByType } from '../../access/scopes.ts';
 import { scopesOfUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,4 +1,4 @@
-import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/documents.ts';
+import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/protocol/documents.ts';
 import { implicitAdminScopes } from '../../access/roles.ts';
 import { dataPlaneScopes } from '../../access/scopes.ts';
 import { membershipsOf } from '../../access/session-actor.ts';

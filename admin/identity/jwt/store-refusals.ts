@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type TokenRefusal, tokenRefusals } from '../../../core/contract/tokens.ts';
+import { type TokenRefusal, tokenRefusals } from '../../../core/contract/protocol/tokens.ts';
 import { type AuditDraft, addAuditEntry } from '../../audit/audit-entry.ts';
 import { causeOf } from '../../cause-of.ts';
 import { isDatabaseAway } from '../../db/is-database-away.ts';

@@ -1,4 +1,4 @@
-import { digestSecret, newApiKey } from '../../../core/contract/api-key.ts';
+import { digestSecret, newApiKey } from '../../../core/contract/values/api-key.ts';
 import type { Change } from '../../db/write-change.ts';
 import { kindOfType } from '../../http/authenticate.ts';
 import { conflict } from '../../http/errors.ts';

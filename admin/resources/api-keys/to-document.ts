@@ -1,5 +1,5 @@
-import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
-import type { KeysReply } from '../../../core/contract/internal-api.ts';
+import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
+import type { KeysReply } from '../../../core/contract/protocol/internal-api.ts';
 import { effectiveKeyScopes } from '../../access/user-scopes.ts';
 import type { Database, EntityManager } from '../../db/open-database.ts';
 import type { PreparedStatement } from '../../db/prepared.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/own-store.ts';
+import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/provider/own-store.ts';
 import { newId } from '../../db/new-id.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';

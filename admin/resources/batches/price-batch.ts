@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import {
   type BatchUsagePart,
   type BatchUsageReply,
   batchUsagePath,
   batchUsageReply,
-} from '../../../core/contract/batch-usage.ts';
-import type { ProviderDocument } from '../../../core/contract/documents.ts';
-import type { RequestRecord } from '../../../core/contract/record.ts';
+} from '../../../core/contract/provider/batch-usage.ts';
 import { causeOf } from '../../cause-of.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { storeKnown } from '../../internal/store-records.ts';

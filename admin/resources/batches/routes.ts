@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ownBatchPrefix } from '../../../core/contract/own-store.ts';
+import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';

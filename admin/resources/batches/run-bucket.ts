@@ -1,7 +1,7 @@
-import { keyPurposes } from '../../../core/contract/documents.ts';
-import { newJobCredential } from '../../../core/contract/job-credential.ts';
-import { ownBatchPrefix } from '../../../core/contract/own-store.ts';
-import { deriveKey } from '../../../core/contract/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { newJobCredential } from '../../../core/contract/protocol/job-credential.ts';
+import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
+import { deriveKey } from '../../../core/contract/values/secret.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';

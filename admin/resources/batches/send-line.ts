@@ -1,6 +1,6 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isObject } from '../../../core/contract/json.ts';
+import { isObject } from '../../../core/contract/values/json.ts';
 
 /** What a gateway answered to one line. */
 export interface LineReply {

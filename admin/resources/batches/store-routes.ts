@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { ownBatchPrefix } from '../../../core/contract/own-store.ts';
+import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { bodyBytesMax, readBytes } from '../../http/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';

@@ -1,4 +1,4 @@
-import { ownBatchPrefix, ownFilePrefix } from '../../../core/contract/own-store.ts';
+import { ownBatchPrefix, ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { seconds } from '../files/to-reply.ts';
 import type { Batch } from './entity.ts';

@@ -1,5 +1,5 @@
-import { type GatewayConfig, parseGatewayConfig, type TargetLimits } from '../../../core/contract/gateway-config.ts';
-import { providerSecretKeys } from '../../../core/contract/provider-settings.ts';
+import { type GatewayConfig, parseGatewayConfig, type TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
+import { providerSecretKeys } from '../../../core/contract/provider/provider-settings.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';

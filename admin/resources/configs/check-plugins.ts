@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/config-check.ts';
-import { isObject } from '../../../core/contract/json.ts';
+import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/protocol/config-check.ts';
+import { isObject } from '../../../core/contract/values/json.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';

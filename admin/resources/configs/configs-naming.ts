@@ -1,4 +1,4 @@
-import type { GatewayConfig } from '../../../core/contract/gateway-config.ts';
+import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { conflict } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';

@@ -1,4 +1,4 @@
-import type { ConfigDocument } from '../../../core/contract/documents.ts';
+import type { ConfigDocument } from '../../../core/contract/protocol/documents.ts';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs, configVersions } from './entity.ts';

@@ -1,4 +1,4 @@
-import { callerHeaders } from '../../../core/contract/own-store.ts';
+import { callerHeaders } from '../../../core/contract/provider/own-store.ts';
 import { isUuid } from '../../db/new-id.ts';
 import { StoreError } from './store-error.ts';
 

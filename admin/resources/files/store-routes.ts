@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { ownFilePrefix } from '../../../core/contract/own-store.ts';
+import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { type StoredFile, storedFiles } from './entity.ts';

@@ -1,4 +1,4 @@
-import { ownFilePrefix } from '../../../core/contract/own-store.ts';
+import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
 import { isUuid } from '../../db/new-id.ts';
 import type { StoredFile } from './entity.ts';
 

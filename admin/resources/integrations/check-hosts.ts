@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import { checkOutboundUrl, parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import { checkOutboundUrl, parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { invalid } from '../../http/errors.ts';
 
 type Configurations = Readonly<Record<string, unknown>>;

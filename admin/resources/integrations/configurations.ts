@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { bucketPattern } from '../../../core/contract/provider-settings.ts';
+import { bucketPattern } from '../../../core/contract/provider/provider-settings.ts';
 import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 

@@ -1,6 +1,6 @@
-import { isCredentialHeader } from '../../../core/contract/credential-headers.ts';
-import { keyPurposes } from '../../../core/contract/documents.ts';
-import { deriveKey, type Sealed, seal } from '../../../core/contract/secret.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { isCredentialHeader } from '../../../core/contract/values/credential-headers.ts';
+import { deriveKey, type Sealed, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { type Headers, keptHeaders, lowerCased, maskedHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';

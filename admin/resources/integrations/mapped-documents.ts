@@ -1,6 +1,6 @@
-import { keyPurposes } from '../../../core/contract/documents.ts';
-import { deriveKey, seal } from '../../../core/contract/secret.ts';
-import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';

@@ -1,5 +1,5 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
-import { canonicalProviderId } from '../../../core/contract/provider-aliases.ts';
+import { canonicalProviderId } from '../../../core/contract/provider/provider-aliases.ts';
 
 export { canonicalProviderId };
 

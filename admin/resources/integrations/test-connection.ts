@@ -4,10 +4,10 @@ import {
   connectionDiagnosis,
   connectionTestMs,
   connectionTestPath,
-} from '../../../core/contract/connection-test.ts';
-import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
-import { deriveKey, seal } from '../../../core/contract/secret.ts';
-import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
+} from '../../../core/contract/protocol/connection-test.ts';
+import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import { newId } from '../../db/new-id.ts';
 import { AdminError } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';

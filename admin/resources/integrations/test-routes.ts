@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type ConnectionCheck, connectionDiagnosis } from '../../../core/contract/connection-test.ts';
+import { type ConnectionCheck, connectionDiagnosis } from '../../../core/contract/protocol/connection-test.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';

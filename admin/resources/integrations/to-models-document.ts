@@ -1,4 +1,4 @@
-import type { WorkspaceModelsDocument } from '../../../core/contract/documents.ts';
+import type { WorkspaceModelsDocument } from '../../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { providers } from '../providers/entity.ts';
 import { statusOf } from '../providers/to-reply.ts';

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { RequestRecord } from '../../../core/contract/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 
 /** What a request left behind, with the fields lists filter by beside the whole record. Organisation null: the key was unknown. */
 export const requestRecords = defineEntity({

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/record.ts';
+import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 
 const nullableNumber = v.nullable(v.number());

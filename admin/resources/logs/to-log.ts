@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { RequestRecord } from '../../../core/contract/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 

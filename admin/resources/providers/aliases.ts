@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/contract/json.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
 import { invalid } from '../../http/errors.ts';
 
 /** Other spellings of the fields of a provider body, as older clients send them. */

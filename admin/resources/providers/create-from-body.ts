@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import type { Change } from '../../db/write-change.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';

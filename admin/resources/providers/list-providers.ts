@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { Clock } from '../../../core/contract/plugin.ts';
+import type { Clock } from '../../../core/contract/values/clock.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type Page, pageOf } from '../../http/schemas.ts';
 import { withTags } from '../../http/with-tags.ts';

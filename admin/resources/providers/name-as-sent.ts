@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { AdminError } from '../../http/errors.ts';
 import { credentialNames, settingOf } from './aliases.ts';
 

@@ -1,5 +1,5 @@
-import { keyPurposes, type ProviderDocument } from '../../../core/contract/documents.ts';
-import { deriveKey, seal } from '../../../core/contract/secret.ts';
+import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';

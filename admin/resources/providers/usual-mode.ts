@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 
 /**
  * The settings with the way to authenticate that older clients leave out, because there was one only: told by what they do send.

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { SecretManagerType } from '../../../core/contract/secret-reference.ts';
+import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';

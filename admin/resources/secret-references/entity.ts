@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { SecretManagerType } from '../../../core/contract/secret-reference.ts';
+import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
 
 /** Where a secret lies that is not stored here, how to authenticate there, and which workspaces may use it. */
 export const secretReferences = defineEntity({

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { secretManagerTypes } from '../../../core/contract/secret-reference.ts';
+import { secretManagerTypes } from '../../../core/contract/protocol/secret-reference.ts';
 import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
 
 const rowEntries = {

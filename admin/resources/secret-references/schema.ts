@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { secretManagerTypes } from '../../../core/contract/secret-reference.ts';
+import { secretManagerTypes } from '../../../core/contract/protocol/secret-reference.ts';
 import { id, idOrSlug, name, pageEntries, slug, tagsFilter, unchanged, wholeNumber } from '../../http/schemas.ts';
 import { authConfigText } from './auth-config.ts';
 

@@ -1,4 +1,4 @@
-import type { WorkspaceDocument } from '../../../core/contract/documents.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs } from '../configs/entity.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';

@@ -1,5 +1,5 @@
-import { findHeader, type HeaderList } from '../../contract/http.ts';
-import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 
 /** The API version this adapter's shapes were checked against, sent when neither settings nor client name one. */
 export const defaultVersion = '2023-06-01';

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { isOwnId } from '../../contract/own-store.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { isMetadata } from '../shared/batch-plan.ts';
-import { idOf } from '../shared/kept-files.ts';
+import { isOwnId } from '../../contract/provider/own-store.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { isMetadata } from '../../formats/stored/batch-plan.ts';
+import { idOf } from '../../formats/stored/stored-files.ts';
 
 /** What a message batch was made with and the provider has no place for. */
 export interface Remembered {

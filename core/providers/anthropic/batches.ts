@@ -1,12 +1,12 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { isOwnId } from '../../contract/own-store.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { chatReply } from '../shared/anthropic/chat-reply.ts';
-import { chatRequest } from '../shared/anthropic/chat-request.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../shared/batch-lines.ts';
-import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
-import { idOf, notReady } from '../shared/kept-files.ts';
+import { isOwnId } from '../../contract/provider/own-store.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { chatReply } from '../../formats/anthropic/chat-reply.ts';
+import { chatRequest } from '../../formats/anthropic/chat-request.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { callOfLine, outputLine, readBatchRequests, readJsonLines } from '../../formats/stored/batch-lines.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
+import { idOf, notReady } from '../../formats/stored/stored-files.ts';
 import {
   askForJson,
   exchange,
@@ -16,7 +16,7 @@ import {
   secondsOf,
   uncounted,
   wantsDetails,
-} from '../shared/kept-operation.ts';
+} from '../../formats/stored/stored-operation.ts';
 import { batchId, nativeId, rememberedAs } from './batch-id.ts';
 
 /**

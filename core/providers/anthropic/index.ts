@@ -1,10 +1,10 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
-import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
-import { anthropicCompletions } from '../shared/anthropic/completions.ts';
-import { anthropicFault } from '../shared/anthropic/errors.ts';
-import { anthropicCountTokens, anthropicMessages } from '../shared/anthropic/messages.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
+import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
+import { anthropicFault } from '../../formats/anthropic/errors.ts';
+import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { files } from './files.ts';

@@ -1,16 +1,22 @@
 import * as v from 'valibot';
-import type { HeaderList } from '../../contract/http.ts';
-import type { Maybe } from '../../contract/json.ts';
-import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
-import { anthropicCompletions } from '../shared/anthropic/completions.ts';
-import { anthropicFault } from '../shared/anthropic/errors.ts';
-import { anthropicMessages } from '../shared/anthropic/messages.ts';
-import { signUnlessKeyed } from '../shared/aws-call.ts';
-import { authTypeOf } from '../shared/aws-identity.ts';
-import { awsSettings, regionOf } from '../shared/aws-region.ts';
-import type { Labels } from '../shared/aws-session-tags.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import { signUnlessKeyed } from '../../cloud-auth/aws-call.ts';
+import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
+import { awsSettings, regionOf } from '../../cloud-auth/aws-region.ts';
+import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
+import type {
+  Credentials,
+  OutgoingCall,
+  ProviderAdapter,
+  ProviderSettings,
+  SignServices,
+} from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { Maybe } from '../../contract/values/json.ts';
+import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
+import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
+import { anthropicFault } from '../../formats/anthropic/errors.ts';
+import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
 import { anthropic } from './index.ts';
 import { anthropicEntries } from './settings.ts';

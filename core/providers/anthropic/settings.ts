@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { keptSettings } from '../shared/kept-settings.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { keptSettings } from '../../formats/stored/stored-settings.ts';
 
 /** Text that is safe as a header value: printable ASCII, so no line break can smuggle in a second header. */
 const headerValue = v.pipe(v.string(), v.minLength(1), v.maxLength(1024), v.regex(/^[\x20-\x7e]+$/, 'printable ASCII only'));

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 
 /**
  * The addresses a model of Microsoft Foundry may have

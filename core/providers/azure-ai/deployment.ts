@@ -1,4 +1,4 @@
-import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 
 /** The same operation with the deployment's name as model, where one resource holds several. */
 export function forDeployment(operation: Operation): Operation {

@@ -1,10 +1,10 @@
-import { findHeader, type HeaderList } from '../../contract/http.ts';
-import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
-import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
-import { allBatches, allFiles, allFinetunes, keptOperations } from '../shared/kept-files.ts';
-import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
-import { providerFault } from '../shared/provider-fault.ts';
-import { realtimeUsage } from '../shared/realtime.ts';
+import { azureKeyHeaders, azurePinned, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
+import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
+import { realtimeUsage } from '../../formats/openai/realtime.ts';
+import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, keptPath, proxyPath, realtimePath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
 import { modelList } from './model-list.ts';

@@ -1,10 +1,10 @@
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { editForm } from '../shared/image-content.ts';
-import { imageGenerations, images, withWidthAndHeight } from '../shared/images.ts';
-import { ocr as mistralOcr } from '../shared/ocr.ts';
-import { rerank as cohereRerank } from '../shared/rerank.ts';
-import { speech } from '../shared/speech.ts';
-import { transcriptions } from '../shared/transcriptions.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { editForm } from '../../formats/media/image-content.ts';
+import { imageGenerations, images, withWidthAndHeight } from '../../formats/media/images.ts';
+import { speech } from '../../formats/media/speech.ts';
+import { transcriptions } from '../../formats/media/transcriptions.ts';
+import { ocr as mistralOcr } from '../../formats/openai/ocr.ts';
+import { rerank as cohereRerank } from '../../formats/openai/rerank.ts';
 import { makerPath, mediaPath } from './address.ts';
 import { forDeployment, modelInForm } from './deployment.ts';
 

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 import { chatPath, isSingleModel, mediaPath } from './address.ts';
 
 /** The models of a resource; an endpoint of one model tells of that one at `/info`, in a form of its own. */

@@ -1,13 +1,13 @@
-import type { OperationCall } from '../../contract/provider.ts';
-import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
-import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
-import { anthropicMessages } from '../shared/anthropic/messages.ts';
-import { chatCompletions } from '../shared/chat-completions.ts';
-import { claudeOrChat } from '../shared/claude-or-chat.ts';
-import { completions } from '../shared/completions.ts';
-import { embeddings } from '../shared/embeddings.ts';
-import { messagesOverChat } from '../shared/messages-over-chat.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
+import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import { claudeOrChat } from '../../formats/claude-or-chat.ts';
+import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import { completions } from '../../formats/openai/completions.ts';
+import { embeddings } from '../../formats/openai/embeddings.ts';
+import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { chatPath, claudePath } from './address.ts';
 import { forDeployment } from './deployment.ts';
 

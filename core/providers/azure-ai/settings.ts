@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { azureIdentitySettings } from '../shared/azure-identity.ts';
+import { azureIdentitySettings } from '../../cloud-auth/azure-identity.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
 
 /** Part of a host name, so nothing but a plain label will do. */
 const label = v.pipe(v.string(), v.regex(/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/, 'one label of a host name'));

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
+import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 import { isSince, isVersionFree, type Place, placeOf } from './deployments.ts';
 
 /**

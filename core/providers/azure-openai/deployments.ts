@@ -1,6 +1,6 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { OperationCall, ProviderSettings } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
+import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { badParam } from '../../formats/bad-param.ts';
 import type { Deployment } from './settings.ts';
 
 /** Where one call goes: a deployment, and the version of the API it is asked through. */

@@ -1,10 +1,10 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { azureKeyHeaders, azurePinned, signWithIdentity } from '../shared/azure-identity.ts';
-import { sealedThoughts } from '../shared/chat-over-responses/chat-over-responses.ts';
-import { allBatches, allFiles, allFinetunes, keptOperations } from '../shared/kept-files.ts';
-import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
-import { providerFault } from '../shared/provider-fault.ts';
-import { realtimeUsage } from '../shared/realtime.ts';
+import { azureKeyHeaders, azurePinned, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
+import { realtimeUsage } from '../../formats/openai/realtime.ts';
+import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import { sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
 import {
   byResponses,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { azureIdentitySettings } from '../shared/azure-identity.ts';
-import { responsesApiSetting } from '../shared/responses-only.ts';
+import { azureIdentitySettings } from '../../cloud-auth/azure-identity.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { responsesApiSetting } from '../../formats/openai/responses-only.ts';
 
 /** One row of the alias table, from either of its spellings. */
 export interface Deployment {

@@ -1,12 +1,18 @@
-import { findHeader } from '../../contract/http.ts';
-import type { Maybe } from '../../contract/json.ts';
-import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import { awsKeyHeaders, signUnlessKeyed } from '../shared/aws-call.ts';
-import { authTypeOf } from '../shared/aws-identity.ts';
-import { regionOf } from '../shared/aws-region.ts';
-import type { Labels } from '../shared/aws-session-tags.ts';
-import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import { awsKeyHeaders, signUnlessKeyed } from '../../cloud-auth/aws-call.ts';
+import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
+import { regionOf } from '../../cloud-auth/aws-region.ts';
+import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
+import type {
+  Credentials,
+  OutgoingCall,
+  ProviderAdapter,
+  ProviderSettings,
+  SignServices,
+} from '../../contract/provider/provider.ts';
+import { findHeader } from '../../contract/values/http.ts';
+import type { Maybe } from '../../contract/values/json.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
+import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { chatComplete, chatExtras, createModelResponse, messages } from './operations.ts';
 import { settings } from './settings.ts';
 

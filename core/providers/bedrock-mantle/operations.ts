@@ -1,15 +1,15 @@
-import type { OperationCall } from '../../contract/provider.ts';
-import { anthropicChat } from '../shared/anthropic/chat-completions.ts';
-import { anthropicChatExtras } from '../shared/anthropic/chat-extras.ts';
-import { anthropicMessages } from '../shared/anthropic/messages.ts';
-import { chatCompletions } from '../shared/chat-completions.ts';
-import { chatOrResponses, sealedThoughts } from '../shared/chat-over-responses/chat-over-responses.ts';
-import { claudeOrChat } from '../shared/claude-or-chat.ts';
-import { messagesOverChat } from '../shared/messages-over-chat.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
-import { oneOfTwo } from '../shared/one-of-two.ts';
-import { responses } from '../shared/responses.ts';
-import { responsesOverChat } from '../shared/responses-over-chat/responses-over-chat.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
+import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
+import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import { claudeOrChat } from '../../formats/claude-or-chat.ts';
+import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import { responses } from '../../formats/openai/responses.ts';
+import { oneOfTwo } from '../../formats/pick-format.ts';
+import { chatOrResponses, sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
+import { responsesOverChat } from '../../translate/responses-over-chat/responses-over-chat.ts';
 
 const id = 'bedrock-mantle';
 

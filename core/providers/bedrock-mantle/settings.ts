@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { awsSettings } from '../shared/aws-region.ts';
-import { responsesApiSetting } from '../shared/responses-only.ts';
+import { awsSettings } from '../../cloud-auth/aws-region.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { responsesApiSetting } from '../../formats/openai/responses-only.ts';
 
 const headerValue = v.pipe(v.string(), v.maxLength(1024), v.regex(/^[\x20-\x7e]+$/, 'printable ASCII only'));
 

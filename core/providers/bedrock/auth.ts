@@ -1,10 +1,10 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { Maybe } from '../../contract/json.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
-import { authTypeOf } from '../shared/aws-identity.ts';
-import { awsOrigin, regionOf } from '../shared/aws-region.ts';
-import { type Labels, refuseTagsWithoutRole } from '../shared/aws-session-tags.ts';
+import { acceptAwsStream, signAwsCall } from '../../cloud-auth/aws-call.ts';
+import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
+import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
+import { type Labels, refuseTagsWithoutRole } from '../../cloud-auth/aws-session-tags.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { Maybe } from '../../contract/values/json.ts';
 
 /** Sends the call to the right one of the service's endpoints and signs it there, unless an API key says who calls. */
 export function signCall(

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { callOfLine, outputLine, readJsonLines } from '../shared/batch-lines.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { callOfLine, outputLine, readJsonLines } from '../../formats/stored/batch-lines.ts';
 import { chatComplete } from './chat-completions.ts';
 import { embed } from './embeddings.ts';
 

@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type BatchRequest, callOfLine, readBatchRequests } from '../shared/batch-lines.ts';
-import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../shared/batch-note.ts';
-import { endpointOf, metadataOf, modelBesideLines } from '../shared/batch-plan.ts';
-import { notReady } from '../shared/kept-files.ts';
-import { askForJson, jsonReply, kept, linesReply, listReply, secondsOf, wantsDetails } from '../shared/kept-operation.ts';
-import { idOfObject, objectOfId } from '../shared/stored-object.ts';
+import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type BatchRequest, callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.ts';
+import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../../formats/stored/batch-note.ts';
+import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
+import { notReady } from '../../formats/stored/stored-files.ts';
+import { idOfObject, objectOfId } from '../../formats/stored/stored-object.ts';
+import {
+  askForJson,
+  jsonReply,
+  kept,
+  linesReply,
+  listReply,
+  secondsOf,
+  wantsDetails,
+} from '../../formats/stored/stored-operation.ts';
 import { batchEndpoints, batchFolder, batchOfKey, inputName, outputLines } from './batch-output.ts';
 import { inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { modelSegment } from './model-id.ts';

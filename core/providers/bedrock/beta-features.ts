@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, OutgoingCall } from '../../contract/provider.ts';
+import type { OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
  * Features of Anthropic's own platform and its clients, by the beginning of their names: InvokeModel answers them with 400, and no

@@ -1,4 +1,4 @@
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 
 /** What chat calls over the Converse API take beyond OpenAI's fields; what a single model lacks of it is reported per call. */
 export const converseExtras: readonly ChatExtra[] = [

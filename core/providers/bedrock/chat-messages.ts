@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { isOwnThought } from '../shared/anthropic/own-thoughts.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { isNativePart, isSharedBlock, openBlock } from '../shared/sealed-blocks.ts';
-import { toolArguments } from '../shared/tool-arguments.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isOwnThought } from '../../formats/anthropic/own-reasoning.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { toolArguments } from '../../formats/openai/tool-arguments.ts';
+import { isNativePart, isSharedBlock, openBlock } from '../../formats/sealed-blocks.ts';
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
 

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { annotationsOf } from '../shared/anthropic/citations.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { dropFromReply } from '../shared/reply-notes.ts';
-import { kindOf } from '../shared/sealed-blocks.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { annotationsOf } from '../../formats/anthropic/citations.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
+import { kindOf } from '../../formats/sealed-blocks.ts';
 import { sharedCitations } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { dropFromReply } from '../shared/reply-notes.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
 
 /**
  * Citations of Converse in Anthropic's form, which all providers share in `content_blocks`

@@ -1,8 +1,8 @@
-import type { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
-import { withOwnThoughts } from '../shared/anthropic/own-thoughts.ts';
-import { messagesStreamReader, usageOfReply } from '../shared/anthropic/usage.ts';
+import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { withOwnThoughts } from '../../formats/anthropic/own-reasoning.ts';
+import { messagesStreamReader, usageOfReply } from '../../formats/anthropic/usage.ts';
 import { betasOf } from './beta-features.ts';
 import { eventFault } from './errors.ts';
 import { eventStream } from './event-stream.ts';

@@ -1,4 +1,4 @@
-import { traitsOf } from '../shared/anthropic/models.ts';
+import { traitsOf } from '../../formats/anthropic/models.ts';
 import { baseModelId, makerOf } from './model-id.ts';
 
 /** What differs between Claude models in the parameters they take here. */

@@ -1,5 +1,5 @@
-import type { Operation } from '../../contract/provider.ts';
-import { completionsOverChat } from '../shared/completions-over-chat.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import { chatComplete } from './chat-completions.ts';
 
 /** A text completion answered from the Converse API. */

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { badParam } from '../shared/bad-param.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
 import { documentFormat, imageFormat, mediaTypeOf, videoFormat } from './media-formats.ts';
 
 /** Names documents of one request: the provider takes few characters and no name twice. */

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { claudeBody } from './claude-messages.ts';
 import { isClaude } from './claude-models.ts';
 import { messagesOverConverse } from './messages.ts';

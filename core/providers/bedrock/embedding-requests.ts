@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type EmbeddingInput, inlineImage } from '../shared/embedding-inputs.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { type EmbeddingInput, inlineImage } from '../../formats/openai/embedding-inputs.ts';
 
 /** What a family of embedding models is sent. `passed` are the parameters that OpenAI's format does not have. */
 export type EmbeddingRequest = (

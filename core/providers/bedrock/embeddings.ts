@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { emptyUsage, type Usage } from '../../contract/usage.ts';
-import { tokenCount } from '../shared/chat-usage.ts';
-import { embeddingInputs } from '../shared/embedding-inputs.ts';
-import { embeddingList } from '../shared/embedding-list.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { tokenCount } from '../../formats/openai/chat-usage.ts';
+import { embeddingInputs } from '../../formats/openai/embedding-inputs.ts';
+import { embeddingList } from '../../formats/openai/embedding-list.ts';
 import { requestOfFamily } from './embedding-requests.ts';
 import { baseModelId, modelSegment } from './model-id.ts';
 

@@ -1,8 +1,8 @@
-import { GatewayError } from '../../contract/errors.ts';
-import { findHeader, type HeaderList } from '../../contract/http.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { ProviderFault, StreamEvent } from '../../contract/provider.ts';
-import { retryAfterMs } from '../shared/retry-after.ts';
+import type { ProviderFault, StreamEvent } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
  * Statuses of exceptions that come inside a stream whose own status was 200

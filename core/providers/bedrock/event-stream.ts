@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider.ts';
-import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../shared/aws-event-frames.ts';
+import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
+import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /** The service's streams: events and exceptions by name, and events of the models' own formats wrapped in `chunk` events. */
 export const eventStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };

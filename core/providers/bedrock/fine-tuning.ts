@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { callOfLine } from '../shared/batch-lines.ts';
-import { askForJson, jsonReply, kept, secondsOf } from '../shared/kept-operation.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { supervisedHyperparameters, trainingLines } from '../shared/training.ts';
+import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { callOfLine } from '../../formats/stored/batch-lines.ts';
+import { askForJson, jsonReply, kept, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { supervisedHyperparameters, trainingLines } from '../../formats/stored/training.ts';
 import { chatRequest } from './chat-request.ts';
 import { inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
 import { makerOf, modelSegment } from './model-id.ts';

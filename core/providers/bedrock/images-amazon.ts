@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { base64Of, sentImages } from '../shared/image-content.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { base64Of, sentImages } from '../../formats/media/image-content.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 
 /**
  * Nova Canvas and Titan Image Generator: a task with parameters of its own and the configuration all tasks share

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { stabilityRatio } from '../shared/aspect-ratio.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { base64Of, sentImages } from '../shared/image-content.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { stabilityRatio } from '../../formats/media/aspect-ratio.ts';
+import { base64Of, sentImages } from '../../formats/media/image-content.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 import { baseModelId } from './model-id.ts';
 
 /** How far an edit by Stable Diffusion 3.5 may go from its image where the caller does not say: it has to be said. */

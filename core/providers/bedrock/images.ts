@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { withUnit } from '../shared/media-usage.ts';
-import { passedImageParams } from '../shared/passed-params.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { withUnit } from '../../formats/media/media-usage.ts';
+import { passedImageParams } from '../../formats/openai/passed-params.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { amazonEdit, amazonImage } from './images-amazon.ts';
 import { stabilityEdit, stabilityImage } from './images-stability.ts';
 import { baseModelId, makerOf, modelSegment } from './model-id.ts';

@@ -1,7 +1,7 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { awsKeyHeaders } from '../shared/aws-call.ts';
-import { awsOrigin, regionOf } from '../shared/aws-region.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import { awsKeyHeaders } from '../../cloud-auth/aws-call.ts';
+import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { signCall } from './auth.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { withBetasInBody } from './beta-features.ts';

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 import { claudeTraits } from './claude-models.ts';
 import type { Reasoning } from './reasoning.ts';
 

@@ -1,11 +1,11 @@
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { isOwnId } from '../../contract/own-store.ts';
-import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { idOf } from '../shared/kept-files.ts';
-import { askForJson, limitOf } from '../shared/kept-operation.ts';
-import { decoded, objectOfId } from '../shared/stored-object.ts';
+import { isOwnId } from '../../contract/provider/own-store.ts';
+import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { idOf } from '../../formats/stored/stored-files.ts';
+import { decoded, objectOfId } from '../../formats/stored/stored-object.ts';
+import { askForJson, limitOf } from '../../formats/stored/stored-operation.ts';
 import { callStorage } from './storage.ts';
 
 /** The kinds of jobs of Bedrock's control plane, and how each is addressed there. */

@@ -1,4 +1,4 @@
-import { badParam } from '../shared/bad-param.ts';
+import { badParam } from '../../formats/bad-param.ts';
 
 /** Formats of the Converse API (ImageFormat, VideoFormat, DocumentFormat) by media type. */
 const images: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import type { Operation } from '../../contract/provider.ts';
-import { claudeOrChat } from '../shared/claude-or-chat.ts';
-import { messagesOverChat } from '../shared/messages-over-chat.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { claudeOrChat } from '../../formats/claude-or-chat.ts';
+import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import { chatComplete } from './chat-completions.ts';
 import { converseExtras } from './chat-extras.ts';
 import { claudeMessages } from './claude-messages.ts';

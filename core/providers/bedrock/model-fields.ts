@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { betasOf } from './beta-features.ts';
 import { makerOf } from './model-id.ts';
 

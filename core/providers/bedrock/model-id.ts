@@ -1,4 +1,4 @@
-import { badParam } from '../shared/bad-param.ts';
+import { badParam } from '../../formats/bad-param.ts';
 
 /** Prefixes of cross-region inference profiles: `us.anthropic.claude-…` is served somewhere in the United States. */
 const geographies = /^(global|us-gov|us|eu|apac|au|jp|ca|sa|me|af|il|mx|in|kr|uk)\.(?=[a-z0-9-]+\.)/;

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_ListFoundationModels.html: one page. */
 export const modelList: ModelList = {

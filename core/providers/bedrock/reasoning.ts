@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { forcesTool } from '../shared/forces-tool.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { forcesTool } from '../../formats/forces-tool.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 import type { Conversation } from './chat-messages.ts';
 import { type ClaudeTraits, claudeTraits } from './claude-models.ts';
 import { baseModelId, makerOf } from './model-id.ts';

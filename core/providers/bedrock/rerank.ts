@@ -1,11 +1,11 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider.ts';
-import { regionOf } from '../shared/aws-region.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { unitUsage } from '../shared/media-usage.ts';
-import { withTextDocuments } from '../shared/rerank.ts';
-import { searchUnits, withReturnedDocuments } from '../shared/returned-documents.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import { regionOf } from '../../cloud-auth/aws-region.ts';
+import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { withTextDocuments } from '../../formats/openai/rerank.ts';
+import { searchUnits, withReturnedDocuments } from '../../formats/openai/returned-documents.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { baseModelId, makerOf, modelSegment } from './model-id.ts';
 
 /**

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { bucketPattern } from '../../contract/provider-settings.ts';
-import { awsSettings } from '../shared/aws-region.ts';
-import { keptSettings } from '../shared/kept-settings.ts';
+import { awsSettings } from '../../cloud-auth/aws-region.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { bucketPattern } from '../../contract/provider/provider-settings.ts';
+import { keptSettings } from '../../formats/stored/stored-settings.ts';
 
 /** Settings of the provider `bedrock`. Secrets are `api_key`, `aws_access_key_id`, `aws_secret_access_key`, `aws_session_token`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({

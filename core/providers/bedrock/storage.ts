@@ -1,8 +1,8 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import { findHeader } from '../../contract/http.ts';
-import type { OperationCall, ProviderSettings, StepResponse, StepServices } from '../../contract/provider.ts';
-import { encodedKey, type ObjectPlace, strictly } from '../shared/stored-object.ts';
+import type { OperationCall, ProviderSettings, StepResponse, StepServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { findHeader } from '../../contract/values/http.ts';
+import { encodedKey, type ObjectPlace, strictly } from '../../formats/stored/stored-object.ts';
 import { storageOrigin } from './auth.ts';
 
 /** Bytes of one part: an object of S3's 10,000 parts may then have 80 GB. A smaller file is one PutObject. */

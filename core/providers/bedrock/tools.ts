@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { schemaWithoutBounds } from '../../formats/json-schema-bounds.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 import type { Conversation } from './chat-messages.ts';
 import { cachePoints } from './content-parts.ts';
 import { takesSchemas } from './schema-support.ts';

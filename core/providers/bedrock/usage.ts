@@ -1,8 +1,8 @@
-import type { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { StreamReader } from '../../contract/provider.ts';
-import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contract/usage.ts';
-import { tokenCount } from '../shared/chat-usage.ts';
+import type { StreamReader } from '../../contract/provider/provider.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { eventFault } from './errors.ts';
 
 /** Tokens of a plain Converse reply; null when it carries no `usage`. */

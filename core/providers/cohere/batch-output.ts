@@ -1,9 +1,9 @@
 import { pipeline, Readable } from 'node:stream';
 import avro from 'avsc';
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StepServices } from '../../contract/provider.ts';
-import { callOfLine, outputLine } from '../shared/batch-lines.ts';
+import type { Operation, OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { callOfLine, outputLine } from '../../formats/stored/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
 import { embed } from './embeddings.ts';
 

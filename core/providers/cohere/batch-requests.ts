@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type BatchRequest, callOfLine } from '../shared/batch-lines.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type BatchRequest, callOfLine } from '../../formats/stored/batch-lines.ts';
 import { chatRequest } from './chat-request.ts';
 import { embed } from './embeddings.ts';
 

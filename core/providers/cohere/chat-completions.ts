@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/provider.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
 import { chatReply } from './chat-reply.ts';
 import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';

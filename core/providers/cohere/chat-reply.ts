@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { dropFromReply } from '../shared/reply-notes.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { schemaWithoutBounds } from '../shared/json-schema-bounds.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { type LostParams, openAiOnly, passedParams } from '../shared/passed-params.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { schemaWithoutBounds } from '../../formats/json-schema-bounds.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/passed-params.ts';
 import { toConversation } from './chat-messages.ts';
 import { toolParams } from './tools.ts';
 

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider.ts';
-import { chatChunks } from '../shared/chat-chunks.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { dropFromReply } from '../shared/reply-notes.ts';
+import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { chatChunks } from '../../formats/openai/chat-chunks.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
 import { reportPart } from './chat-reply.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { objectsIn } from '../shared/objects-in.ts';
-import { adaptInReply, dropFromReply } from '../shared/reply-notes.ts';
-import { urlCitation, webAddressIn } from '../shared/url-citations.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts';
+import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 
 /** Place in the message's text at which a part of the content begins, by its index; undefined = the first part with text. */
 export type TextStarts = (contentIndex: unknown) => number;

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { askForJson, exchange } from '../shared/kept-operation.ts';
+import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { askForJson, exchange } from '../../formats/stored/stored-operation.ts';
 
 /** Makes a dataset of these bytes, which the provider looks through later. Gives its id. Rejects with `upstream_status`, `bad_request`. */
 export async function createDataset(

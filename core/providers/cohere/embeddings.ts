@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type EmbeddingInput, embeddingInputs, inlineImage } from '../shared/embedding-inputs.ts';
-import { embeddingList } from '../shared/embedding-list.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { type EmbeddingInput, embeddingInputs, inlineImage } from '../../formats/openai/embedding-inputs.ts';
+import { embeddingList } from '../../formats/openai/embedding-list.ts';
 import { usageOf } from './usage.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { completionsOverChat } from '../shared/completions-over-chat.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
+import { completionsOverChat } from '../../translate/completions-over-chat.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
 import { chatComplete } from './chat-completions.ts';
 import { embed } from './embeddings.ts';

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 const path = '/v1/models?page_size=1000';
 

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { rerank as cohereShape } from '../shared/rerank.ts';
-import { withReturnedDocuments } from '../shared/returned-documents.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
+import { withReturnedDocuments } from '../../formats/openai/returned-documents.ts';
 
 /**
  * Rerank of the API's version 2, whose shape is the route's (https://docs.cohere.com/reference/rerank). What version 1 had besides

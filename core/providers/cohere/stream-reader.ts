@@ -1,7 +1,7 @@
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { StreamReader } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
+import type { StreamReader } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
 import { usageOfReply } from './usage.ts';
 
 /** Follows a chat stream: its end and its counts come in `message-end`, and so does a fault of the generation. */

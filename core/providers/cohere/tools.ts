@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 
 /**
  * `tools` and `tool_choice` of a chat call. A choice of one tool is the only tool, and required; tools are strict all together

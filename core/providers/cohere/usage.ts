@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { emptyUsage, totalTokens, type Usage } from '../../contract/usage.ts';
-import { tokenCount } from '../shared/chat-usage.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import { tokenCount } from '../../formats/openai/chat-usage.ts';
 
 /** Tokens of a chat reply, or of the `delta` that ends a stream; null when it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import type { EmbedQuirks } from '../shared/embeddings.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import type { EmbedQuirks } from '../../formats/openai/embeddings.ts';
 import { jinaRequest, voyagePath, voyageRequest } from './image-embeddings.ts';
 
 /** Voyage: other names, and a path of its own for models of texts and images. */

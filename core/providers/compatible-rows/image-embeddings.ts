@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type EmbeddingInput, embeddingInputs } from '../shared/embedding-inputs.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type EmbeddingInput, embeddingInputs } from '../../formats/openai/embedding-inputs.ts';
 
 /** Voyage's models of texts and images have a path of their own (https://docs.voyageai.com/reference/multimodal-embeddings-api). */
 export function voyagePath({ model }: OperationCall): string {

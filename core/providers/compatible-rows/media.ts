@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { type ImageQuirks, withWidthAndHeight } from '../shared/images.ts';
-import { type RerankQuirks, withTextDocuments } from '../shared/rerank.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
+import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';
 
 /** Hyperbolic: an API of its own for images, which come as base64. */
 export const hyperbolicImages: ImageQuirks = {

@@ -1,6 +1,6 @@
-import type { ChatQuirks } from '../shared/chat-quirks.ts';
-import { allBatches, allFiles } from '../shared/kept-files.ts';
-import type { CompatibleProvider } from '../shared/openai-compatible.ts';
+import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
+import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
+import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
 import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
 import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
 import {

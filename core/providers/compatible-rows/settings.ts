@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/errors.ts';
-import type { ProviderSettings } from '../../contract/provider.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 
 /** Settings that are part of an address: one label of a host name or one segment of a path, and nothing else. */
 const part = (expected: string) =>

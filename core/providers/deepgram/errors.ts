@@ -1,7 +1,7 @@
-import type { HeaderList } from '../../contract/http.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import type { ProviderFault } from '../../contract/provider.ts';
-import { retryAfterMs } from '../shared/retry-after.ts';
+import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
 export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {

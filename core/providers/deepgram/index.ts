@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
+import type { ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import { faultOf } from './errors.ts';
 import { modelList } from './model-list.ts';
 import { createSpeech } from './speech.ts';

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ListedModel, ModelList } from '../../contract/provider.ts';
+import type { ListedModel, ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /** https://developers.deepgram.com/reference/manage/models/list: transcribing (`stt`) and speaking (`tts`) models, each version of them. */
 export const modelList: ModelList = {

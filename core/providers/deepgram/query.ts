@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 
 /** Parameters as a query: lists by repeated names, objects not at all, because there is no way to write them. */
 export function pathWithQuery(path: string, params: JsonObject): string {

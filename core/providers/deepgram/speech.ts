@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { spokenCharacters } from '../shared/media-usage.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { spokenCharacters } from '../../formats/media/media-usage.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { isPlain, pathWithQuery } from './query.ts';
 
 /** Text to speech (https://developers.deepgram.com/reference/text-to-speech/speak-request): the text in the body, all else in the query. */

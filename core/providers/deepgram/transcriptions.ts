@@ -1,12 +1,12 @@
-import { filesOf } from '../../contract/form.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, RequestContent } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { unitUsage } from '../shared/media-usage.ts';
-import { type SpokenSegment, segmentsOfWords } from '../shared/subtitles.ts';
-import { type Heard, verboseTranscript, writtenTranscript } from '../shared/transcript.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
+import { filesOf } from '../../contract/values/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { pathWithQuery } from './query.ts';
 
 /** Recordings as text (https://developers.deepgram.com/reference/speech-to-text/listen-pre-recorded): the file is the body. */

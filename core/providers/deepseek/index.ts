@@ -1,4 +1,4 @@
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { deepseekRequest } from './chat-request.ts';
 
 /** DeepSeek. See README.md for where it differs from OpenAI. */

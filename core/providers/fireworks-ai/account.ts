@@ -1,6 +1,4 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
 import type {
   Operation,
   OperationCall,
@@ -8,8 +6,10 @@ import type {
   StepRequest,
   StepResponse,
   StepServices,
-} from '../../contract/provider.ts';
-import { exchange, jsonReply, kept } from '../shared/kept-operation.ts';
+} from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { exchange, jsonReply, kept } from '../../formats/stored/stored-operation.ts';
 
 /** Whose datasets and jobs are meant (https://docs.fireworks.ai/api-reference/list-datasets). */
 export const accountSettings = {

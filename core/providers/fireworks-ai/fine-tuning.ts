@@ -1,11 +1,11 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { idOf } from '../shared/kept-files.ts';
-import { jsonBody, secondsOf } from '../shared/kept-operation.ts';
-import { listPages } from '../shared/list-pages.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { supervisedHyperparameters } from '../shared/training.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { listPages } from '../../formats/stored/list-pages.ts';
+import { idOf } from '../../formats/stored/stored-files.ts';
+import { jsonBody, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { supervisedHyperparameters } from '../../formats/stored/training.ts';
 import { accountOperation, accountPage, accountPath, askAccount, lastOf } from './account.ts';
 
 const jobs = '/supervisedFineTuningJobs';

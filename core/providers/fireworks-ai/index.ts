@@ -1,4 +1,4 @@
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { accountSettings } from './account.ts';
 import { listFiles, retrieveFile, uploadFile } from './files.ts';
 import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';

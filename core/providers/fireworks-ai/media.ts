@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { nearestRatio } from '../shared/aspect-ratio.ts';
-import { type ImageQuirks, withWidthAndHeight } from '../shared/images.ts';
-import { type RerankQuirks, withTextDocuments } from '../shared/rerank.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { nearestRatio } from '../../formats/media/aspect-ratio.ts';
+import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
+import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';
 
 /** Shapes that FLUX models draw (https://docs.fireworks.ai, text to image). */
 const fluxRatios = ['1:1', '21:9', '16:9', '3:2', '5:4', '4:5', '2:3', '9:16', '9:21', '4:3', '3:4'];

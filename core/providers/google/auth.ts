@@ -1,5 +1,5 @@
-import type { HeaderList } from '../../contract/http.ts';
-import type { Credentials, ProviderSettings } from '../../contract/provider.ts';
+import type { Credentials, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
 
 /**
  * The API key as `x-goog-api-key`, never as `?key=`: addresses end up in logs. An OAuth access token, which begins `ya29.`, goes

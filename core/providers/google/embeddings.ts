@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { embeddingList } from '../shared/embedding-list.ts';
-import { embeddingItems, embeddingParts } from '../shared/gemini/embedding-input.ts';
-import { geminiStreamReader, usageOfReply } from '../shared/gemini/usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { embeddingItems, embeddingParts } from '../../formats/gemini/embedding-input.ts';
+import { geminiStreamReader, usageOfReply } from '../../formats/gemini/usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { embeddingList } from '../../formats/openai/embedding-list.ts';
 import { modelPath } from './paths.ts';
 
 /** Embeddings by `batchEmbedContents`, one request for each thing to embed (https://ai.google.dev/api/embeddings). */

@@ -1,7 +1,7 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { geminiChatExtras } from '../shared/gemini/chat-extras.ts';
-import { googleFault } from '../shared/gemini/errors.ts';
-import type { ChatExtra } from '../shared/messages-over-chat-request.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
+import { googleFault } from '../../formats/gemini/errors.ts';
+import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders } from './auth.ts';
 import { modelList } from './model-list.ts';
 import { operations } from './operations.ts';

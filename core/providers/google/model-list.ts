@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 import { proxyPath } from './paths.ts';
 
 /** https://ai.google.dev/api/models#method:-models.list. Its pages say what follows only as a token, so one page takes all there are. */

@@ -1,11 +1,11 @@
-import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
-import { completionsOverChat } from '../shared/completions-over-chat.ts';
-import { geminiChat } from '../shared/gemini/chat-completions.ts';
-import { imagen } from '../shared/gemini/imagen.ts';
-import { imagenOr } from '../shared/gemini/imagen-or.ts';
-import { geminiImages } from '../shared/gemini/images.ts';
-import { geminiSpeech } from '../shared/gemini/speech.ts';
-import { geminiTranscription } from '../shared/gemini/transcription.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { geminiChat } from '../../formats/gemini/chat-completions.ts';
+import { imagen } from '../../formats/gemini/imagen.ts';
+import { imagenOr } from '../../formats/gemini/imagen-or.ts';
+import { geminiImages } from '../../formats/gemini/images.ts';
+import { geminiSpeech } from '../../formats/gemini/speech.ts';
+import { geminiTranscription } from '../../formats/gemini/transcription.ts';
+import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import { embed } from './embeddings.ts';
 import { modelPath } from './paths.ts';
 

@@ -1,5 +1,5 @@
-import type { OperationCall, ProviderSettings } from '../../contract/provider.ts';
-import { resourcePath } from '../shared/gemini/resource-name.ts';
+import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { resourcePath } from '../../formats/gemini/resource-name.ts';
 
 /** Path of a model below the base URL: `/v1beta/models/gemini-3.8-flash`. Tuned models come with their folder in the name. */
 export function modelPath(call: OperationCall): string {

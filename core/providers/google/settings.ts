@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
 
 /** Settings of the provider `google`. */
 export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({

@@ -1,5 +1,5 @@
-import { allBatches, allFiles } from '../shared/kept-files.ts';
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
 
 /** Groq: fast inference of open models. See README.md for where it differs from OpenAI. */
 export const groq = openAiCompatible({

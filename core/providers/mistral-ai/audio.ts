@@ -1,12 +1,12 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, StreamEvent } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { withoutRefused, withRenames } from '../shared/chat-request.ts';
-import { chatUsage } from '../shared/chat-usage.ts';
-import { withUnit } from '../shared/media-usage.ts';
-import { speech } from '../shared/speech.ts';
-import { transcriptions } from '../shared/transcriptions.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, StreamEvent } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { withUnit } from '../../formats/media/media-usage.ts';
+import { speech } from '../../formats/media/speech.ts';
+import { transcriptions } from '../../formats/media/transcriptions.ts';
+import { withoutRefused, withRenames } from '../../formats/openai/chat-request.ts';
+import { chatUsage } from '../../formats/openai/chat-usage.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 /** Content types of the formats that speech comes in; `mp3` where none was asked for. */
 const contentTypes: Readonly<Record<string, string>> = {

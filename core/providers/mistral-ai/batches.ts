@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { modelBesideLines } from '../shared/batch-plan.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { modelBesideLines } from '../../formats/stored/batch-plan.ts';
 
 /** OpenAI's words for this provider's (https://docs.mistral.ai/api/#tag/batch). */
 const statuses: Readonly<Record<string, string>> = {

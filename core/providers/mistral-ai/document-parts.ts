@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /**
  * A request whose `file` parts are spelled as Mistral has them: `document_url` for data and web addresses, `file` with the id

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StreamEvent } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { chatCompletions } from '../shared/chat-completions.ts';
-import type { ChatQuirks } from '../shared/chat-quirks.ts';
+import type { Operation, OperationCall, StreamEvent } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 
 const path = '/fim/completions';
 

@@ -1,5 +1,5 @@
-import type { Operation } from '../../contract/provider.ts';
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';

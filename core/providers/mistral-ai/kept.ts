@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
-import { allBatches, allFiles, type KeptName, keptOperations } from '../shared/kept-files.ts';
-import { askForJson, jsonReply, kept, wantsDetails } from '../shared/kept-operation.ts';
-import { listPages } from '../shared/list-pages.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { listPages } from '../../formats/stored/list-pages.ts';
+import { allBatches, allFiles, type KeptName, keptOperations } from '../../formats/stored/stored-files.ts';
+import { askForJson, jsonReply, kept, wantsDetails } from '../../formats/stored/stored-operation.ts';
 import { toBatch, toJob } from './batches.ts';
 
 /** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. Lists come in numbered pages. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keptSettings } from '../shared/kept-settings.ts';
+import { keptSettings } from '../../formats/stored/stored-settings.ts';
 
 /** Settings of `mistral-ai` beside `custom_host`, under their config names; headers carry them as text. */
 export const mistralSettings = {

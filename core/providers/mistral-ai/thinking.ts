@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { adaptInReply, dropFromReply } from '../shared/reply-notes.ts';
-import { urlCitation, webAddressIn } from '../shared/url-citations.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts';
+import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 
 /**
  * Mistral's reasoning models answer with a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and

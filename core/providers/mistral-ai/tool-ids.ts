@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /** What Mistral takes as the id of a tool call: nine letters and digits (its API answers 422 to others). */
 const taken = /^[a-zA-Z0-9]{9}$/;

@@ -1,5 +1,5 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { UpstreamExchange, UpstreamHandler, UpstreamTimeouts } from '../../contract/upstream.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 import type { MockClock } from './clock.ts';
 import type { MockReply } from './respond.ts';
 

@@ -1,7 +1,7 @@
-import type { Operation, ProviderAdapter } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { messagesOverChat } from '../shared/messages-over-chat.ts';
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 
 /** Where calls to this provider go; `mockTransport` answers them inside the process. */
 export const mockOrigin = 'mock://local';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
 import type { MockAnswer } from './answer.ts';
 
 /** Which reply object: chat or text completion, for which call. */

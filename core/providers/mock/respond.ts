@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { isCredentialHeader } from '../../contract/credential-headers.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
+import { isCredentialHeader } from '../../contract/values/credential-headers.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
 import { answerTo } from './answer.ts';
 import { embeddingReply } from './embedding.ts';
 import { heard, type MockMedia, mediaReply, modelsReply, silence } from './media.ts';

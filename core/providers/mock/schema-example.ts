@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json.ts';
-import { isObject } from '../../contract/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /**
  * The plainest value that a JSON Schema allows, so that typed clients can read what the mock answers. Knows the keywords of

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { GatewayError, toGatewayError } from '../../contract/errors.ts';
-import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/upstream.ts';
+import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { MockClock } from './clock.ts';
 import { wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';

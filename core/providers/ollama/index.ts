@@ -1,5 +1,5 @@
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 
 /** Ollama, wherever the user runs it: `custom_host` is required. */
 export const ollama = openAiCompatible({

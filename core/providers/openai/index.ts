@@ -1,8 +1,8 @@
-import type { HeaderList } from '../../contract/http.ts';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { allBatches, allFiles, allFinetunes } from '../shared/kept-files.ts';
-import { openAiCompatible } from '../shared/openai-compatible.ts';
-import { goesByResponsesApi } from '../shared/responses-only.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
+import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
 import { openAiSettings } from './settings.ts';
 
 /** OpenAI, and with `custom_host` any server that speaks its API. The format of the chat route is this provider's own. */

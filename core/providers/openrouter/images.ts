@@ -1,12 +1,12 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { chatUsage, tokenCount } from '../shared/chat-usage.ts';
-import { dataUrl, sentImages } from '../shared/image-content.ts';
-import { withUnit } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { dataUrl, sentImages } from '../../formats/media/image-content.ts';
+import { withUnit } from '../../formats/media/media-usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { chatUsage, tokenCount } from '../../formats/openai/chat-usage.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 /** What OpenAI's images take and OpenRouter's do not, with the values that ask for nothing. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {

@@ -1,8 +1,8 @@
-import { isObject } from '../../contract/json.ts';
-import type { Operation } from '../../contract/provider.ts';
-import { decisions } from '../shared/decisions.ts';
-import { unitUsage } from '../shared/media-usage.ts';
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { decisions } from '../../formats/openai/decisions.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 
 const compatible = openAiCompatible({

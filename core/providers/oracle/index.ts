@@ -1,8 +1,8 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation, OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { oracleSettings } from './settings.ts';
 import { signAsUser } from './sign.ts';
 

@@ -1,5 +1,5 @@
-import { annotateSources } from '../shared/cited-sources.ts';
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { annotateSources } from '../../formats/cited-sources.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 
 /** Perplexity. See README.md for where it differs from OpenAI. */
 export const perplexityAi = openAiCompatible({

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { chatUsage } from '../shared/chat-usage.ts';
-import { embeddingList, embeddingTexts } from '../shared/embedding-list.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { chatUsage } from '../../formats/openai/chat-usage.ts';
+import { embeddingList, embeddingTexts } from '../../formats/openai/embedding-list.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 /** https://docs.pinecone.io/reference/api/2026-07/inference/generate-embeddings; what is no field there is one of `parameters`. */
 export const embed: Operation = {

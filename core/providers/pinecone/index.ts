@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import type { ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
 import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /** https://docs.pinecone.io/reference/api/2026-07/inference/list_models: one page. */
 export const modelList: ModelList = {

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { unitUsage } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { rerank as cohereShape } from '../shared/rerank.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
 
 /** https://docs.pinecone.io/reference/api/2026-07/inference/rerank-results */
 export const rerank: Operation = {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 
 const id = 'predibase';
 

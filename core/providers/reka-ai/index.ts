@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
 import { chatReply, chatStream, chatStreamReader, usageOf } from './reply.ts';
 import { chatRequest } from './request.ts';
 

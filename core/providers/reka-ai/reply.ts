@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider.ts';
-import { emptyUsage, type Usage } from '../../contract/usage.ts';
-import { tokenCount } from '../shared/chat-usage.ts';
-import { streamFault } from '../shared/provider-fault.ts';
-import { dropFromReply, dropUnread } from '../shared/reply-notes.ts';
+import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { tokenCount } from '../../formats/openai/chat-usage.ts';
+import { streamFault } from '../../formats/openai/provider-error.ts';
+import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 
 /** Reka's reply as a chat completion. Top-level fields this does not know are kept. */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { type LostParams, openAiOnly, passedParams } from '../shared/passed-params.ts';
-import { toolArguments } from '../shared/tool-arguments.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/passed-params.ts';
+import { toolArguments } from '../../formats/openai/tool-arguments.ts';
 
 /** Chat parameters that are read here and sent under other names or in another form. All others pass. */
 const read: ReadonlySet<string> = new Set([

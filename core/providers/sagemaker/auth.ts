@@ -1,8 +1,8 @@
-import type { Maybe } from '../../contract/json.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import { acceptAwsStream, signAwsCall } from '../shared/aws-call.ts';
-import { authTypeOf } from '../shared/aws-identity.ts';
-import type { Labels } from '../shared/aws-session-tags.ts';
+import { acceptAwsStream, signAwsCall } from '../../cloud-auth/aws-call.ts';
+import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
+import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import type { Maybe } from '../../contract/values/json.ts';
 
 /** Signs a call of any kind. Throws `invalid_config` naming what is missing. */
 export function signCall(

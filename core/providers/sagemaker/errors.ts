@@ -1,7 +1,7 @@
-import { findHeader, type HeaderList } from '../../contract/http.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { ProviderFault } from '../../contract/provider.ts';
-import { retryAfterMs } from '../shared/retry-after.ts';
+import type { ProviderFault } from '../../contract/provider/provider.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
  * The service's own refusals (`{Message}` or `{message}`, their kind in `x-amzn-errortype`), and those of the container, which come

@@ -1,5 +1,5 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { awsOrigin, regionOf } from '../shared/aws-region.ts';
+import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { signCall } from './auth.ts';
 import { faultOf } from './errors.ts';
 import { chatComplete, complete, embed } from './operations.ts';

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { chatCompletions } from '../shared/chat-completions.ts';
-import type { ChatQuirks } from '../shared/chat-quirks.ts';
-import { completions } from '../shared/completions.ts';
-import { embeddings } from '../shared/embeddings.ts';
+import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
+import { completions } from '../../formats/openai/completions.ts';
+import { embeddings } from '../../formats/openai/embeddings.ts';
 import { payloadStream } from './payload-stream.ts';
 
 /** Servers of open models: the older names, which all of them know. */

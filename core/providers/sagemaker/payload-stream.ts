@@ -1,7 +1,7 @@
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider.ts';
-import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../shared/aws-event-frames.ts';
+import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
+import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
  * What a container streams, in the frames of InvokeEndpointWithResponseStream: `PayloadPart` events whose bytes, joined, are the

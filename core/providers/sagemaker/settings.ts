@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { HeaderList } from '../../contract/http.ts';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { awsSettings } from '../shared/aws-region.ts';
+import { awsSettings } from '../../cloud-auth/aws-region.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
 
 /** The rest of a setting's name after `amzn_sagemaker_`, with `-` for `_`, is that of its header after `x-amzn-sagemaker-`. */
 const headerSettings = [

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { imageGenerations, withWidthAndHeight } from '../shared/images.ts';
-import { withUnit } from '../shared/media-usage.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { imageGenerations, withWidthAndHeight } from '../../formats/media/images.ts';
+import { withUnit } from '../../formats/media/media-usage.ts';
 
 /** Images: each model is a path (https://www.segmind.com/models) and answers with the image, or with base64 where that is asked for. */
 export const imageGenerate: Operation = {

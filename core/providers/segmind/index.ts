@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderAdapter, ProviderSettings } from '../../contract/provider.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import type { ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
 import { imageGenerate } from './images.ts';
 
 const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({ custom_host: v.nullish(v.string()) });

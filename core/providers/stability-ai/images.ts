@@ -1,15 +1,15 @@
-import type { FormPart } from '../../contract/form.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import type { Usage } from '../../contract/usage.ts';
-import { stabilityRatio } from '../shared/aspect-ratio.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type SentImage, sentImages } from '../shared/image-content.ts';
-import { withWidthAndHeight } from '../shared/images.ts';
-import { withUnit } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { passedImageParams } from '../shared/passed-params.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { FormPart } from '../../contract/values/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { stabilityRatio } from '../../formats/media/aspect-ratio.ts';
+import { type SentImage, sentImages } from '../../formats/media/image-content.ts';
+import { withWidthAndHeight } from '../../formats/media/images.ts';
+import { withUnit } from '../../formats/media/media-usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { passedImageParams } from '../../formats/openai/passed-params.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { editPath, generationPath, isDiffusion3, isEngine, isTool } from './models.ts';
 
 /** Images of a prompt: Stable Image Core and Ultra and Stable Diffusion 3 by forms, engines of version 1 by JSON. */

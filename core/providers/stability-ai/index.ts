@@ -1,4 +1,4 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { faultOf } from './errors.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 import { modelList } from './model-list.ts';

@@ -1,5 +1,5 @@
-import { isObject } from '../../contract/json.ts';
-import type { ModelList } from '../../contract/provider.ts';
+import type { ModelList } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
 
 /** Engines of version 1, all that the provider lists (https://platform.stability.ai/docs/api-reference#tag/Engines): a bare list. */
 export const modelList: ModelList = {

@@ -1,4 +1,4 @@
-import type { OperationCall } from '../../contract/provider.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
 
 /** Engines of version 1 take JSON; everything since takes forms. */
 export function isEngine(model: string): boolean {

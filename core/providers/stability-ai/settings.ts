@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { HeaderList } from '../../contract/http.ts';
-import type { ProviderSettings } from '../../contract/provider.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
 
 const clientSettings = ['stability_client_id', 'stability_client_user_id', 'stability_client_version'] as const;
 

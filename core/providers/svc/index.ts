@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contract/own-store.ts';
-import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider.ts';
-import { providerFault } from '../shared/provider-fault.ts';
+import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contract/provider/own-store.ts';
+import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { providerFault } from '../../formats/openai/provider-error.ts';
 
 /**
  * The service's own store of files and batches. It is no row of the provider list: no stored provider, custom host or header of a user

@@ -1,4 +1,4 @@
-import { openAiCompatible } from '../shared/openai-compatible.ts';
+import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { togetherImages, togetherRerank } from './media.ts';
 
 /** Together AI. See README.md for where it differs from OpenAI. */

@@ -1,6 +1,6 @@
-import type { ImageQuirks } from '../shared/images.ts';
-import { withWidthAndHeight } from '../shared/images.ts';
-import type { RerankQuirks } from '../shared/rerank.ts';
+import type { ImageQuirks } from '../../formats/media/images.ts';
+import { withWidthAndHeight } from '../../formats/media/images.ts';
+import type { RerankQuirks } from '../../formats/openai/rerank.ts';
 
 /** Images: two numbers for the size, and another word for base64 (https://github.com/togethercomputer/openapi, `/images/generations`). */
 export const togetherImages: ImageQuirks = {

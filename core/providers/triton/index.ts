@@ -1,6 +1,4 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
 import type {
   Operation,
   OperationCall,
@@ -8,9 +6,11 @@ import type {
   StreamEvent,
   StreamReader,
   StreamTranslator,
-} from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { providerFault, streamFault } from '../shared/provider-fault.ts';
+} from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { providerFault, streamFault } from '../../formats/openai/provider-error.ts';
 
 const id = 'triton';
 

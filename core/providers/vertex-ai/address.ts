@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../contract/provider.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
 
 /** Stands for a project that is only known once the credential is read; `sign` fills it in. */
 export const anyProject = '-';

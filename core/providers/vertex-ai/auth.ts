@@ -1,9 +1,9 @@
-import { GatewayError } from '../../contract/errors.ts';
-import type { HeaderList } from '../../contract/http.ts';
-import { isPromise, type Maybe } from '../../contract/json.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider.ts';
-import type { Secret } from '../../contract/secret.ts';
-import { createTokenCache, type Token, tokenKey } from '../shared/token-cache.ts';
+import { createTokenCache, type Token, tokenKey } from '../../cloud-auth/token-cache.ts';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { Secret } from '../../contract/values/secret.ts';
 import { withProject } from './address.ts';
 import { type CredentialFile, projectIn, readCredentialFile } from './credential-file.ts';
 import { withRankingHost } from './rerank.ts';

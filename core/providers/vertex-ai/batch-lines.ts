@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type BatchRequest, callOfLine, outputLine, readJsonLines } from '../shared/batch-lines.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type BatchRequest, callOfLine, outputLine, readJsonLines } from '../../formats/stored/batch-lines.ts';
 import { vertexModel } from './models.ts';
 import { chatComplete } from './operations.ts';
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, StreamReader } from '../../contract/provider.ts';
+import type { Operation, OperationCall, StreamReader } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type VertexModel, vertexModel } from './models.ts';
 
 export type ByFamily = Readonly<Record<VertexModel['family'], Operation>>;

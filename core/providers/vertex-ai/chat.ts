@@ -1,5 +1,5 @@
-import type { Operation } from '../../contract/provider.ts';
-import { chatCompletions } from '../shared/chat-completions.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 

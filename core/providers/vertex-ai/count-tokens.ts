@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { Operation } from '../../contract/provider.ts';
-import { geminiStreamReader } from '../shared/gemini/usage.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { geminiStreamReader } from '../../formats/gemini/usage.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 

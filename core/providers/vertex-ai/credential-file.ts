@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { GatewayError } from '../../contract/errors.ts';
-import type { Secret } from '../../contract/secret.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { Secret } from '../../contract/values/secret.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
 

@@ -1,11 +1,18 @@
-import type { JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { idOf } from '../shared/kept-files.ts';
-import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../shared/kept-operation.ts';
-import { keptText } from '../shared/kept-settings.ts';
-import { askedObjects, fileObject, idOfObject, keyOfUpload, type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
-import { noteOfUpload } from '../shared/upload-note.ts';
-import { withUpload } from '../shared/uploaded-file.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { idOf } from '../../formats/stored/stored-files.ts';
+import {
+  askedObjects,
+  fileObject,
+  idOfObject,
+  keyOfUpload,
+  type ObjectPlace,
+  objectOfId,
+} from '../../formats/stored/stored-object.ts';
+import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { keptText } from '../../formats/stored/stored-settings.ts';
+import { noteOfUpload } from '../../formats/stored/upload-note.ts';
+import { withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-lines.ts';
 import { bucketIn, bucketOf, describeObject, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { callOfLine } from '../shared/batch-lines.ts';
-import { jsonReply, kept, secondsOf } from '../shared/kept-operation.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { supervisedHyperparameters, trainingLines } from '../shared/training.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { callOfLine } from '../../formats/stored/batch-lines.ts';
+import { jsonReply, kept, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { supervisedHyperparameters, trainingLines } from '../../formats/stored/training.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
 import { chatComplete } from './operations.ts';

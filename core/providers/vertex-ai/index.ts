@@ -1,6 +1,6 @@
-import type { ProviderAdapter } from '../../contract/provider.ts';
-import { googleFault } from '../shared/gemini/errors.ts';
-import type { ChatExtras } from '../shared/messages-over-chat-request.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { googleFault } from '../../formats/gemini/errors.ts';
+import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';

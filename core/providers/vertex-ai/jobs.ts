@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall, StepServices } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { idOf } from '../shared/kept-files.ts';
-import { askForJson, exchange, jsonBody, limitOf } from '../shared/kept-operation.ts';
-import { decoded } from '../shared/stored-object.ts';
+import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { idOf } from '../../formats/stored/stored-files.ts';
+import { decoded } from '../../formats/stored/stored-object.ts';
+import { askForJson, exchange, jsonBody, limitOf } from '../../formats/stored/stored-operation.ts';
 import { locationPath } from './address.ts';
 import { requireGoogle } from './storage.ts';
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation } from '../../contract/provider.ts';
+import type { Operation } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /** What stands before the names of a request's metadata among labels, so that they cannot be taken for those of somebody else. */
 const prefix = 'svc_gateway_';

@@ -1,10 +1,10 @@
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { imagen } from '../shared/gemini/imagen.ts';
-import { imagenOr } from '../shared/gemini/imagen-or.ts';
-import { geminiImages } from '../shared/gemini/images.ts';
-import { geminiSpeech } from '../shared/gemini/speech.ts';
-import { geminiTranscription } from '../shared/gemini/transcription.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { imagen } from '../../formats/gemini/imagen.ts';
+import { imagenOr } from '../../formats/gemini/imagen-or.ts';
+import { geminiImages } from '../../formats/gemini/images.ts';
+import { geminiSpeech } from '../../formats/gemini/speech.ts';
+import { geminiTranscription } from '../../formats/gemini/transcription.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 

@@ -1,4 +1,4 @@
-import { resourcePath } from '../shared/gemini/resource-name.ts';
+import { resourcePath } from '../../formats/gemini/resource-name.ts';
 
 /** Whose format a model speaks on Vertex AI, and where it is found below project and region. */
 export type VertexModel =

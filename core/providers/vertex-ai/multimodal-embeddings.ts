@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { OperationCall } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { type EmbeddingItem, mediaUrl } from '../shared/gemini/embedding-input.ts';
-import { noteOnce } from '../shared/note-once.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { type EmbeddingItem, mediaUrl } from '../../formats/gemini/embedding-input.ts';
+import { noteOnce } from '../../formats/note-once.ts';
 
 /** True for the models whose instances hold text, image and video side by side. */
 export function isMultimodal(model: string): boolean {

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, OutgoingCall, ProviderSettings } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { unitUsage } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { anyProject } from './address.ts';
 
 /** Records that one query may rank; Google bills a query for each hundred of them. */

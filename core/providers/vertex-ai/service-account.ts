@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import type { SignServices } from '../../contract/provider.ts';
-import { postForToken } from '../shared/oauth-token.ts';
-import type { Token } from '../shared/token-cache.ts';
+import { postForToken } from '../../cloud-auth/oauth-token.ts';
+import type { Token } from '../../cloud-auth/token-cache.ts';
+import type { SignServices } from '../../contract/provider/provider.ts';
 import { type AuthorizedUser, invalidFile, type ServiceAccount } from './credential-file.ts';
 
 /** What tokens are asked for: Vertex AI has no narrower scope. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider.ts';
-import { bucketPattern } from '../../contract/provider-settings.ts';
-import { keptSettings } from '../shared/kept-settings.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { bucketPattern } from '../../contract/provider/provider-settings.ts';
+import { keptSettings } from '../../formats/stored/stored-settings.ts';
 
 /** Ids go into host names and paths, so nothing may be in them that would lead elsewhere. */
 const region = v.pipe(v.string(), v.regex(/^[a-z]+(-[a-z]+\d{1,2})?$/, 'a region such as us-central1, global, us or eu'));

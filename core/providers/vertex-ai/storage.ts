@@ -1,9 +1,9 @@
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import { isOwnId } from '../../contract/own-store.ts';
-import type { OperationCall, StepResponse, StepServices } from '../../contract/provider.ts';
-import { exchange } from '../shared/kept-operation.ts';
-import { type ObjectPlace, objectOfId } from '../shared/stored-object.ts';
+import { isOwnId } from '../../contract/provider/own-store.ts';
+import type { OperationCall, StepResponse, StepServices } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { type ObjectPlace, objectOfId } from '../../formats/stored/stored-object.ts';
+import { exchange } from '../../formats/stored/stored-operation.ts';
 
 /** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
 const storageOrigin = 'https://storage.googleapis.com';

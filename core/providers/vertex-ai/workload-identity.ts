@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { GatewayError } from '../../contract/errors.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { SignServices, TokenRequest } from '../../contract/provider.ts';
-import { Secret } from '../../contract/secret.ts';
-import { requireShownTo } from '../shared/machine-token.ts';
-import { askForToken, postForToken } from '../shared/oauth-token.ts';
-import type { Token } from '../shared/token-cache.ts';
+import { requireShownTo } from '../../cloud-auth/machine-token.ts';
+import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
+import type { Token } from '../../cloud-auth/token-cache.ts';
+import type { SignServices, TokenRequest } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { Secret } from '../../contract/values/secret.ts';
 import { type CredentialFile, type ExternalAccount, invalidFile } from './credential-file.ts';
 import { scope } from './service-account.ts';
 

@@ -1,14 +1,14 @@
-import { filesOf } from '../../contract/form.ts';
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall, RequestContent } from '../../contract/provider.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { fieldOf } from '../shared/image-content.ts';
-import { spokenCharacters } from '../shared/media-usage.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { type SpokenSegment, segmentsOfWords } from '../shared/subtitles.ts';
-import { type Heard, verboseTranscript, writtenTranscript } from '../shared/transcript.ts';
-import { transcriptionUsage } from '../shared/transcriptions.ts';
-import { typedEventsReader } from '../shared/typed-events-reader.ts';
+import type { Operation, OperationCall, RequestContent } from '../../contract/provider/provider.ts';
+import { filesOf } from '../../contract/values/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { fieldOf } from '../../formats/media/image-content.ts';
+import { spokenCharacters } from '../../formats/media/media-usage.ts';
+import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
+import { transcriptionUsage } from '../../formats/media/transcriptions.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 const defaultVoice = 'eve';
 

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject } from '../../contract/json.ts';
-import type { Operation, OperationCall } from '../../contract/provider.ts';
-import { nearestRatio } from '../shared/aspect-ratio.ts';
-import { badParam } from '../shared/bad-param.ts';
-import { dataUrl, sentImages } from '../shared/image-content.ts';
-import { imageGenerations, images } from '../shared/images.ts';
-import { noteOnce } from '../shared/note-once.ts';
-import { passedImageParams } from '../shared/passed-params.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { nearestRatio } from '../../formats/media/aspect-ratio.ts';
+import { dataUrl, sentImages } from '../../formats/media/image-content.ts';
+import { imageGenerations, images } from '../../formats/media/images.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { passedImageParams } from '../../formats/openai/passed-params.ts';
 
 const ratios = ['1:1', '3:4', '4:3', '9:16', '16:9', '2:3', '3:2', '9:19.5', '19.5:9', '9:20', '20:9', '1:2', '2:1'] as const;
 

@@ -1,5 +1,5 @@
-import { annotateSources } from '../shared/cited-sources.ts';
-import { type CompatibleAdapter, openAiCompatible } from '../shared/openai-compatible.ts';
+import { annotateSources } from '../../formats/cited-sources.ts';
+import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { createSpeech, createTranscription } from './audio.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
 import { startControlPlane } from '../../../admin/main.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
-import { newApiKey } from '../../../core/contract/api-key.ts';
+import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { accept, tokenOf } from '../support/people.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';

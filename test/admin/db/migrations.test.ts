@@ -7,7 +7,7 @@ import { MikroORM as ServerOrm } from '@mikro-orm/postgresql';
 import { describe, expect, it } from 'vitest';
 import { migrationLockWaitMs, patiently } from '../../../admin/db/run-migrations.ts';
 import { migrations } from '../../../admin/tables.ts';
-import { type DatabaseName, databases, newTestDatabase } from './../support/test-database.ts';
+import { type DatabaseName, databases, newTestDatabase } from '../support/test-database.ts';
 
 /**
  * A new version brings the tables up to date while the version before it goes on: every migration must leave what older versions

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRateLimit, TooManyRequests } from '../../../admin/http/rate-limit.ts';
-import { newApiKey } from '../../../core/contract/api-key.ts';
+import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 describe('the rate limit of the control plane', () => {

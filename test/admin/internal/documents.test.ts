@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outbox } from '../../../admin/publish/entity.ts';
-import { parseApiKey } from '../../../core/contract/api-key.ts';
-import { type DocumentKind, documentSchemas } from '../../../core/contract/documents.ts';
-import { changesReply, documentReply, keysReply } from '../../../core/contract/internal-api.ts';
+import { type DocumentKind, documentSchemas } from '../../../core/contract/protocol/documents.ts';
+import { changesReply, documentReply, keysReply } from '../../../core/contract/protocol/internal-api.ts';
+import { parseApiKey } from '../../../core/contract/values/api-key.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Maybe } from '../../../core/contract/json.ts';
-import type { BudgetSpec, LeaseAccount } from '../../../core/contract/leases.ts';
-import type { RequestRecord } from '../../../core/contract/record.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { BudgetSpec, LeaseAccount } from '../../../core/contract/protocol/leases.ts';
+import type { Maybe } from '../../../core/contract/values/json.ts';
 import { type LeaseClient, startLeases } from '../../../core/leases/start-leases.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -4,7 +4,7 @@ import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/keep
 import { grantLeases } from '../../../admin/leases/ledger.ts';
 import { tellOfCrossedBudgets } from '../../../admin/leases/tell-of-budgets.ts';
 import type { Mail } from '../../../admin/mail/mailer.ts';
-import type { BudgetAsk } from '../../../core/contract/leases.ts';
+import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { addPerson } from '../resources/api-keys/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
-import { errorTable } from '../../../core/contract/errors.ts';
-import { routeDescriptions } from '../../../core/contract/route-descriptions.ts';
+import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
+import { errorTable } from '../../../core/contract/values/errors.ts';
 import { matchEndpoint } from '../../../core/endpoints/index.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../admin/db/open-database.ts';
 import { startControlPlane } from '../../../admin/main.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
-import { opensKeyCheck } from '../../../core/contract/key-check.ts';
+import { opensKeyCheck } from '../../../core/contract/protocol/key-check.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type StoredFile, storedFileChunks, storedFiles } from '../../../admin/resources/files/entity.ts';
-import { callerHeaders } from '../../../core/contract/own-store.ts';
+import { callerHeaders } from '../../../core/contract/provider/own-store.ts';
 import type { Plane } from './plane.ts';
 
 /** The store as a gateway asks for it, for one workspace of the plane. */

@@ -12,7 +12,7 @@ import { type ControlPlane, type ControlPlaneDeps, startControlPlane } from '../
 import { type OutboxEvent, outbox } from '../../../admin/publish/entity.ts';
 import { loadSettings } from '../../../config/load-settings.ts';
 import type { Settings } from '../../../config/settings.ts';
-import type { ChangeNotice } from '../../../core/contract/documents.ts';
+import type { ChangeNotice } from '../../../core/contract/protocol/documents.ts';
 import { inlineAllowed } from '../../support/inline-allowed.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { copyEmptyDatabase } from './pgdata-template.ts';

@@ -1,5 +1,5 @@
-import type { DocumentReader } from '../../../core/contract/plugin.ts';
-import { tokenCheckPath } from '../../../core/contract/tokens.ts';
+import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
+import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
 import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
 import { startTokens } from '../../../core/jwt/start-tokens.ts';
 import { startEdge, uwsBinaries } from '../../support/edge-server.ts';

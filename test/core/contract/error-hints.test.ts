@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { AdminError } from '../../../admin/http/errors.ts';
 import { validate } from '../../../admin/http/validate.ts';
 import { unknownProviderType } from '../../../admin/resources/integrations/provider-ids.ts';
-import { newApiKey } from '../../../core/contract/api-key.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import { checkOutboundUrl } from '../../../core/contract/outbound-url.ts';
+import { newApiKey } from '../../../core/contract/values/api-key.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { checkOutboundUrl } from '../../../core/contract/values/outbound-url.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { malformedKeyReason } from '../../../plugins/auth/malformed-key.ts';
 

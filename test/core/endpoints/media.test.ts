@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../core/contract/body-memory.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import { findHeader, type RequestBody } from '../../../core/contract/http.ts';
-import { encodeForm, parseForm } from '../../../core/pipeline/form-data.ts';
+import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { findHeader, type RequestBody } from '../../../core/contract/values/http.ts';
+import { encodeForm, parseForm } from '../../../core/pipeline/request/form-data.ts';
 import { patternBytes } from '../../support/pattern-bytes.ts';
 import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routeDescriptions } from '../../../core/contract/route-descriptions.ts';
+import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
 import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
 
 describe('descriptions of the data plane', () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { toGatewayError } from '../../../core/contract/errors.ts';
+import { toGatewayError } from '../../../core/contract/values/errors.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { openRawClient } from '../../support/raw-client.ts';

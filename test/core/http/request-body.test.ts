@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { GatewayError, toGatewayError } from '../../../core/contract/errors.ts';
-import type { BodyControl, InboundRequest, ReplySink } from '../../../core/contract/http.ts';
+import { GatewayError, toGatewayError } from '../../../core/contract/values/errors.ts';
+import type { BodyControl, InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
 import type { UwsRequestBody } from '../../../core/http/request-body.ts';
 import { errorReply } from '../../../core/http/write-error.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReplySink } from '../../../core/contract/http.ts';
+import type { ReplySink } from '../../../core/contract/values/http.ts';
 import { loadUws } from '../../../core/http/load-uws.ts';
 import { type Edge, type Handle, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { freePort } from '../../support/free-port.ts';

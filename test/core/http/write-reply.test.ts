@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HeaderList, InboundRequest, ReplySink } from '../../../core/contract/http.ts';
+import type { HeaderList, InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
 import { openRawClient, type RawClient, sha256 } from '../../support/raw-client.ts';

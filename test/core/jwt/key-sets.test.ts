@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { checkJwk, checkKeySetUrl } from '../../../core/contract/key-set.ts';
-import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
+import { checkJwk, checkKeySetUrl } from '../../../core/contract/protocol/key-set.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { goodKeys } from '../../../core/jwt/key-sets.ts';
 import { newSigningKey } from '../../support/tokens.ts';
 import { newUnderTest, organisationId, otherOrganisationId, type UnderTest } from './verifier-under-test.ts';

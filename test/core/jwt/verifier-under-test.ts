@@ -1,8 +1,8 @@
-import type { DocumentKind, OrganisationDocument } from '../../../core/contract/documents.ts';
-import type { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { DocumentReader } from '../../../core/contract/plugin.ts';
-import type { TokenAsk, TokenVerifier, VerifiedToken } from '../../../core/contract/tokens.ts';
+import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
+import type { DocumentKind, OrganisationDocument } from '../../../core/contract/protocol/documents.ts';
+import type { TokenAsk, TokenVerifier, VerifiedToken } from '../../../core/contract/protocol/tokens.ts';
+import type { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type FetchKeySet, KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { limitUnits } from '../../../core/contract/budget-rules.ts';
-import { type BudgetAsk, type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/leases.ts';
+import { limitUnits } from '../../../core/contract/protocol/budget-rules.ts';
+import { type BudgetAsk, type Grant, type LimitSpec, refused, unavailable } from '../../../core/contract/protocol/leases.ts';
 import { Account } from '../../../core/leases/account.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 

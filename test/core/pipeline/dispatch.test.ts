@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { RequestBody } from '../../../core/contract/http.ts';
-import type { UpstreamCall } from '../../../core/contract/upstream.ts';
+import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { RequestBody } from '../../../core/contract/values/http.ts';
 import { answer, chatReply, createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
 
 const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ProviderDocument } from '../../../core/contract/documents.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const seeing = { key: { scopes: ['completions.write', 'configs.read', 'providers.read'] } };

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
-import { compileTargets } from '../../../core/pipeline/compile-targets.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { compileTargets } from '../../../core/pipeline/plan/compile-targets.ts';
 
 /** `<name>.config.json` goes in, `<name>.targets.txt` must come out. `vitest -u` writes what comes out now. */
 const folder = join(import.meta.dirname, 'golden-targets');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { BodyMemory } from '../../../core/contract/body-memory.ts';
-import { parseForm } from '../../../core/pipeline/form-data.ts';
-import { HeldReply } from '../../../core/pipeline/held-reply.ts';
+import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
+import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
+import { parseForm } from '../../../core/pipeline/request/form-data.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, chatReply, createHarness, type Harness } from '../../support/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [] };

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../../../core/contract/context.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../core/contract/plugin.ts';
+import type { Outcome } from '../../../core/contract/plugin/context.ts';
+import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, chatStream, createHarness, failWith, type Script } from '../../support/pipeline-harness.ts';
 
 /** A plugin that does one thing in one hook, and counts how often its `onEnd` was called. */

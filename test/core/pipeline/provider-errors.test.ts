@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { messagesErrorType } from '../../../core/contract/messages-errors.ts';
+import { messagesErrorType } from '../../../core/contract/values/messages-errors.ts';
 import { answer, createHarness } from '../../support/pipeline-harness.ts';
 
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };

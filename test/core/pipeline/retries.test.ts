@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { HeaderList } from '../../../core/contract/http.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { Timers } from '../../../core/contract/timers.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { HeaderList } from '../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { Timers } from '../../../core/contract/values/timers.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
   answer,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
 
 describe('a plain call', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ProviderDocument } from '../../../core/contract/documents.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** The headers of the calls that a request for each of these models causes, by name. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import {
   createHarness,
   type FakeSink,

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { AttemptResult } from '../../../core/contract/context.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import { definePlugin, type Hooks } from '../../../core/contract/plugin.ts';
+import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
+import { definePlugin, type Hooks } from '../../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
 
 /** `onVisit` and what it returned run in pairs, whatever happens between them. */

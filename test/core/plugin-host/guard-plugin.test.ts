@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { Hooks, Plugin } from '../../../core/contract/plugin.ts';
+import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
 import { tryExamples } from '../../../core/plugin-host/load-plugins.ts';
 import { answer, chatReply, chatStream, createHarness, type FakeRequest, failWith } from '../../support/pipeline-harness.ts';

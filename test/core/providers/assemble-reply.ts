@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
-import { isObject } from '../../../core/contract/json.ts';
-import type { OperationName, StreamEvent } from '../../../core/contract/provider.ts';
+import type { OperationName, StreamEvent } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { isObject } from '../../../core/contract/values/json.ts';
 
 /** What a reader of a reply cares for, the same whether it was streamed or not. */
 export interface Answer {

@@ -2,9 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { FormPart } from '../../../core/contract/form.ts';
-import type { HeaderList } from '../../../core/contract/http.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
 import type {
   Operation,
   OperationCall,
@@ -12,11 +9,14 @@ import type {
   ProviderAdapter,
   ProviderSettings,
   StreamEvent,
-} from '../../../core/contract/provider.ts';
-import { operationNames } from '../../../core/contract/provider.ts';
-import { Secret } from '../../../core/contract/secret.ts';
-import type { Usage } from '../../../core/contract/usage.ts';
-import { emptyUsage } from '../../../core/contract/usage.ts';
+} from '../../../core/contract/provider/provider.ts';
+import { operationNames } from '../../../core/contract/provider/provider.ts';
+import type { FormPart } from '../../../core/contract/values/form.ts';
+import type { HeaderList } from '../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { Secret } from '../../../core/contract/values/secret.ts';
+import type { Usage } from '../../../core/contract/values/usage.ts';
+import { emptyUsage } from '../../../core/contract/values/usage.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import { isKept, keptContractSuite } from './kept-suite.ts';

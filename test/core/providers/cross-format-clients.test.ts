@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { Operation } from '../../../core/contract/provider.ts';
+import type { Operation } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { anthropic } from '../../../core/providers/anthropic/index.ts';
 import { deepseek } from '../../../core/providers/deepseek/index.ts';
 import { openai } from '../../../core/providers/openai/index.ts';
-import { messagesOverChat } from '../../../core/providers/shared/messages-over-chat.ts';
+import { messagesOverChat } from '../../../core/translate/messages-over-chat/messages-over-chat.ts';
 import { callOf, translated } from './contract-suite.ts';
 import { eventsOfText, textOfEvents } from './event-stream-text.ts';
 import { type CallCase, fixturesOf } from './provider-fixtures.ts';
@@ -43,7 +43,7 @@ const streamedOnly = (id: string, operation: string) =>
   fixturesOf(id).calls.filter((fixture) => fixture.operation === operation && fixture.chunks !== null);
 
 describe.each(
-  fixturesOf('shared/messages-over-chat')
+  fixturesOf('../translate/messages-over-chat')
     .calls.filter((fixture) => fixture.chunks !== null)
     .map((fixture) => [fixture.name, fixture] as const),
 )('the Anthropic client over a chat provider: %s', (_, fixture) => {

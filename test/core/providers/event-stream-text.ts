@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { StreamEvent } from '../../../core/contract/provider.ts';
+import type { StreamEvent } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 
 /** The events of a server-sent event stream written out as text, as the pipeline hands them to readers and translators. */
 export function eventsOfText(text: string): StreamEvent[] {

@@ -1,7 +1,7 @@
 import { toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import { readWav } from '../../../core/providers/shared/wav.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { readWav } from '../../../core/formats/media/wav.ts';
 import { openAiOver } from '../../support/openai-over-harness.ts';
 import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 import { eventsOfText } from './event-stream-text.ts';

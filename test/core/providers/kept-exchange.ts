@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { HeaderList, RequestBody } from '../../../core/contract/http.ts';
-import type { UpstreamCall } from '../../../core/contract/upstream.ts';
+import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
+import type { HeaderList, RequestBody } from '../../../core/contract/values/http.ts';
 import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
 import type { KeptCase, KeptFile, WrittenBody, WrittenExchange } from './kept-fixtures.ts';
 

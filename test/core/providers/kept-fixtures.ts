@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { OperationName } from '../../../core/contract/provider.ts';
+import type { OperationName } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 
 /** Functions about files, batches and fine-tuning jobs, and the two about jobs that pass through. */
 export type KeptFunction = OperationName | 'listFinetuneEvents' | 'listFinetuneCheckpoints';

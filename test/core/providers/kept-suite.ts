@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ownStoreOrigin } from '../../../core/contract/own-store.ts';
-import type { ProviderAdapter } from '../../../core/contract/provider.ts';
+import { ownStoreOrigin } from '../../../core/contract/provider/own-store.ts';
+import type { ProviderAdapter } from '../../../core/contract/provider/provider.ts';
 import { bytesOfWritten, expectBody, expectExchange, runKept } from './kept-exchange.ts';
 import type { KeptCase, KeptFunction } from './kept-fixtures.ts';
 import { keptFixturesOf } from './kept-fixtures.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
 import { frame } from './bedrock/frames.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** Pages of each provider's list in its own form, and what OpenAI's clients get of them. */

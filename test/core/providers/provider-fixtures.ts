@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { OperationName, ProviderFault } from '../../../core/contract/provider.ts';
-import type { Usage } from '../../../core/contract/usage.ts';
+import type { OperationName, ProviderFault } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { Usage } from '../../../core/contract/values/usage.ts';
 
 /**
  * One call as it travels: `<case>.json`, with the provider's streamed answer to the same question beside it in

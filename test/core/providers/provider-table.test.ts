@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { OperationName, ProviderAdapter } from '../../../core/contract/provider.ts';
-import { Secret } from '../../../core/contract/secret.ts';
+import type { OperationName, ProviderAdapter } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { Secret } from '../../../core/contract/values/secret.ts';
 import { providers } from '../../../core/providers/index.ts';
 
 /** Functions as the table names them, and the operations each consists of. `realtime` is no operation. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { realtimeUsage } from '../../../core/providers/shared/realtime.ts';
+import { realtimeUsage } from '../../../core/formats/openai/realtime.ts';
 import { SessionUsage } from '../../../core/realtime/session-usage.ts';
 
 const take = (usage: SessionUsage, event: object) => usage.take(Buffer.from(JSON.stringify(event)));

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { batchUsagePath } from '../../../core/contract/batch-usage.ts';
-import { connectionTestPath } from '../../../core/contract/connection-test.ts';
-import type { ProviderDocument } from '../../../core/contract/documents.ts';
-import type { MappedSecretDocument } from '../../../core/contract/secret-reference.ts';
+import { connectionTestPath } from '../../../core/contract/protocol/connection-test.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
+import { batchUsagePath } from '../../../core/contract/provider/batch-usage.ts';
 import { type FakeClouds, startFakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
 import { fakeKeyVault } from '../../support/fake-clouds/fake-key-vault.ts';
 import { fakeSecretsManager } from '../../support/fake-clouds/fake-secrets-manager.ts';

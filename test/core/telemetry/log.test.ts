@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../../core/contract/api-key.ts';
-import { Secret } from '../../../core/contract/secret.ts';
+import { newApiKey } from '../../../core/contract/values/api-key.ts';
+import { Secret } from '../../../core/contract/values/secret.ts';
 import { createLog } from '../../../core/telemetry/log.ts';
 
 function newLog() {

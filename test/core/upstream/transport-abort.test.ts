@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
+import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { until } from '../../support/until.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
 import { answers, type RawUpstream, startRawUpstream } from './raw-upstream.ts';

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
+import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
 import { localTransport, send } from './outgoing-call.ts';
 import { answers, startRawUpstream } from './raw-upstream.ts';
 import { bodyOf, repeat } from './request-body.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { UpstreamTransport } from '../../../core/contract/upstream.ts';
+import type { UpstreamTransport } from '../../../core/contract/provider/upstream.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { freePort } from '../../support/free-port.ts';
 import { localTransport, noTimeouts, send } from './outgoing-call.ts';
 import { answers, rawUpstreamOfTest } from './raw-upstream.ts';

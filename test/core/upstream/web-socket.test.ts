@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { GatewayError } from '../../../core/contract/errors.ts';
-import { parseTrustedHosts } from '../../../core/contract/outbound-url.ts';
-import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/upstream.ts';
+import type { UpstreamCall, UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
+import type { GatewayError } from '../../../core/contract/values/errors.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { createTransport } from '../../../core/upstream/transport.ts';
 import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { newGate } from '../../support/gate.ts';

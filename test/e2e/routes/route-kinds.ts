@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { dataEvent, namedEvent } from '../../support/send-events.ts';
 
 /** One kind of route: what is sent, how the reply travels, and how a reply that was begun and cut looks. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { KeySets } from '../../../core/jwt/key-sets.ts';
 import { createTokenVerifier } from '../../../core/jwt/token-verifier.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { WorkspaceDocument } from '../../../core/contract/documents.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import { createHarness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };

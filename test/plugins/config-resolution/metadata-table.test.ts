@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WorkspaceDocument } from '../../../core/contract/documents.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import { createHarness, workspaceId } from '../../support/pipeline-harness.ts';
 
 /** Where metadata can come from, the strongest first (semantics §3). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConfigDocument, WorkspaceDocument } from '../../../core/contract/documents.ts';
+import type { ConfigDocument, WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: 'gpt-5', messages: [] };

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { interruptedRecord } from '../../../core/contract/call-hold.ts';
-import type { ApiKeyDocument } from '../../../core/contract/documents.ts';
-import { requestRecord } from '../../../core/contract/record.ts';
+import { interruptedRecord } from '../../../core/contract/plugin/call-hold.ts';
+import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import type { ApiKeyDocument } from '../../../core/contract/protocol/documents.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import { leasesBody } from '../../../core/contract/leases.ts';
-import { requestRecord } from '../../../core/contract/record.ts';
+import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
+import { leasesBody } from '../../../core/contract/protocol/leases.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ApiKeyDocument, ProviderDocument, UsageLimitsDocument } from '../../../core/contract/documents.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { ApiKeyDocument, ProviderDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../core/contract/json.ts';
-import type { UpstreamHandler } from '../../../core/contract/upstream.ts';
+import type { UpstreamHandler } from '../../../core/contract/provider/upstream.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
   answer,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import {
   answer,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptResult } from '../../../core/contract/context.ts';
-import { GatewayError } from '../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../core/contract/json.ts';
+import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { createOutliers } from '../../../plugins/strategies/outlier.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseGatewayConfig } from '../../../core/contract/gateway-config.ts';
+import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
 import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limitBudgets } from '../../../../admin/leases/entity.ts';
 import { forgetOldWindows } from '../../../../admin/leases/keep-ledger.ts';
 import { grantLeases } from '../../../../admin/leases/ledger.ts';
-import type { BudgetAsk } from '../../../../core/contract/leases.ts';
+import type { BudgetAsk } from '../../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { digestSecret, parseApiKey } from '../../../../core/contract/api-key.ts';
-import { keyPurposes } from '../../../../core/contract/documents.ts';
-import { deriveKey } from '../../../../core/contract/secret.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { digestSecret, parseApiKey } from '../../../../core/contract/values/api-key.ts';
+import { deriveKey } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';

@@ -4,8 +4,8 @@ import { type OrganisationSettings, organisations } from '../../../../admin/reso
 
 import { users } from '../../../../admin/resources/users/entity.ts';
 import { workspaceMembers } from '../../../../admin/resources/workspace-users/entity.ts';
-import { parseApiKey } from '../../../../core/contract/api-key.ts';
-import type { ApiKeyDocument } from '../../../../core/contract/documents.ts';
+import type { ApiKeyDocument } from '../../../../core/contract/protocol/documents.ts';
+import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import type { Plane } from '../../support/plane.ts';
 
 /** A user of the organisation; with a role in the workspace, if one is named, else without a place there. */

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { followBatch } from '../../../../admin/resources/batches/follow-batch.ts';
-import { batchUsagePath } from '../../../../core/contract/batch-usage.ts';
+import { batchUsagePath } from '../../../../core/contract/provider/batch-usage.ts';
 import { newFakeTime } from '../../../support/fake-time.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPurposes } from '../../../../core/contract/documents.ts';
-import { deriveKey, unseal } from '../../../../core/contract/secret.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';

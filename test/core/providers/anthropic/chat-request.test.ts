@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../../core/contract/errors.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import { chatRequest } from '../../../../core/providers/shared/anthropic/chat-request.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { chatRequest } from '../../../../core/formats/anthropic/chat-request.ts';
 import { callOf } from '../contract-suite.ts';
 
 const hello = [{ role: 'user', content: 'Hello' }];

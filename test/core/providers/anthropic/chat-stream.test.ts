@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamEvent } from '../../../../core/contract/provider.ts';
-import { anthropicChat } from '../../../../core/providers/shared/anthropic/chat-completions.ts';
-import { anthropicCompletions } from '../../../../core/providers/shared/anthropic/completions.ts';
+import type { StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import { anthropicChat } from '../../../../core/formats/anthropic/chat-completions.ts';
+import { anthropicCompletions } from '../../../../core/formats/anthropic/completions.ts';
 import { callOf, translated } from '../contract-suite.ts';
 
 const chatComplete = anthropicChat('anthropic');

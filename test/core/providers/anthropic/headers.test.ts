@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import type { HeaderList } from '../../../../core/contract/http.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import { Secret } from '../../../../core/contract/secret.ts';
+import type { HeaderList } from '../../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { Secret } from '../../../../core/contract/values/secret.ts';
 import { anthropic } from '../../../../core/providers/anthropic/index.ts';
 
 /** The headers of a call as it leaves: the provider's, then the client's, then what `sign` adds. */

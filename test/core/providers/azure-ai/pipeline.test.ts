@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import { encodeForm, parseForm } from '../../../../core/pipeline/form-data.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
   answer,
   createHarness,

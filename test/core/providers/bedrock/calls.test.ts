@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../../../../core/contract/errors.ts';
-import { findHeader } from '../../../../core/contract/http.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import type { UpstreamCall } from '../../../../core/contract/upstream.ts';
-import { awsSigned } from '../../../../core/providers/shared/aws-sign.ts';
+import { awsSigned } from '../../../../core/cloud-auth/aws-sign.ts';
+import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import {
   answer,
   chatReply,

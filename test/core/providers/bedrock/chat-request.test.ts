@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { bedrock } from '../../../../core/providers/bedrock/index.ts';
 import { baseModelId, makerOf } from '../../../../core/providers/bedrock/model-id.ts';
 import { callOf } from '../contract-suite.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { OperationCall, StepRequest, StepResponse, StepServices } from '../../../../core/contract/provider.ts';
+import type { OperationCall, StepRequest, StepResponse, StepServices } from '../../../../core/contract/provider/provider.ts';
 import { putObject } from '../../../../core/providers/bedrock/storage.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 

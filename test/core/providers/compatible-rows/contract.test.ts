@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { CompatibleAdapter, CompatibleProvider } from '../../../../core/formats/openai/openai-compatible.ts';
 import { compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
 import { openModels, rows } from '../../../../core/providers/compatible-rows/rows.ts';
-import type { CompatibleAdapter, CompatibleProvider } from '../../../../core/providers/shared/openai-compatible.ts';
 import { type ContractOptions, callOf, providerContractSuite } from '../contract-suite.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import { encodeForm } from '../../../../core/pipeline/form-data.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
   answer,
   chatReply,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import { encodeForm } from '../../../../core/pipeline/form-data.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import type { Operation } from '../../../../core/contract/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { deepseek } from '../../../../core/providers/deepseek/index.ts';
-import { messagesOverChat } from '../../../../core/providers/shared/messages-over-chat.ts';
+import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
 import { callOf } from '../contract-suite.ts';
 
 const chat = deepseek.operations.chatComplete as Operation;

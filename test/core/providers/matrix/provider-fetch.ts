@@ -1,8 +1,8 @@
-import { GatewayError } from '../../../../core/contract/errors.ts';
-import { isObject, type JsonObject } from '../../../../core/contract/json.ts';
-import type { Operation, OperationName, StreamEvent } from '../../../../core/contract/provider.ts';
-import { EventStream, encodeEvent } from '../../../../core/pipeline/event-stream.ts';
-import { streamError } from '../../../../core/pipeline/stream-error.ts';
+import type { Operation, OperationName, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { EventStream, encodeEvent } from '../../../../core/pipeline/attempt/event-stream.ts';
+import { streamError } from '../../../../core/pipeline/attempt/stream-error.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { callOf } from '../contract-suite.ts';
 import type { ProviderCase } from './provider-cases.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 
 /** What a model answers, told in no provider's format: `wires/` says it in each provider's own. */
 export interface ModelAnswer {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { encodeForm } from '../../../../core/pipeline/form-data.ts';
+import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import {
   answer,
   createHarness,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Operation } from '../../../../core/contract/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { mistralAi } from '../../../../core/providers/mistral-ai/index.ts';
 import { callOf } from '../contract-suite.ts';
 

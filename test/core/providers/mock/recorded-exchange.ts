@@ -1,6 +1,11 @@
-import type { GatewayError } from '../../../../core/contract/errors.ts';
-import type { HeaderList } from '../../../../core/contract/http.ts';
-import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../../../core/contract/upstream.ts';
+import type {
+  UpstreamCall,
+  UpstreamExchange,
+  UpstreamHandler,
+  UpstreamTransport,
+} from '../../../../core/contract/provider/upstream.ts';
+import type { GatewayError } from '../../../../core/contract/values/errors.ts';
+import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import type { MockClock } from '../../../../core/providers/mock/clock.ts';
 
 /** A clock that only moves when told; timers fire in the order they are due. */

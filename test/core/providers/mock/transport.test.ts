@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { BodyConsumer, RequestBody } from '../../../../core/contract/http.ts';
-import type { UpstreamCall, UpstreamTransport } from '../../../../core/contract/upstream.ts';
+import type { UpstreamCall, UpstreamTransport } from '../../../../core/contract/provider/upstream.ts';
+import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http.ts';
 import { mock } from '../../../../core/providers/mock/index.ts';
 import { mockTransport } from '../../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from '../assemble-reply.ts';

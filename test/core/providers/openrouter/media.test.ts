@@ -1,6 +1,6 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';

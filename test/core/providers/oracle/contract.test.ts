@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import type { Operation } from '../../../../core/contract/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
 import { oracle } from '../../../../core/providers/oracle/index.ts';
 import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';

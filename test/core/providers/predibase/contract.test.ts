@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Operation } from '../../../../core/contract/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { predibase } from '../../../../core/providers/predibase/index.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';
 

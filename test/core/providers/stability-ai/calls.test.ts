@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import { encodeForm, parseForm } from '../../../../core/pipeline/form-data.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { encodeForm, parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import { answer, createHarness, type Harness } from '../../../support/pipeline-harness.ts';
 
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));

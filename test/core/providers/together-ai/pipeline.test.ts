@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import { encodeForm } from '../../../../core/pipeline/form-data.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { encodeForm } from '../../../../core/pipeline/request/form-data.ts';
 import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
 
 function harness(script: Script): Harness {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Operation } from '../../../../core/contract/provider.ts';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
 import { triton } from '../../../../core/providers/triton/index.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
 import { callOf, providerContractSuite } from '../contract-suite.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import type { OutgoingCall, SignServices, TokenRequest } from '../../../../core/contract/provider.ts';
-import { Secret } from '../../../../core/contract/secret.ts';
+import type { OutgoingCall, SignServices, TokenRequest } from '../../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { Secret } from '../../../../core/contract/values/secret.ts';
 import { vertexAi } from '../../../../core/providers/vertex-ai/index.ts';
 import { rs256 } from '../../../../core/providers/vertex-ai/service-account.ts';
 import rfc7515 from './rfc7515-a2.json' with { type: 'json' };

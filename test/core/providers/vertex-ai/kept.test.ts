@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { findHeader, type RequestBody } from '../../../../core/contract/http.ts';
-import type { JsonObject } from '../../../../core/contract/json.ts';
-import type { UpstreamCall } from '../../../../core/contract/upstream.ts';
+import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
+import { findHeader, type RequestBody } from '../../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
 

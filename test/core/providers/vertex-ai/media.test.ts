@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../../../core/contract/json.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
 import { geminiMediaSuite } from '../gemini-media.ts';
 import { fixturesOf } from '../provider-fixtures.ts';

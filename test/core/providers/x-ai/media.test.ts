@@ -1,7 +1,7 @@
 import { toFile } from 'openai';
 import { expect, it } from 'vitest';
-import { findHeader } from '../../../../core/contract/http.ts';
-import { parseForm } from '../../../../core/pipeline/form-data.ts';
+import { findHeader } from '../../../../core/contract/values/http.ts';
+import { parseForm } from '../../../../core/pipeline/request/form-data.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 import { answer, createHarness, providerDocument, type Script, workspaceId } from '../../../support/pipeline-harness.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../../core/contract/json.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json.ts';
 import type { ModelAnswer } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 

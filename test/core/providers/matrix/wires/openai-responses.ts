@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../../../core/contract/json.ts';
-import type { StreamEvent } from '../../../../../core/contract/provider.ts';
+import type { StreamEvent } from '../../../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../../../core/contract/values/json.ts';
 import type { ModelAnswer } from '../scenarios.ts';
 import { halves, named, type Wire } from './wire.ts';
 

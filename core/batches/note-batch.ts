@@ -1,0 +1,18 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Target } from '../contract/plugin/plan.ts';
+import type { Answer } from '../pipeline/answer.ts';
+import { parseJson } from '../pipeline/attempt/reply-body.ts';
+import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
+
+const idCharactersMax = 1_000;
+
+/**
+ * Notes for the record which batch this request has made, so that the control plane asks for its cost when it is over. Only those of
+ * stored providers: the credential of any other is gone with the request.
+ */
+export function noteBatch(ctx: RequestContext, target: Target, { slug }: ResolvedTarget, answer: Answer): void {
+  if (slug === null || answer.kind !== 'plain' || answer.status >= 300) return;
+  const id = parseJson(answer.body)?.id;
+  if (typeof id !== 'string' || id === '' || id.length > idCharactersMax) return;
+  ctx.batch = { id, part: 'made', requests: 0, settings: { ...ctx.requestTarget?.settings, ...target.settings } };
+}

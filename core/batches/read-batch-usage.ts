@@ -1,0 +1,168 @@
+import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/batch-usage.ts';
+import type { Operation, OperationCall, OperationName, StepReply, StepServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
+import type { Usage } from '../contract/values/usage.ts';
+import type { ConnectionTestOptions } from '../control-plane/test-connection.ts';
+import { openSteps } from '../pipeline/attempt/step-services.ts';
+import { buildOpened, openDocument } from '../pipeline/target/open-document.ts';
+import { UsageSums } from './sum-usage.ts';
+
+export interface BatchUsageOptions extends Omit<ConnectionTestOptions, 'clusterKey'> {
+  /** Tokens of an answer, in whichever of the formats of batches it is. */
+  usageOf(reply: JsonObject): Usage | null;
+  readonly now: () => number;
+  readonly newId: () => string;
+  /** Aborted when nobody waits for it any more. */
+  readonly signal: AbortSignal;
+}
+
+const lineCharactersMax = 64 * 1024 * 1024;
+const namesMax = 100;
+const timeouts = { connectMs: 10_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 0 };
+const over: ReadonlySet<unknown> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+
+/**
+ * What a batch has used, once it is over: its output is read at the provider line by line, with the same operations that clients use.
+ * Rejects with GatewayError where the provider cannot be asked.
+ */
+export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUsageOptions): Promise<BatchUsageReply> {
+  const { adapterOf, build } = options.builder;
+  const { document, credentials: opened, headers } = await openDocument(asked.document, options);
+  const given = { ...document.settings, ...asked.settings };
+  const listed = adapterOf(document.provider);
+  const resolved = buildOpened(document, () => build(listed, document.slug, given, opened, headers));
+  const { adapter, settings, credentials, origin } = resolved;
+  const { services, abort } = openSteps({
+    resolved,
+    call: { tenant: document.organisationId, origin, path: '', method: 'GET', headers: [], body: null, timeouts },
+    transport: options.transport,
+    sign: (call) => adapter.sign?.(call, settings, credentials, options.sign),
+    caller: null,
+    isLeft: () => options.signal.aborted,
+    body: () => nothing(),
+  });
+  options.signal.addEventListener('abort', abort);
+  const call: OperationCall = {
+    ...{ model: '', stream: false, params: {}, query: '', settings, strict: true, dropped: [], adapted: [] },
+    pathParams: { id: /^[\w.%:-]+$/.test(asked.batchId) ? asked.batchId : encodeURIComponent(asked.batchId) },
+    header: () => undefined,
+    nowSeconds: Math.floor(options.now() / 1000),
+    newId: (prefix) => prefix + options.newId(),
+  };
+  try {
+    const batch = await batchOf(adapter.operations.retrieveBatch, call, services);
+    if (batch === null) return { state: 'gone', parts: [] };
+    if (!over.has(batch.status)) return { state: 'running', parts: [] };
+    const names = await modelsAsked(batch, adapter.operations.createBatch, call, services);
+    const sums = new UsageSums(operationsByEndpoint[String(batch.endpoint)] ?? null);
+    const output = await outputOf(adapter.operations.getBatchOutput, call, services);
+    for await (const line of linesOf(output)) {
+      const reply = isObject(line.response) ? line.response.body : null;
+      const usage = isObject(reply) ? options.usageOf(reply) : null;
+      if (usage && isObject(reply)) sums.add(nameOf(reply.model, names), usage);
+    }
+    return { state: 'ended', parts: [...sums.parts] };
+  } finally {
+    options.signal.removeEventListener('abort', abort);
+    abort();
+  }
+}
+
+async function batchOf(
+  operation: Operation | undefined,
+  call: OperationCall,
+  services: StepServices,
+): Promise<JsonObject | null> {
+  if (!operation) return null;
+  try {
+    if (operation.steps) return (await operation.steps(call, services)).body as JsonObject;
+    const headers = operation.headers?.(call) ?? [];
+    const response = await services.send({ method: operation.method ?? 'GET', path: operation.path(call), headers });
+    if (response.status >= 300) throw await services.fault(response);
+    const reply = await response.json();
+    return operation.fromProvider?.(reply, call) ?? reply;
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Nothing where there is no output: a batch that failed, or was cancelled before its first answer. */
+async function outputOf(
+  operation: Operation | undefined,
+  call: OperationCall,
+  services: StepServices,
+): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    const reply: StepReply | undefined = await operation?.steps?.(call, services);
+    return reply && Symbol.asyncIterator in reply.body ? (reply.body as AsyncIterable<Uint8Array>) : nothing();
+  } catch (error) {
+    if (error instanceof GatewayError && (error.code === 'bad_request' || error.status === 404)) return nothing();
+    throw error;
+  }
+}
+
+/**
+ * Models as the batch asked for them: prices are saved under these names, while answers are signed with longer ones. Those beside the
+ * lines, or those in its file where it is still there.
+ */
+async function modelsAsked(
+  batch: JsonObject,
+  creation: Operation | undefined,
+  call: OperationCall,
+  services: StepServices,
+): Promise<ReadonlySet<string>> {
+  if (typeof batch.model === 'string' && batch.model !== '') return new Set([batch.model]);
+  const names = new Set<string>();
+  if (!creation?.requestFiles || typeof batch.input_file_id !== 'string') return names;
+  try {
+    for (const path of creation.requestFiles({ input_file_id: batch.input_file_id }, call)) {
+      const response = await services.send({ method: 'GET', path });
+      if (response.status >= 300) throw await services.fault(response);
+      for await (const { body } of linesOf(response.body)) {
+        if (isObject(body) && typeof body.model === 'string' && names.size < namesMax) names.add(body.model);
+      }
+    }
+  } catch {
+    // Deleted since, or not to be read: the names in the answers have to do.
+  }
+  return names;
+}
+
+/** `gpt-4o-mini` for `gpt-4o-mini-2024-07-18`, where the one was asked for. */
+function nameOf(answered: unknown, asked: ReadonlySet<string>): string {
+  const name = typeof answered === 'string' ? answered.slice(0, 255) : '';
+  if (asked.size === 1 || asked.has(name)) return asked.has(name) ? name : ([...asked][0] as string);
+  const shorter = [...asked].filter((one) => name.startsWith(`${one}-`));
+  return shorter.sort((one, other) => other.length - one.length)[0] ?? name;
+}
+
+async function* linesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject> {
+  for await (const text of textLines(source, lineCharactersMax)) {
+    if (text === lineTooLong) throw new GatewayError('upstream_invalid', { message: 'A line of the output is too long' });
+    const line = parsed(text);
+    if (isObject(line)) yield line;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+const operationsByEndpoint: Readonly<Record<string, OperationName>> = {
+  '/v1/chat/completions': 'chatComplete',
+  '/v1/completions': 'complete',
+  '/v1/embeddings': 'embed',
+  '/v1/responses': 'createModelResponse',
+  '/v1/moderations': 'moderate',
+  '/v1/messages': 'messages',
+  '/v1/images/generations': 'imageGenerate',
+};

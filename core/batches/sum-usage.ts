@@ -1,0 +1,60 @@
+import { type BatchUsagePart, sizeStarts } from '../contract/provider/batch-usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { Usage } from '../contract/values/usage.ts';
+
+/** Names come from providers: what is kept about them is bounded. What comes beyond has no name, and so no price. */
+const partsMax = 200;
+
+/** Adds up the usage of many requests, apart by what decides about their price. */
+export class UsageSums {
+  readonly #parts = new Map<string, BatchUsagePart>();
+  readonly #operation: string | null;
+
+  constructor(operation: string | null) {
+    this.#operation = operation;
+  }
+
+  get parts(): readonly BatchUsagePart[] {
+    return [...this.#parts.values()];
+  }
+
+  add(given: string, usage: Usage): void {
+    const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+    const sizeClass = sizeStarts.filter((start) => input > start).length;
+    // What a batch costs is told apart already.
+    const tier = usage.serviceTier === 'batch' ? null : usage.serviceTier;
+    const keyOf = (model: string): string => JSON.stringify([model, tier, sizeClass]);
+    const model = this.#parts.size < partsMax || this.#parts.has(keyOf(given)) ? given : '';
+    const empty = { model, operation: this.#operation, serviceTier: tier, sizeClass, requests: 0, ...nothing };
+    this.#parts.set(keyOf(model), sum(this.#parts.get(keyOf(model)) ?? empty, usage));
+  }
+}
+
+const counted = [
+  ...(['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const),
+  ...(['audioInputTokens', 'audioOutputTokens', 'imageInputTokens', 'imageOutputTokens'] as const),
+];
+type Counts = Record<(typeof counted)[number], number>;
+const nothing = { ...(Object.fromEntries(counted.map((name) => [name, 0])) as Counts), units: {}, raw: null };
+
+function sum(part: BatchUsagePart, usage: Usage): BatchUsagePart {
+  const next: BatchUsagePart = { ...part, requests: part.requests + 1, units: { ...part.units } };
+  for (const name of counted) next[name] += usage[name];
+  for (const [unit, amount] of Object.entries(usage.units)) next.units[unit] = (next.units[unit] ?? 0) + amount;
+  next.raw = usage.raw ? addNumbers(part.raw ?? {}, usage.raw, 0) : part.raw;
+  return next;
+}
+
+const depthMax = 4;
+const namesMax = 50;
+
+/** Numbers of the same name added up, as deep as usage objects go. */
+function addNumbers(one: JsonObject, other: JsonObject, depth: number): JsonObject {
+  const all: JsonObject = { ...one };
+  for (const [name, value] of Object.entries(other).slice(0, namesMax)) {
+    const before = all[name];
+    if (typeof value === 'number') all[name] = (typeof before === 'number' ? before : 0) + value;
+    else if (isObject(value) && depth < depthMax) all[name] = addNumbers(isObject(before) ? before : {}, value, depth + 1);
+  }
+  return all;
+}

@@ -1,0 +1,119 @@
+import { LRUCache } from 'lru-cache';
+import * as v from 'valibot';
+import {
+  type BreakerSettings,
+  type Health,
+  type HealthNotice,
+  healthNotice,
+  healthNoticeBytesMax,
+} from '../contract/plugin/circuits.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
+import { type Change, CircuitBreaker } from './circuit-breaker.ts';
+
+export interface HealthOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Gateway processes of this machine. */
+  readonly processes: number;
+  /** The ways to other gateways; a notice goes out on all of them, and may come in on more than one. */
+  readonly channels: readonly NoticeChannel<HealthNotice>[];
+}
+
+export interface RunningHealth extends Health {
+  /** Counted since the start, as this process saw it. */
+  readonly counts: { opened: number; invalidNotices: number };
+  /** Circuits that are open now, as far as this process knows. */
+  openBreakers(): number;
+  /** Takes and sends no notice any more. Safe to call twice. */
+  close(): void;
+}
+
+/** Circuits, and notices of circuits nobody has asked for yet, that are kept; the ones used longest ago go first. */
+const breakersMax = 10_000;
+/** A notice about a circuit that is not known yet is kept for a day at most; no cool-down is longer. */
+const noticeMsMax = 86_400_000;
+
+/** The circuits of this process, kept in step with those of others by small notices. */
+export function startHealth(options: HealthOptions): RunningHealth {
+  const { clock, log, channels } = options;
+  const breakers = new LRUCache<string, CircuitBreaker>({ max: breakersMax });
+  const unclaimed = new LRUCache<string, Change>({ max: breakersMax });
+  const counts = { opened: 0, invalidNotices: 0 };
+  let closed = false;
+  for (const channel of channels) channel.listen(receive);
+
+  return {
+    processes: options.processes,
+    counts,
+    breaker(key, path, settings) {
+      const id = `${key} ${path}`;
+      const known = breakers.get(id);
+      if (known) return known;
+      const made = new CircuitBreaker(settings, clock, (change) => announce(key, path, settings, change));
+      breakers.set(id, made);
+      const told = unclaimed.get(id);
+      if (told) {
+        unclaimed.delete(id);
+        made.learn(told);
+      }
+      return made;
+    },
+    openBreakers() {
+      let open = 0;
+      for (const breaker of breakers.values()) if (breaker.isOpen()) open++;
+      return open;
+    },
+    close() {
+      closed = true;
+      for (const channel of channels) channel.close();
+    },
+  };
+
+  function announce(key: string, path: string, settings: BreakerSettings, change: Change): void {
+    if (change.state === 'open') {
+      counts.opened++;
+      log.warn({ config: key, target: path, forMs: settings.cooldownMs }, 'the circuit of a target is open');
+    } else if (change.state === 'closed') {
+      log.info({ config: key, target: path }, 'the circuit of a target is closed again');
+    }
+    if (closed) return;
+    for (const channel of channels) channel.send({ key, path, ...change });
+  }
+
+  function receive(input: unknown): void {
+    if (closed) return;
+    const notice = readNotice(input);
+    if (!notice) {
+      counts.invalidNotices++;
+      return;
+    }
+    const id = `${notice.key} ${notice.path}`;
+    const breaker = breakers.peek(id);
+    if (breaker) breaker.learn(notice);
+    else if (notice.state === 'closed') unclaimed.delete(id);
+    else {
+      const until = Math.min(notice.until, clock.now() + noticeMsMax);
+      // A config that is not in use here may be in a moment: its first request then finds what others have learned.
+      if (notice.state === 'open' && until > clock.now()) unclaimed.set(id, { state: 'open', until });
+    }
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The notice in a message (JSON bytes, or the value itself over IPC), or null when it is none. Never throws. */
+function readNotice(input: unknown): HealthNotice | null {
+  let value = input;
+  if (input instanceof Uint8Array) {
+    if (input.length > healthNoticeBytesMax) return null;
+    try {
+      value = JSON.parse(decoder.decode(input));
+    } catch {
+      return null;
+    }
+  }
+  const checked = v.safeParse(healthNotice, value);
+  return checked.success ? checked.output : null;
+}

@@ -1,0 +1,78 @@
+import type { SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { awsOrigin } from './aws-region.ts';
+import type { SessionTag } from './aws-session-tags.ts';
+import { type AwsIdentity, awsSigned } from './aws-sign.ts';
+
+export interface RoleRequest {
+  readonly roleArn: string;
+  readonly externalId: string | null;
+  /** Whose token service is asked. */
+  readonly region: string;
+  readonly tags?: readonly SessionTag[];
+}
+
+/** Shown in the account's audit trail. */
+const sessionName = 'svc-gateway';
+const durationSeconds = 3_600;
+
+/** Temporary keys of a role, asked for with the keys of somebody who may assume it (STS AssumeRole). Throws GatewayError. */
+export async function assumeRole(role: RoleRequest, as: AwsIdentity, services: SignServices): Promise<AwsIdentity> {
+  const external: Record<string, string> = role.externalId === null ? {} : { ExternalId: role.externalId };
+  const body = stsBody({ Action: 'AssumeRole', RoleArn: role.roleArn, ...external, ...tagFields(role.tags ?? []) });
+  const origin = awsOrigin('sts', role.region);
+  const headers = await awsSigned({ method: 'POST', origin, path: '/', headers: formHeaders, body }, as, {
+    service: 'sts',
+    region: role.region,
+    nowMs: services.now(),
+  });
+  return identityIn(await services.fetch({ url: `${origin}/`, method: 'POST', headers, body }));
+}
+
+/**
+ * Temporary keys of a role for the holder of a web identity token (STS AssumeRoleWithWebIdentity), here that of a Kubernetes
+ * service account. Whether that may be lent is the caller's to know: nothing here is signed. Throws GatewayError.
+ */
+export async function assumeRoleWithToken(role: RoleRequest, token: string, services: SignServices): Promise<AwsIdentity> {
+  const body = stsBody({ Action: 'AssumeRoleWithWebIdentity', RoleArn: role.roleArn, WebIdentityToken: token });
+  const url = `${awsOrigin('sts', role.region)}/`;
+  return identityIn(await services.fetch({ url, method: 'POST', headers: formHeaders, body }));
+}
+
+const formHeaders = ['content-type', 'application/x-www-form-urlencoded; charset=utf-8'];
+
+/** docs.aws.amazon.com/IAM/latest/UserGuide/id_session-tags.html; the role's trust policy must allow `sts:TagSession`. */
+function tagFields(tags: readonly SessionTag[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const [index, { key, value }] of tags.entries()) {
+    fields[`Tags.member.${index + 1}.Key`] = key;
+    fields[`Tags.member.${index + 1}.Value`] = value;
+  }
+  return fields;
+}
+
+function stsBody(fields: Readonly<Record<string, string>>): string {
+  const always = { Version: '2011-06-15', RoleSessionName: sessionName, DurationSeconds: String(durationSeconds) };
+  return new URLSearchParams({ ...always, ...fields }).toString();
+}
+
+/** The reply is a small XML document whose values need no unescaping: keys, base64 and a date. */
+function identityIn(reply: { readonly status: number; readonly body: Uint8Array }): AwsIdentity {
+  const text = Buffer.from(reply.body).toString('utf8');
+  const read = (name: string): string | null => new RegExp(`<${name}>\\s*([^<]+?)\\s*</${name}>`).exec(text)?.[1] ?? null;
+  if (reply.status !== 200) {
+    const code = read('Code') ?? `status ${reply.status}`;
+    throw new GatewayError('upstream_status', {
+      status: reply.status,
+      // What STS says in full names the account and its users: that is for the log.
+      message: `The AWS role could not be assumed: ${code}`,
+      detail: read('Message') ?? text.slice(0, 500),
+    });
+  }
+  const [accessKeyId, secretAccessKey, sessionToken] = ['AccessKeyId', 'SecretAccessKey', 'SessionToken'].map(read);
+  const expiresAtMs = Date.parse(read('Expiration') ?? '');
+  if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(expiresAtMs)) {
+    throw new GatewayError('upstream_invalid', { message: 'The reply of the AWS token service cannot be read' });
+  }
+  return { accessKeyId, secretAccessKey, sessionToken, expiresAtMs };
+}

@@ -1,0 +1,59 @@
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { awsEventStreamType } from './aws-event-frames.ts';
+import { authTypeOf, awsIdentity } from './aws-identity.ts';
+import { regionOf } from './aws-region.ts';
+import type { Labels } from './aws-session-tags.ts';
+import { type AwsIdentity, awsSigned } from './aws-sign.ts';
+
+/**
+ * Signs a call to this service of AWS, in the region and as whom the settings say. Throws GatewayError: what borrowing an identity
+ * throws, and `unsupported_operation` for a body that nobody has read.
+ */
+export function signAwsCall(
+  call: OutgoingCall,
+  service: string,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  labels?: Labels,
+): Maybe<void> {
+  refuseUnreadBody(call);
+  const sign = async (identity: AwsIdentity): Promise<void> => {
+    call.headers = await awsSigned(call, identity, { service, region: regionOf(settings), nowMs: services.now() });
+  };
+  const identity = awsIdentity(settings, credentials, services, labels);
+  return isPromise(identity) ? identity.then(sign) : sign(identity);
+}
+
+/** The same, unless an API key of AWS says who calls. */
+export function signUnlessKeyed(...[call, service, settings, credentials, ...rest]: Parameters<typeof signAwsCall>): Maybe<void> {
+  if (authTypeOf(settings, credentials) === 'apiKey') return;
+  return signAwsCall(call, service, settings, credentials, ...rest);
+}
+
+/** `authorization: Bearer` for an API key of AWS; calls of the other kinds are signed one by one. */
+export function awsKeyHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
+  const key = authTypeOf(settings, credentials) === 'apiKey' ? (credentials.api_key?.reveal() ?? '') : '';
+  return key === '' ? [] : ['authorization', `Bearer ${key}`];
+}
+
+/** Streams come in frames of AWS's own, not as the server-sent events that a client asked for. */
+export function acceptAwsStream({ headers }: OutgoingCall): void {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'accept' && headers[i + 1] === 'text/event-stream') headers[i + 1] = awsEventStreamType;
+  }
+}
+
+/** A signature covers the body, so a body that streams through unread cannot be signed. */
+function refuseUnreadBody(call: OutgoingCall): void {
+  if (call.body !== null || !['POST', 'PUT', 'PATCH'].includes(call.method)) return;
+  for (let i = 0; i < call.headers.length; i += 2) {
+    if (call.headers[i] !== 'content-type') continue;
+    throw new GatewayError('unsupported_operation', {
+      message: 'A body that streams through cannot be signed: this call needs a provider that is not signed for',
+    });
+  }
+}

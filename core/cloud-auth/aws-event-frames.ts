@@ -1,0 +1,105 @@
+import { crc32 } from 'node:zlib';
+import { GatewayError } from '../contract/values/errors.ts';
+
+/** One frame: its headers that are text, and its payload: a view, to be read at once. */
+export interface AwsFrame {
+  readonly headers: ReadonlyMap<string, string>;
+  readonly payload: Buffer;
+}
+
+export interface AwsFrameReader {
+  /** The frames that these bytes complete. Throws GatewayError `upstream_invalid` on a damaged one. */
+  push(chunk: Uint8Array): AwsFrame[];
+  /** Called after the last byte; throws the same where a frame is not whole. */
+  end(): void;
+}
+
+/** Type of a reply that is made of frames. */
+export const awsEventStreamType = 'application/vnd.amazon.eventstream';
+
+/** Lengths, prelude checksum and message checksum. */
+const overheadBytes = 16;
+const preludeBytes = 12;
+/** Longest frame taken; the format allows payloads of 16 MiB (newer services 24 MiB) and headers of 128 KiB. */
+const frameBytesMax = 25 * 1024 * 1024;
+
+/**
+ * Reads AWS event streams (docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html, "event stream encoding"): frames of
+ * total length, header length, their CRC-32, headers, payload, and the CRC-32 of all of it; integers are big-endian. `provider` is
+ * who is named in errors.
+ */
+export function createAwsFrameReader(provider: string): AwsFrameReader {
+  /** Bytes not yet read, joined only once the frame they begin is whole. */
+  let parts: Buffer[] = [];
+  let size = 0;
+  let wanted = preludeBytes;
+  const damaged = (how: string): GatewayError =>
+    new GatewayError('upstream_invalid', { message: `${provider} error: the event stream is damaged: ${how}` });
+  return {
+    push(chunk) {
+      parts.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+      size += chunk.byteLength;
+      const frames: AwsFrame[] = [];
+      if (size < wanted) return frames;
+      let rest = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+      for (wanted = frameLength(rest, damaged); rest.length >= wanted; wanted = frameLength(rest, damaged)) {
+        frames.push(frameOf(rest.subarray(0, wanted), damaged));
+        rest = rest.subarray(wanted);
+      }
+      parts = rest.length === 0 ? [] : [rest];
+      size = rest.length;
+      return frames;
+    },
+    end() {
+      if (size > 0) throw damaged('it ends inside a frame');
+    },
+  };
+}
+
+type Damaged = (how: string) => GatewayError;
+
+/** How many bytes must be here to go on: those of the prelude, then, once it is checked, those of the frame it announces. */
+function frameLength(bytes: Buffer, damaged: Damaged): number {
+  if (bytes.length < preludeBytes) return preludeBytes;
+  const length = bytes.readUInt32BE(0);
+  if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) throw damaged('the checksum of a prelude is wrong');
+  const headersLength = bytes.readUInt32BE(4);
+  if (length < overheadBytes + headersLength || length > frameBytesMax) throw damaged(`a frame claims ${length} bytes`);
+  return length;
+}
+
+function frameOf(frame: Buffer, damaged: Damaged): AwsFrame {
+  const end = frame.length - 4;
+  if (crc32(frame.subarray(0, end)) !== frame.readUInt32BE(end)) throw damaged('the checksum of a frame is wrong');
+  const payloadAt = preludeBytes + frame.readUInt32BE(4);
+  return { headers: readHeaders(frame.subarray(preludeBytes, payloadAt), damaged), payload: frame.subarray(payloadAt, end) };
+}
+
+/** Bytes of a header value by its type: true, false, byte, short, int, long, (bytes, text: length first), time, UUID. */
+const valueLengths: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
+const textType = 7;
+
+/** The headers that are text; all that matter are. */
+function readHeaders(bytes: Buffer, damaged: Damaged): Map<string, string> {
+  const headers = new Map<string, string>();
+  let at = 0;
+  const take = (length: number): number => {
+    const from = at;
+    at += length;
+    if (at > bytes.length) throw damaged('a header is longer than the headers');
+    return from;
+  };
+  while (at < bytes.length) {
+    const nameLength = bytes.readUInt8(take(1));
+    const nameAt = take(nameLength);
+    const type = bytes.readUInt8(take(1));
+    const fixed = valueLengths[type];
+    if (fixed === undefined) throw damaged(`a header has the unknown type ${type}`);
+    const length = fixed ?? bytes.readUInt16BE(take(2));
+    const valueAt = take(length);
+    if (type === textType) {
+      headers.set(bytes.toString('utf8', nameAt, nameAt + nameLength), bytes.toString('utf8', valueAt, valueAt + length));
+    }
+  }
+  return headers;
+}

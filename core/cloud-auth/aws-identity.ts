@@ -1,0 +1,90 @@
+import type { Credentials, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { Secret } from '../contract/values/secret.ts';
+import { assumeRole } from './aws-assume-role.ts';
+import { machineIdentity } from './aws-machine-identity.ts';
+import { regionOf } from './aws-region.ts';
+import { type Labels, refuseTagsWithoutRole, sessionTagsOf } from './aws-session-tags.ts';
+import type { AwsIdentity } from './aws-sign.ts';
+import { createTokenCache, type Token, type TokenCache, tokenKey } from './token-cache.ts';
+
+export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
+
+/** Borrowed identities by what they were borrowed with, per running gateway and per who may borrow the machine's. */
+const loans: Loans = new WeakMap();
+/** Those with session tags, apart: callers who choose ever new tags push out each other's, and nobody else's. */
+const taggedLoans: Loans = new WeakMap();
+const taggedMax = 500;
+
+type Loans = WeakMap<SignServices, TokenCache<Loan>>;
+
+interface Loan extends Token {
+  readonly identity: AwsIdentity;
+}
+
+/** `aws_auth_type`, or what the credentials at hand are good for where it is not set. */
+export function authTypeOf(settings: ProviderSettings, credentials: Credentials): AwsAuthType {
+  const { aws_auth_type: type } = settings;
+  if (typeof type === 'string') return type as AwsAuthType;
+  if (credentials.aws_access_key_id) return settings.aws_role_arn ? 'assumedRole' : 'accessKey';
+  return 'apiKey';
+}
+
+/**
+ * Whom to sign as: the given keys, a role assumed with them (or with the machine's own identity where none are given), or the
+ * machine itself. A promise only when somebody has to be asked. Throws GatewayError `invalid_config` naming what is missing,
+ * and `forbidden` where this deployment does not lend the identity of its machine. `labels` is the request's metadata, for session tags.
+ */
+export function awsIdentity(
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  labels: Labels = {},
+): Maybe<AwsIdentity> {
+  const type = authTypeOf(settings, credentials);
+  refuseTagsWithoutRole(settings, type);
+  if (type === 'accessKey') return givenKeys(credentials);
+  const region = regionOf(settings);
+  const machine = (): Maybe<AwsIdentity> => lend('machine', services, () => machineIdentity(services, region));
+  if (type === 'serviceRole') return machine();
+  const roleArn = settings.aws_role_arn;
+  if (typeof roleArn !== 'string') throw missing('aws_role_arn');
+  const externalId = typeof settings.aws_external_id === 'string' ? settings.aws_external_id : null;
+  const own = credentials.aws_access_key_id ? givenKeys(credentials) : null;
+  // The secret is part of the key: whoever does not have it must not be served from the cache.
+  const as = own ? [own.accessKeyId, own.secretAccessKey, own.sessionToken ?? ''] : ['machine'];
+  const tags = sessionTagsOf(settings, labels);
+  const key = tokenKey(roleArn, externalId ?? '', region, ...as, ...tags.flatMap((tag) => [tag.key, tag.value]));
+  const ask = async () => assumeRole({ roleArn, externalId, region, tags }, own ?? (await machine()), services);
+  return lend(key, services, ask, tags.length > 0);
+}
+
+function givenKeys(credentials: Credentials): AwsIdentity {
+  const accessKeyId = credentials.aws_access_key_id?.reveal();
+  const secretAccessKey = credentials.aws_secret_access_key?.reveal();
+  if (!accessKeyId) throw missing('aws_access_key_id');
+  if (!secretAccessKey) throw missing('aws_secret_access_key');
+  const sessionToken = credentials.aws_session_token?.reveal() || null;
+  return { accessKeyId, secretAccessKey, sessionToken, expiresAtMs: null };
+}
+
+/** Asked for once and renewed ahead of its end, see the token cache. */
+function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>, tagged = false): Maybe<AwsIdentity> {
+  const kept = tagged ? taggedLoans : loans;
+  let cache = kept.get(services);
+  if (!cache) {
+    cache = createTokenCache<Loan>(tagged ? { entriesMax: taggedMax } : {});
+    kept.set(services, cache);
+  }
+  const loan = cache.get(key, services.now(), async () => {
+    const identity = await ask();
+    const expiresAtMs = identity.expiresAtMs ?? Number.MAX_SAFE_INTEGER;
+    return { identity, expiresAtMs, value: new Secret(identity.secretAccessKey) };
+  });
+  return isPromise(loan) ? loan.then(({ identity }) => identity) : loan.identity;
+}
+
+function missing(name: string): GatewayError {
+  return new GatewayError('invalid_config', { message: `${name} is required to sign calls to AWS`, param: name });
+}

@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import type { SignServices, TokenRequest } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { assumeRoleWithToken } from './aws-assume-role.ts';
+import type { AwsIdentity } from './aws-sign.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const containerHost = 'http://169.254.170.2';
+const instanceHost = 'http://169.254.169.254';
+const instanceTokenSeconds = 21_600;
+
+/**
+ * The identity AWS gives the machine this gateway runs on, in the order the AWS SDKs ask: the service account of a pod (web
+ * identity token), the task or pod (container endpoint), the instance (metadata service version 2). Keys in environment
+ * variables are not part of the machine and left alone. Throws GatewayError, `forbidden` where none of it may be lent.
+ */
+export async function machineIdentity(
+  services: SignServices,
+  region: string,
+  environment: Environment = process.env,
+): Promise<AwsIdentity> {
+  if (!services.machineIdentity) {
+    throw new GatewayError('forbidden', {
+      message:
+        'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+    });
+  }
+  const { AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ROLE_ARN: roleArn } = environment;
+  if (tokenFile && roleArn) {
+    return assumeRoleWithToken({ roleArn, externalId: null, region }, await secretFile(tokenFile), services);
+  }
+  const { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: relative, AWS_CONTAINER_CREDENTIALS_FULL_URI: full } = environment;
+  if (relative || full) {
+    const url = relative ? `${containerHost}${relative}` : (full as string);
+    const reply = await ask(services, { url, method: 'GET', headers: await containerHeaders(environment), body: null });
+    return identityOf(jsonOf(reply));
+  }
+  return instanceIdentity(services);
+}
+
+/** The token of the pod identity agent; read each time, because it is replaced while the pod lives. */
+async function containerHeaders(environment: Environment): Promise<HeaderList> {
+  const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file, AWS_CONTAINER_AUTHORIZATION_TOKEN: token } = environment;
+  const value = file ? await secretFile(file) : token;
+  return value ? ['authorization', value] : [];
+}
+
+/** docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html, version 2 only. */
+async function instanceIdentity(services: SignServices): Promise<AwsIdentity> {
+  const ttl = ['x-aws-ec2-metadata-token-ttl-seconds', String(instanceTokenSeconds)];
+  const url = `${instanceHost}/latest/api/token`;
+  const token = await ask(services, { url, method: 'PUT', headers: ttl, body: null });
+  const headers = ['x-aws-ec2-metadata-token', token.trim()];
+  const roles = `${instanceHost}/latest/meta-data/iam/security-credentials/`;
+  const [role = ''] = (await ask(services, { url: roles, method: 'GET', headers, body: null })).trim().split('\n');
+  const keys = await ask(services, { url: `${roles}${encodeURIComponent(role)}`, method: 'GET', headers, body: null });
+  return identityOf(jsonOf(keys));
+}
+
+async function ask(services: SignServices, request: TokenRequest): Promise<string> {
+  const { status, body } = await services.fetch({ ...request, metadata: true });
+  if (status === 200) return Buffer.from(body).toString('utf8');
+  throw new GatewayError('unavailable', {
+    message: 'The machine has no AWS identity to lend',
+    detail: `${new URL(request.url).pathname} answered with status ${status}`,
+  });
+}
+
+function identityOf(keys: JsonObject): AwsIdentity {
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token: sessionToken, Expiration: expiration } = keys;
+  const expiresAtMs = Date.parse(String(expiration));
+  const readable = [accessKeyId, secretAccessKey, sessionToken].every((value) => typeof value === 'string' && value !== '');
+  if (!readable || Number.isNaN(expiresAtMs)) throw unreadable();
+  return {
+    accessKeyId: accessKeyId as string,
+    secretAccessKey: secretAccessKey as string,
+    sessionToken: sessionToken as string,
+    expiresAtMs,
+  };
+}
+
+function jsonOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below, like JSON that is not an object.
+  }
+  throw unreadable();
+}
+
+async function secretFile(path: string): Promise<string> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (cause) {
+    throw new GatewayError('unavailable', {
+      message: 'The machine has no AWS identity to lend',
+      cause,
+      detail: `cannot read ${path}`,
+    });
+  }
+}
+
+function unreadable(): GatewayError {
+  return new GatewayError('unavailable', { message: 'The machine has no AWS identity to lend', detail: 'unreadable reply' });
+}

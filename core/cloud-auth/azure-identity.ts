@@ -1,0 +1,204 @@
+import { readFile } from 'node:fs/promises';
+import * as v from 'valibot';
+import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { requireShownTo } from './machine-token.ts';
+import { askForToken, postForToken } from './oauth-token.ts';
+import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
+
+/**
+ * How Azure's providers prove who calls: by key, or by a token of Microsoft Entra ID that stands for an application (client
+ * secret, federated identity) or for the machine itself (managed identity).
+ * https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
+ */
+export const azureIdentitySettings = {
+  azure_auth_mode: v.optional(
+    v.picklist(
+      ['default', 'entra', 'managed', 'workload', 'entraFederated'],
+      'one of default, entra, managed, workload, entraFederated',
+    ),
+  ),
+  azure_entra_tenant_id: v.optional(id('a tenant id or domain')),
+  azure_entra_client_id: v.optional(id('a client id')),
+  azure_entra_scope: v.optional(
+    v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'a scope such as https://ai.azure.com/.default')),
+  ),
+  azure_managed_client_id: v.optional(id('a client id')),
+  azure_workload_client_id: v.optional(id('a client id')),
+  azure_workload_tenant_id: v.optional(id('a tenant id')),
+};
+
+/** Settings that say as whom a stored provider calls: they come from the store alone. */
+export const azurePinned = Object.keys(azureIdentitySettings).filter((key) => key !== 'azure_entra_scope');
+
+/**
+ * Model services that Microsoft itself runs, in its three clouds. Endpoints of Azure Machine Learning and API Management are not among
+ * them: who answers there is any customer's choice.
+ */
+const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.azure\.(com|us|cn)$/;
+
+/** What a call is authorised for unless `azure_entra_scope` says otherwise. */
+const defaultScope = 'https://cognitiveservices.azure.com/.default';
+const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
+/** The audience of tokens that are themselves the proof of an application (federated credentials). */
+const exchangeAudience = 'api://AzureADTokenExchange';
+/** Whom identities of Azure's public cloud are proved to. */
+const publicAuthority = 'https://login.microsoftonline.com';
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+const tokens = createTokenCache();
+
+/** True when calls carry a token that has to be fetched first. */
+export function needsToken(settings: ProviderSettings): boolean {
+  return (settings.azure_auth_mode ?? 'default') !== 'default';
+}
+
+/** The credential that needs no fetching: a token the caller brought, or the key under the name the service wants. */
+export function azureKeyHeaders(
+  settings: ProviderSettings,
+  credentials: Credentials,
+  keyHeader: 'api-key' | 'bearer',
+): HeaderList {
+  if (needsToken(settings)) return [];
+  const token = credentials.azure_ad_token?.reveal().replace(/^bearer\s+/i, '') ?? '';
+  if (token !== '') return ['authorization', `Bearer ${token}`];
+  const key = credentials.api_key?.reveal() ?? '';
+  if (key === '') return [];
+  // SDKs for Azure send Entra tokens where others send keys; a key of Azure is never a JWT.
+  return keyHeader === 'bearer' || /^eyJ[\w-]+\.[\w-]+\./.test(key) ? ['authorization', `Bearer ${key}`] : ['api-key', key];
+}
+
+/** Adds the token of the chosen identity to a call. Does nothing where a key is used. */
+export function signWithIdentity(
+  who: string,
+  call: OutgoingCall,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+): Maybe<void> {
+  if (!needsToken(settings)) return;
+  // An application of the tenant's own may show itself to whom it likes.
+  if (settings.azure_auth_mode !== 'entra') requireShownTo(call.origin, ownHosts, services, who);
+  const token = identityToken(who, settings, credentials, services);
+  if (isPromise(token)) return token.then((found) => addToken(call, found));
+  addToken(call, token);
+}
+
+function addToken(call: OutgoingCall, token: Token): void {
+  // On pass-through routes a caller's own header may be there already.
+  const at = call.headers.indexOf('authorization');
+  if (at % 2 === 0) call.headers.splice(at, 2);
+  call.headers.push('authorization', `Bearer ${token.value.reveal()}`);
+}
+
+/**
+ * The token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one that has tokens. `authority` is the sign-in
+ * host of another cloud than the public one; it must not be a caller's choice.
+ */
+export function identityToken(
+  who: string,
+  settings: ProviderSettings,
+  credentials: Credentials,
+  services: SignServices,
+  authority = publicAuthority,
+): Maybe<Token> {
+  const scope = text(settings.azure_entra_scope) ?? defaultScope;
+  const mode = settings.azure_auth_mode;
+  if (mode === 'entra') {
+    const tenant = required(who, settings, 'azure_entra_tenant_id');
+    const clientId = required(who, settings, 'azure_entra_client_id');
+    const secret = credentials.azure_entra_client_secret?.reveal() ?? missing(who, 'azure_entra_client_secret');
+    return tokens.get(tokenKey('entra', authority, tenant, clientId, secret, scope), services.now(), () =>
+      postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
+    );
+  }
+  // Below, the machine lends its own identity; whether it may was decided by whoever deployed it.
+  if (!services.machineIdentity) throw notLent(who, String(mode));
+  const managedId = text(settings.azure_managed_client_id);
+  if (mode === 'managed') {
+    return tokens.get(tokenKey('managed', managedId ?? '', scope), services.now(), () =>
+      managedToken(who, services, scope.replace(/\/\.default$/, ''), managedId),
+    );
+  }
+  const { tenant, clientId } = mode === 'workload' ? workloadOf(who, settings) : federatedOf(who, settings);
+  return tokens.get(tokenKey(mode as string, authority, tenant, clientId, managedId ?? '', scope), services.now(), async () => {
+    const assertion = await assertionOf(who, mode as string, services, managedId);
+    const form = grant(clientId, scope, { client_assertion_type: assertionType, client_assertion: assertion });
+    return postForToken(services, tokenUrl(authority, tenant), form, `${who} error`);
+  });
+}
+
+/** https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token */
+function managedToken(who: string, services: SignServices, resource: string, clientId: string | null): Promise<Token> {
+  const query = `&resource=${encodeURIComponent(resource)}${clientId === null ? '' : `&client_id=${encodeURIComponent(clientId)}`}`;
+  const request = { url: metadataUrl + query, method: 'GET', headers: ['metadata', 'true'], body: null, metadata: true } as const;
+  return askForToken(services, { ...request, headers: [...request.headers] }, `${who} error`);
+}
+
+/** What proves the application: the token its orchestrator keeps in a file, else one of the machine's managed identity. */
+async function assertionOf(who: string, mode: string, services: SignServices, managedId: string | null): Promise<string> {
+  const file = process.env.AZURE_FEDERATED_TOKEN_FILE ?? '';
+  if (file !== '') {
+    try {
+      // Read each time: the orchestrator replaces it.
+      return (await readFile(file, 'utf8')).trim();
+    } catch (thrown) {
+      throw new GatewayError('unavailable', {
+        message: `${who} error: the file named by AZURE_FEDERATED_TOKEN_FILE cannot be read`,
+        cause: thrown,
+      });
+    }
+  }
+  if (mode === 'workload')
+    throw new GatewayError('unavailable', { message: `${who} error: AZURE_FEDERATED_TOKEN_FILE is not set` });
+  return (await managedToken(who, services, exchangeAudience, managedId)).value.reveal();
+}
+
+function workloadOf(who: string, settings: ProviderSettings): { tenant: string; clientId: string } {
+  return {
+    tenant:
+      text(settings.azure_workload_tenant_id) ?? text(process.env.AZURE_TENANT_ID) ?? missing(who, 'azure_workload_tenant_id'),
+    clientId:
+      text(settings.azure_workload_client_id) ?? text(process.env.AZURE_CLIENT_ID) ?? missing(who, 'azure_workload_client_id'),
+  };
+}
+
+function federatedOf(who: string, settings: ProviderSettings): { tenant: string; clientId: string } {
+  return {
+    tenant: required(who, settings, 'azure_entra_tenant_id'),
+    clientId: required(who, settings, 'azure_entra_client_id'),
+  };
+}
+
+function tokenUrl(authority: string, tenant: string): string {
+  return `${authority}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
+}
+
+function grant(clientId: string, scope: string, proof: Readonly<Record<string, string>>): Record<string, string> {
+  return { grant_type: 'client_credentials', client_id: clientId, scope, ...proof };
+}
+
+function id(expected: string) {
+  return v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,253}$/, expected));
+}
+
+function required(who: string, settings: ProviderSettings, name: string): string {
+  return text(settings[name]) ?? missing(who, name);
+}
+
+function missing(who: string, name: string): never {
+  throw new GatewayError('invalid_config', { message: `${name} is required by this azure_auth_mode of ${who}`, param: name });
+}
+
+function notLent(who: string, mode: string): GatewayError {
+  return new GatewayError('forbidden', {
+    message: `azure_auth_mode ${mode} of ${who} needs the identity of the machine: it is lent to stored providers only, and only where MACHINE_IDENTITY is on`,
+    param: 'azure_auth_mode',
+  });
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

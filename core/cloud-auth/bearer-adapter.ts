@@ -1,0 +1,47 @@
+import type * as v from 'valibot';
+import type {
+  Credentials,
+  OutgoingCall,
+  ProviderAdapter,
+  ProviderSettings,
+  SignServices,
+} from '../contract/provider/provider.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import type { Token } from './token-cache.ts';
+
+/**
+ * The adapter with a bearer token in the place of its own credential. `tokenOf` throws GatewayError `invalid_config` if the settings are
+ * incomplete.
+ */
+export function bearerAdapter(
+  adapter: ProviderAdapter,
+  settings: v.GenericSchema,
+  tokenOf: (settings: Readonly<Record<string, string>>, credentials: Credentials, services: SignServices) => Maybe<Token>,
+): ProviderAdapter {
+  return {
+    ...adapter,
+    settings: settings as ProviderAdapter['settings'],
+    // A stored key of its own must not go to an upstream that takes tokens instead.
+    headers: (given: ProviderSettings) => adapter.headers(given, {}),
+    sign(call, given, credentials, services) {
+      const token = tokenOf(given as Record<string, string>, credentials, services);
+      const own = adapter.sign?.(call, given, {}, services);
+      return afterBoth(own, token, (found) => setBearer(call, found));
+    },
+  };
+}
+
+function afterBoth(own: Maybe<void> | undefined, token: Maybe<Token>, use: (token: Token) => void): Maybe<void> {
+  if (isPromise(token) || isPromise(own as Maybe<void>)) return Promise.all([token, own]).then(([found]) => use(found));
+  use(token);
+}
+
+/** The token takes the place of whatever credential header the call has. */
+function setBearer(call: OutgoingCall, token: Token): void {
+  const kept: string[] = [];
+  for (let i = 0; i < call.headers.length; i += 2) {
+    const name = call.headers[i] as string;
+    if (!['authorization', 'x-api-key', 'api-key'].includes(name)) kept.push(name, call.headers[i + 1] as string);
+  }
+  call.headers = [...kept, 'authorization', `Bearer ${token.value.reveal()}`];
+}

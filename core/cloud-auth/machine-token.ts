@@ -1,0 +1,15 @@
+import type { SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+
+/**
+ * A token that stands for the machine is shown to its cloud's own services (`own`, tried on the host of an https origin) and to hosts
+ * that the deployment trusts: whoever else is shown it could do what the machine may do. Throws GatewayError `forbidden`.
+ */
+export function requireShownTo(origin: string, own: RegExp, services: SignServices, who: string): void {
+  const { protocol, hostname } = URL.parse(origin) ?? {};
+  if (protocol === 'https:' && own.test(hostname ?? '')) return;
+  if (services.trusts?.(origin)) return;
+  throw new GatewayError('forbidden', {
+    message: `${who} error: the identity of the machine is shown to the provider's own hosts and to TRUSTED_CUSTOM_HOSTS only`,
+  });
+}

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import type { Credentials, ProviderAdapter, SignServices } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject, Maybe } from '../contract/values/json.ts';
+import { bearerAdapter } from './bearer-adapter.ts';
+import { postForToken } from './oauth-token.ts';
+import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
+
+/** The value of `provider_auth_type` that selects this. */
+const authType = 'oauthClientCredentials';
+
+/** Settings of the OAuth client; `oauth_client_secret` is a secret. */
+export const oauthEntries = {
+  oauth_token_endpoint: v.pipe(v.string(), v.regex(/^https?:\/\/[^\s#]+$/i, 'the URL of a token endpoint')),
+  oauth_client_id: v.pipe(v.string(), v.minLength(1)),
+  oauth_scope: v.nullish(v.string()),
+};
+
+const tokens = createTokenCache();
+
+/**
+ * Lets any provider authenticate by OAuth client credentials (RFC 6749 §4.4) instead of its own scheme: with
+ * `provider_auth_type: oauthClientCredentials` each call carries a bearer token of the endpoint in its settings, cached and
+ * replaced ahead of its end. These settings come with a stored provider only.
+ */
+export function withClientCredentials<Adapter extends ProviderAdapter>(adapter: Adapter): Adapter {
+  const settings = v.intersect([adapter.settings, v.object({ provider_auth_type: v.literal(authType), ...oauthEntries })]);
+  const authenticated = bearerAdapter(adapter, settings, (given, credentials, services) =>
+    clientToken(given, credentials, services, { id: adapter.id, authType }),
+  );
+  return { ...adapter, variant: (given: JsonObject) => (given.provider_auth_type === authType ? authenticated : null) };
+}
+
+/** The access token of the OAuth client in these settings. Throws GatewayError `invalid_config` if one of them is missing. */
+export function clientToken(
+  settings: Readonly<Record<string, string>>,
+  credentials: Credentials,
+  services: SignServices,
+  of: { readonly id: string; readonly authType: string },
+): Maybe<Token> {
+  const secret = credentials.oauth_client_secret?.reveal() ?? '';
+  const { oauth_token_endpoint: endpoint, oauth_client_id: clientId, oauth_scope: scope } = settings;
+  if (!endpoint || !clientId || secret === '') {
+    throw new GatewayError('invalid_config', {
+      message: `provider_auth_type ${of.authType} of ${of.id} needs oauth_token_endpoint, oauth_client_id and oauth_client_secret`,
+      param: 'provider_auth_type',
+    });
+  }
+  const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...(scope ? { scope } : {}) };
+  return tokens.get(tokenKey(endpoint, clientId, secret, scope ?? ''), services.now(), () =>
+    postForToken(services, endpoint, form, `${of.id} error`),
+  );
+}

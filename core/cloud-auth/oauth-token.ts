@@ -1,0 +1,69 @@
+import type { SignServices, TokenRequest } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { Secret } from '../contract/values/secret.ts';
+import type { Token } from './token-cache.ts';
+
+/** Lifetime in seconds where the server does not say (RFC 6749 §5.1 only recommends that it does). */
+const lifetimeSeconds = 300;
+
+/**
+ * A token from an OAuth token endpoint (RFC 6749 §4.4): the form is posted, `access_token` and `expires_in` are read. Throws
+ * GatewayError `upstream_status` with the server's status and its own words, beginning with `who`.
+ */
+export function postForToken(
+  services: SignServices,
+  url: string,
+  form: Readonly<Record<string, string>>,
+  who: string,
+  headers: HeaderList = [],
+): Promise<Token> {
+  return askForToken(
+    services,
+    {
+      url,
+      method: 'POST',
+      headers: ['content-type', 'application/x-www-form-urlencoded', 'accept', 'application/json', ...headers],
+      body: new URLSearchParams(form).toString(),
+    },
+    who,
+  );
+}
+
+/** The same for any request that is answered with `{access_token, expires_in}`. */
+export async function askForToken(services: SignServices, request: TokenRequest, who: string): Promise<Token> {
+  const askedAtMs = services.now();
+  const reply = await services.fetch(request);
+  const body = parse(reply.body);
+  const token = body?.access_token;
+  if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
+  if (typeof token !== 'string' || token === '') {
+    throw new GatewayError('upstream_invalid', { message: `${who}: the token endpoint answered without an access_token` });
+  }
+  const seconds = Number(body?.expires_in);
+  return {
+    value: new Secret(token),
+    expiresAtMs: askedAtMs + 1000 * (Number.isFinite(seconds) && seconds > 0 ? seconds : lifetimeSeconds),
+  };
+}
+
+/** Statuses below 500 say that these credentials are not good; the same status tells retries and fallbacks what to do. */
+function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
+  const said = [body?.error, body?.error_description].filter((text) => typeof text === 'string' && text !== '');
+  // Only the first line: the rest is trace ids and time stamps.
+  const words = said.join(': ').split(/[\r\n]/, 1)[0] as string;
+  return new GatewayError('upstream_status', {
+    status: status >= 400 ? status : 502,
+    message: `${who}: the token endpoint answered ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,
+  });
+}
+
+function parse(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

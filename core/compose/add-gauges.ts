@@ -1,0 +1,60 @@
+import type { RunningHealth } from '../circuits/start-circuits.ts';
+import type { BodyMemory } from '../contract/values/body-memory.ts';
+import type { DocumentStore } from '../documents/document-store.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { RunningJournal } from '../journal/start-journal.ts';
+import type { LeaseClient } from '../leases/start-leases.ts';
+import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
+import type { OpenSessions } from '../realtime/sessions.ts';
+import type { RunningSecretManagers } from '../secret-managers/secret-managers.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+/** The parts of a gateway process that count something. */
+export interface Counted {
+  readonly server: HttpServer;
+  readonly memory: BodyMemory;
+  readonly sessions: OpenSessions;
+  readonly journal: RunningJournal;
+  readonly health: RunningHealth;
+  readonly retryBudget: RetryBudget;
+  readonly leases: LeaseClient;
+  readonly documents: DocumentStore;
+  readonly secretManagers: RunningSecretManagers;
+}
+
+/** What `GET /metrics` tells beside the requests themselves. */
+export function addGauges(metrics: Metrics, counted: Counted): void {
+  const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers } = counted;
+  metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
+  metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
+  metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
+  metrics.gauge('connections', 'Open client connections', () => server.connections);
+  metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => journal.spool.backlog().bytes);
+  metrics.counter('records_lost_total', 'Records the disk refused', () => journal.spool.counts.lost);
+  metrics.counter('records_shipped_total', 'Records the control plane has stored', () => journal.shipper.counts.inserted);
+  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
+  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
+  metrics.counter(
+    'circuit_notices_invalid_total',
+    'Circuit notices of other gateways that could not be parsed',
+    () => health.counts.invalidNotices,
+  );
+  metrics.counter('retries_total', 'Retries sent to the same target', () => retryBudget.counts.allowed);
+  metrics.counter('retries_refused_total', 'Retries that the retry budget did not allow', () => retryBudget.counts.refused);
+  metrics.counter('lease_asks_total', 'Requests to the ledger of limits', () => leases.counts.asks);
+  metrics.counter('lease_failures_total', 'Requests to the ledger of limits that failed', () => leases.counts.failures);
+  metrics.counter('document_hits_total', 'Document look-ups answered from memory', () => documents.counts.hits);
+  metrics.counter('document_misses_total', 'Document look-ups sent to the control plane', () => documents.counts.misses);
+  metrics.counter('documents_invalid_total', 'Documents that failed their check', () => documents.counts.invalid);
+  const { cache } = secretManagers;
+  metrics.counters('secret_fetches_total', 'Requests to secret managers by kind of manager and outcome', () =>
+    [...cache.counts()].flatMap(([manager, counts]) =>
+      Object.entries(counts).map(([outcome, value]) => ({ value, labels: { manager, outcome } })),
+    ),
+  );
+  metrics.gauge(
+    'secret_value_age_seconds',
+    'Age of the oldest value of a secret manager that was used in the last minute',
+    () => cache.oldestInUseMs() / 1000,
+  );
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import { toRecord } from '../../plugins/record/index.ts';
+import { RequestContext } from '../contract/plugin/context.ts';
+import type { PlanSource } from '../contract/plugin/plugin.ts';
+import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import type { InboundRequest } from '../contract/values/http.ts';
+import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
+import { traceIdOf } from '../pipeline/request/trace-id.ts';
+
+/** The record of a request that the edge has refused: it never reached the pipeline. */
+export function refusedRecord(
+  error: GatewayError,
+  request: InboundRequest,
+  { prefixes, clock, plans }: { readonly prefixes: readonly string[]; readonly clock: Clock; readonly plans: PlanSource },
+): RequestRecord {
+  const { values, prefix } = readGatewayHeaders(request.headers, prefixes);
+  const id = randomUUID();
+  const ctx = new RequestContext({
+    id,
+    receivedAtMs: clock.now(),
+    request,
+    gatewayHeaders: values,
+    headerPrefix: prefix,
+    endpoint: null,
+    plan: plans.base,
+    traceId: traceIdOf(values, request, id),
+  });
+  ctx.startedAtMs = clock.elapsed();
+  return toRecord(ctx, { kind: 'refused', status: error.status, error }, ctx.startedAtMs);
+}

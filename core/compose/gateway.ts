@@ -1,0 +1,367 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { didYouMean } from '../../config/did-you-mean.ts';
+import type { Settings } from '../../config/settings.ts';
+import { version } from '../../config/version.ts';
+import { builtInPlugins } from '../../plugins/index.ts';
+import { createWorkerPool } from '../../workers/pool.ts';
+import { startHealth } from '../circuits/start-circuits.ts';
+import { healthSubject } from '../contract/plugin/circuits.ts';
+import type { CoreServices, Journal } from '../contract/plugin/plugin.ts';
+import { keyPurposes } from '../contract/protocol/documents.ts';
+import { recallSubject } from '../contract/protocol/leases.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { ownStoreProvider } from '../contract/provider/own-store.ts';
+import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import { BodyMemory } from '../contract/values/body-memory.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { parseTrustedHosts } from '../contract/values/outbound-url.ts';
+import { deriveKey } from '../contract/values/secret.ts';
+import { realTimers } from '../contract/values/timers.ts';
+import { isTrustedOrigin } from '../contract/values/trusted-hosts.ts';
+import { createForward } from '../control-plane/forward-to-control-plane.ts';
+import { createInternalFetch } from '../control-plane/internal-fetch.ts';
+import { createIpcBus } from '../documents/ipc-bus.ts';
+import { startKeyCheck } from '../documents/key-check.ts';
+import { createNatsBus } from '../documents/nats-bus.ts';
+import { startSnapshot } from '../documents/start-snapshot.ts';
+import { explainPath } from '../endpoints/explain-path.ts';
+import { errorFormatOf, matchEndpoint } from '../endpoints/index.ts';
+import type { UnreadyReason } from '../http/built-in-routes.ts';
+import { emptyNameWarning } from '../http/empty-names.ts';
+import { createHttpServer, type HttpServer } from '../http/server.ts';
+import { errorReply } from '../http/write-error.ts';
+import { startJournal } from '../journal/start-journal.ts';
+import { keySetUrlParser, startTokens } from '../jwt/start-tokens.ts';
+import { openHolders } from '../leases/holders.ts';
+import { startLeases } from '../leases/start-leases.ts';
+import { ownStoreTransport } from '../own-store/own-store-transport.ts';
+import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts';
+import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
+import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
+import { compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
+import { PlanStore } from '../pipeline/plan/plan-store.ts';
+import { createHandler } from '../pipeline/run.ts';
+import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
+import { createResolver } from '../pipeline/target/resolve-target.ts';
+import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
+import { guardPlugin } from '../plugin-host/guard-plugin.ts';
+import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
+import { providers } from '../providers/index.ts';
+import { mockTransport } from '../providers/mock/transport.ts';
+import { passedUsage } from '../providers/passed-usage.ts';
+import { ownStore } from '../providers/svc/index.ts';
+import { createSessions } from '../realtime/sessions.ts';
+import { createSecretManagers } from '../secret-managers/secret-managers.ts';
+import type { ProcessLog } from '../telemetry/log.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
+import { createTransport } from '../upstream/transport.ts';
+import { addGauges } from './add-gauges.ts';
+import { createTurnClock } from './cached-clock.ts';
+import { refusedRecord } from './edge-refusal-record.ts';
+import { internalRoutes } from './internal-routes.ts';
+import { createBusChannel, createIpcChannel } from './notice-channels.ts';
+import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
+import { outboundParsers } from './outbound-parsers.ts';
+import { createRequestLog } from './request-log.ts';
+
+export interface Gateway {
+  readonly port: number;
+  /** Why the process cannot serve now; empty when it is ready. */
+  unready(): readonly UnreadyReason[];
+  /** Reads the certificate files again for new connections. Resolves false without TLS; rejects when they cannot be used. */
+  reloadTls(): Promise<boolean>;
+  /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
+  close(): Promise<void>;
+}
+
+const shutdown: UnreadyReason = { dependency: 'shutdown', message: 'This gateway is shutting down' };
+
+const noDocuments: UnreadyReason = {
+  dependency: 'control-plane',
+  message:
+    'The control plane has not answered yet, and DATA_DIR holds no documents of an earlier run; check CONTROL_PLANE_URL and CLUSTER_KEY, and the log of this gateway',
+};
+
+const noRoomForRecords: UnreadyReason = {
+  dependency: 'records',
+  message:
+    'No further request record fits on the disk of DATA_DIR or below SPOOL_MAX; free space, or bring the control plane back',
+};
+
+/** Says nothing about the caller's key: with another ENCRYPTION_KEY none could be verified. */
+const wrongKey = new GatewayError('unavailable', {
+  detail: 'ENCRYPTION_KEY is not that of the control plane',
+  retryAfterMs: 1000,
+});
+
+/** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
+const lastShipmentMs = 3000;
+
+/** How long the keys of tokens may take to arrive; requests wait for the first ones. */
+const keySetTimeoutMs = 5000;
+
+/** How long one exchange with a secret manager may take; requests wait for the first value. */
+const secretTimeoutMs = 5000;
+
+/** How long closing the sessions takes at most, beyond their grace. */
+const sessionClosingMs = 2000;
+
+/** The composition root of the data plane: every part is made here, once, and handed what it needs. */
+export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
+  const clock = createTurnClock();
+  const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
+  const trusted = parseTrustedHosts(settings.trustedCustomHosts);
+  const outbound = outboundParsers(trusted);
+  const sockets: UpstreamTransport = createTransport({
+    trusted,
+    internalOrigins: [settings.controlPlaneUrl],
+    machineIdentity: settings.machineIdentity,
+    messageBytesMax: settings.realtimeMessageBytesMax,
+    onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
+  });
+  const transport = mockTransport(ownStoreTransport(sockets, settings.controlPlaneUrl, settings.clusterKeyText));
+  const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
+  const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
+  const bus = natsBus ?? createIpcBus(process);
+  // The machine's own processes get notices at once, whatever NATS does.
+  const channelsOf = <Notice extends object>(subject: string): NoticeChannel<Notice>[] => [
+    createIpcChannel(process, subject),
+    ...(natsBus ? [createBusChannel<Notice>(natsBus, subject)] : []),
+  ];
+  const health = startHealth({
+    clock,
+    log,
+    processes: process.send ? settings.gatewayProcesses : 1,
+    channels: channelsOf(healthSubject),
+  });
+  const retryBudget = createRetryBudget({ clock, percent: settings.retryBudgetPercent, floor: settings.retryBudgetFloor });
+  const metrics = createMetrics(slot);
+  const peer = createMetricsPeer(process, metrics);
+  const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
+  const logRequest = createRequestLog({ log, level: settings.logLevel });
+  const journal: Journal = {
+    append(record) {
+      // A checkpoint belongs to a session that has not ended.
+      if (record.checkpoint === undefined) {
+        metrics.observe(record);
+        logRequest?.(record);
+      }
+      spool.append(record);
+    },
+    hold: (hold) => spool.hold(hold),
+    whenSafe: (callback) => spool.whenSafe(callback),
+    healthy: () => spool.healthy(),
+  };
+  const leases = startLeases({
+    fetch,
+    clock,
+    log,
+    newId: () => randomUUID(),
+    holders: openHolders({
+      directory: join(settings.dataDir, 'lease-holders'),
+      slot,
+      processes: settings.gatewayProcesses,
+      newId: () => randomUUID(),
+    }),
+    earlierRecordsAreIn: () => spool.spool.inheritedIsShipped(),
+    channels: channelsOf(recallSubject),
+  });
+  const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+  const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
+  const workers = createWorkerPool();
+  const tokens = startTokens({
+    documents: snapshot.documents,
+    fetchKeySet: createTokenFetch({ transport, parseUrl: keySetUrlParser(trusted), now: clock.now, timeoutMs: keySetTimeoutMs })
+      .fetch,
+    fetch,
+    clock,
+    log,
+  });
+  let slots = 0;
+  const services: CoreServices = {
+    documents: snapshot.documents,
+    journal,
+    health,
+    leases,
+    log,
+    clock,
+    newId: () => randomUUID(),
+    random: Math.random,
+    newSlot: () => slots++,
+    // Set below: plugins are compiled with their services, and plans from the plugins.
+    plans: undefined as unknown as PlanStore,
+    blockInlineConfig: settings.blockInlineConfig,
+    headerPrefixes: prefixes,
+    headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
+    apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
+    countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
+    jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
+    tokens,
+    keptOnManyTargets: settings.keptOnManyTargets,
+    isProvider: (id) => providers.has(id) || id === ownStoreProvider,
+    providerHint: (id) => didYouMean(id, [...providers.keys()]),
+    checkCustomHost: outbound.checkCustomHost,
+  };
+  const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
+  const chain = compileChain(mergePlugins(builtInPlugins, added), services);
+  const plans = new PlanStore(chain, services, settings.documentCacheEntries, settings);
+  Object.assign(services, { plans });
+  tryExamples(added, services);
+  if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
+
+  const memory = new BodyMemory(settings.bodyMemoryBytesMax);
+  const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
+  const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
+  const { machineIdentity } = settings;
+  const secretManagers = createSecretManagers({
+    openAuth: referenceOpener(settings.clusterKey),
+    sign: createTokenFetch({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }),
+    trusted,
+    clock,
+    log,
+    ttlMs: settings.secretReferenceTtlSeconds * 1000,
+  });
+  const resolveTarget = createResolver({
+    providers,
+    documents: snapshot.documents,
+    openSecrets: secretOpener(settings.clusterKey),
+    openHeaders: headerOpener(settings.clusterKey),
+    secretManagers,
+    openModelHeaders: modelHeaderOpener(settings.clusterKey),
+    parseBaseUrl: outbound.parseBaseUrl,
+    now: clock.now,
+  });
+  const bodies = {
+    jsonBytesMax: settings.jsonBodyBytesMax,
+    jsonValuesMax: settings.jsonValuesMax,
+    formBytesMax: settings.formBytesMax,
+    streamedBytesMax: settings.streamedBodyBytesMax,
+  };
+  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), bodies);
+  const sessions = createSessions({
+    sessionsMax: settings.realtimeSessionsMax,
+    ownerMax: {
+      organisation: settings.realtimeSessionsPerOrganisationMax,
+      workspace: settings.realtimeSessionsPerWorkspaceMax,
+      key: settings.realtimeSessionsPerKeyMax,
+    },
+    recordMs: settings.realtimeRecordMs,
+    idleMs: settings.realtimeIdleMs,
+    totalMs: settings.realtimeTotalMs,
+    messageBytesMax: settings.realtimeMessageBytesMax,
+    clock,
+  });
+  const handle = createHandler({
+    sessions,
+    chain,
+    plans,
+    services,
+    prefixes,
+    bodies,
+    memory,
+    match: matchEndpoint,
+    explainPath,
+    errorReply,
+    forwardToControlPlane: createForward({
+      transport,
+      controlPlaneUrl: settings.controlPlaneUrl,
+      clusterKey: settings.clusterKeyText,
+      errorReply,
+    }),
+    dispatcher: {
+      transport,
+      resolve,
+      services,
+      retryBudget,
+      timers: realTimers,
+      passedUsage,
+      sign: createTokenFetch(tokenFetch),
+      signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
+      outgoing: {
+        prefixes,
+        defaultWords: defaultWordsOf(prefixes),
+        timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
+        streamedBodyBytesMax: settings.streamedBodyBytesMax,
+        formBytesMax: settings.formBytesMax,
+        now: clock.now,
+        newId: services.newId,
+      },
+    },
+  });
+
+  const { parseBaseUrl } = outbound;
+  const checkConfig = (config: unknown) => plans.check(config);
+  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers, checkConfig });
+
+  let stopping = false;
+  const unready = (): UnreadyReason[] => {
+    const reasons: UnreadyReason[] = [];
+    if (stopping) reasons.push(shutdown);
+    const keyFault = keyCheck.fault();
+    if (keyFault !== null) reasons.push({ dependency: 'keys', message: keyFault });
+    if (!snapshot.ready()) reasons.push(noDocuments);
+    if (!journal.healthy()) reasons.push(noRoomForRecords);
+    return reasons;
+  };
+  const server: HttpServer = await createHttpServer({
+    settings,
+    handle: (request, sink) => {
+      const own = request.path.startsWith('/internal/') ? internal.get(request.path) : undefined;
+      if (own) return own(request, sink);
+      if (!keyCheck.blocks()) return handle(request, sink);
+      const { status, headers, body } = errorReply(wrongKey, 'chat');
+      sink.send(status, headers, body);
+    },
+    messageBytesMax: settings.realtimeMessageBytesMax,
+    refused: (error, request) => {
+      const record = refusedRecord(error, request, { prefixes, clock, plans });
+      journal.append(record);
+      return record.traceId;
+    },
+    formatOf: errorFormatOf,
+    builtIns: {
+      version,
+      unready,
+      metrics: settings.metrics ? () => peer.gather() : null,
+      metricsToken: settings.metricsToken,
+    },
+    failed: (where, error) =>
+      log.error(
+        { where, reason: error instanceof Error ? (error.stack ?? error.message) : String(error) },
+        'the HTTP edge failed',
+      ),
+  });
+  const { documents } = snapshot;
+  addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents, secretManagers });
+  const port = await server.listen(settings.host, settings.port);
+  log.info({ port, binary: server.uwsName }, 'the gateway listens');
+  const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;
+  if (warning !== null) log.warn({ binary: server.uwsName, host: settings.host }, warning);
+
+  return {
+    port,
+    unready,
+    reloadTls: () => server.reloadTls(),
+    async close() {
+      stopping = true;
+      if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+      // What closes sessions must be over when the time of requests is.
+      const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
+      const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
+      if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
+      server.close();
+      plans.close();
+      await leases.close();
+      await tokens.close();
+      await spool.close(lastShipmentMs);
+      keyCheck.stop();
+      health.close();
+      await snapshot.close();
+      peer.close();
+      await workers.close();
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '../../config/settings.ts';
+import { readBatchUsage } from '../batches/read-batch-usage.ts';
+import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
+import { connectionTestPath } from '../contract/protocol/connection-test.ts';
+import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
+import { tokenCheckPath } from '../contract/protocol/tokens.ts';
+import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
+import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { answerControlPlane } from '../control-plane/answer-control-plane.ts';
+import { createConnectionTests } from '../control-plane/test-connection.ts';
+import { usageOfLine } from '../formats/stored/usage-of-line.ts';
+import { createTokenChecks } from '../jwt/serve-token-checks.ts';
+import type { startTokens } from '../jwt/start-tokens.ts';
+import type { Handle } from '../pipeline/run.ts';
+import { createBuilder } from '../pipeline/target/build-target.ts';
+import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import { providers } from '../providers/index.ts';
+import { headerOpener, secretOpener } from './open-sealed.ts';
+import type { OutboundParsers } from './outbound-parsers.ts';
+
+/** Outputs of batches that are read at a time, each line by line. */
+const batchesReadMax = 4;
+/** Those of one organisation among them: its providers may be slow on purpose. */
+const batchesReadOfOneMax = 2;
+
+/** Configs that are checked at a time. */
+const configChecksMax = 8;
+
+export interface InternalRoutesOptions {
+  readonly settings: Settings;
+  readonly transport: UpstreamTransport;
+  readonly tokens: ReturnType<typeof startTokens>;
+  readonly tokenFetch: TokenFetchOptions;
+  readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
+  readonly clock: Clock;
+  readonly secretManagers: SecretManagers;
+  /** Faults of a config, see `PlanStore.check`. */
+  readonly checkConfig: (config: unknown) => string[];
+}
+
+/** What a gateway answers to the control plane, by path; each asks for the cluster key. */
+export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<string, Handle> {
+  const { settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers } = options;
+  const { clusterKey, clusterKeyText, machineIdentity } = settings;
+  const providerAccess = {
+    builder: createBuilder({ providers, parseBaseUrl }),
+    transport,
+    sign: createTokenFetch({ ...tokenFetch, machineIdentity }),
+    openSecrets: secretOpener(clusterKey),
+    openHeaders: headerOpener(clusterKey),
+    secretManagers,
+  };
+  const reading = { ...providerAccess, usageOf: usageOfLine, now: clock.now, newId: () => randomUUID() };
+  const batchUsage = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: batchUsageQuestion,
+    atOnceMax: batchesReadMax,
+    owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
+    answer: (question, signal) => readBatchUsage(question, { ...reading, signal }),
+  });
+  const configChecks = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: configCheck,
+    atOnceMax: configChecksMax,
+    answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
+  });
+  return new Map([
+    [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
+    [batchUsagePath, batchUsage],
+    [configCheckPath, configChecks],
+    [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
+  ]);
+}

@@ -1,0 +1,51 @@
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { isObject } from '../contract/values/json.ts';
+
+/** The part of `process` that cluster messages pass through; `send` is missing without a supervisor. */
+export interface ProcessChannel {
+  send?(message: object, handle: undefined, options: undefined, callback: (error: Error | null) => void): unknown;
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+  off(event: 'message', listener: (message: unknown) => void): unknown;
+}
+
+/** Reaches the other gateway processes of this machine: the supervisor forwards `{ type: subject, notice }` to them. */
+export function createIpcChannel<Notice extends object>(channel: ProcessChannel, subject: string): NoticeChannel<Notice> {
+  let listener: ((message: unknown) => void) | null = null;
+  return {
+    send(notice) {
+      try {
+        channel.send?.({ type: subject, notice }, undefined, undefined, () => {});
+      } catch {
+        // The channel is closed: this process is about to end.
+      }
+    },
+    listen(onNotice) {
+      listener = (message) => {
+        if (isObject(message) && message.type === subject) onNotice(message.notice);
+      };
+      channel.on('message', listener);
+    },
+    close() {
+      if (listener) channel.off('message', listener);
+      listener = null;
+    },
+  };
+}
+
+/** The part of a bus of many machines that carries notices beside the changes. */
+export interface NoticeBus {
+  publish(subject: string, notice: object): void;
+  subscribe(subject: string, listener: (message: Uint8Array) => void): void;
+}
+
+/** Reaches the gateways of other machines, over the connection that change notices come in on. The bus is closed by its owner. */
+export function createBusChannel<Notice extends object>(bus: NoticeBus, subject: string): NoticeChannel<Notice> {
+  let open = true;
+  return {
+    send: (notice) => bus.publish(subject, notice),
+    listen: (onNotice) => bus.subscribe(subject, (message) => open && onNotice(message)),
+    close() {
+      open = false;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
+import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { Credentials } from '../contract/provider/provider.ts';
+import { isObject } from '../contract/values/json.ts';
+import { deriveKey, type Sealed, Secret, unseal } from '../contract/values/secret.ts';
+
+/** Opens the sealed secrets of provider documents; each value becomes a Secret at once. */
+export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, secrets }) => openCredentials(key, secrets, `provider/${id}`);
+}
+
+/** Opens what a reference to a secret manager authenticates with. */
+export function referenceOpener(clusterKey: Uint8Array): (mapped: MappedSecretDocument) => Credentials {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, authSecrets }) => openCredentials(key, authSecrets, `secret-reference/${id}`);
+}
+
+function openCredentials(key: Uint8Array, sealed: Sealed | null, place: string): Credentials {
+  const opened = openJson<unknown>(key, sealed, place);
+  const credentials: Record<string, Secret> = {};
+  for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
+    if (typeof value === 'string') credentials[name] = new Secret(value);
+  }
+  return credentials;
+}
+
+/** Opens the sealed headers of provider documents: name to value. */
+export function headerOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Record<string, string> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, headers = null }) => openJson(key, headers, `provider/${id}/headers`);
+}
+
+/** Opens the sealed headers of the models of provider documents. */
+export function modelHeaderOpener(
+  clusterKey: Uint8Array,
+): (document: ProviderDocument) => Record<string, Record<string, string>> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, models }) => openJson(key, models?.headers ?? null, `provider/${id}/models`);
+}
+
+/** An object; an empty one where there is nothing to open. Throws for what was moved, changed or sealed with another key. */
+function openJson<Value>(key: Uint8Array, sealed: Sealed | null, place: string): Value {
+  return sealed === null ? ({} as Value) : JSON.parse(unseal(key, sealed, place).toString('utf8'));
+}

@@ -1,0 +1,40 @@
+import { GatewayError } from '../contract/values/errors.ts';
+import { checkOutboundUrl } from '../contract/values/outbound-url.ts';
+import type { TrustedHosts } from '../contract/values/trusted-hosts.ts';
+import { mockOrigin } from '../providers/mock/index.ts';
+
+interface Place {
+  readonly origin: string;
+  readonly path: string;
+}
+
+/** Addresses that calls may go to, as far as their text says; the connector looks at where they lead. */
+export interface OutboundParsers {
+  /** Throws GatewayError `invalid_custom_host`. */
+  parseBaseUrl(url: string): Place;
+  /** The same for an address that is called as it is: with its query, and with a slash at its end where it has one. */
+  parseTokenUrl(url: string): Place;
+  /** What is wrong with a caller's host; null: nothing. */
+  checkCustomHost(url: string): string | null;
+}
+
+export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
+  return {
+    parseBaseUrl: (url) => (url === mockOrigin ? { origin: mockOrigin, path: '' } : parse(url, false)),
+    parseTokenUrl(url) {
+      const { origin } = parse(url, true);
+      const [, path = ''] = /^[a-z]+:\/\/[^/?]*(.*)$/i.exec(url) ?? [];
+      return { origin, path: path.startsWith('/') ? path : `/${path}` };
+    },
+    checkCustomHost(url) {
+      const check = checkOutboundUrl(url, { trusted });
+      return check.ok ? null : check.reason;
+    },
+  };
+
+  function parse(url: string, allowQuery: boolean): Place {
+    const check = checkOutboundUrl(url, { trusted, allowQuery });
+    if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
+    throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: it ${check.reason}`, param: 'custom_host' });
+  }
+}

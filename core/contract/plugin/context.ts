@@ -1,0 +1,232 @@
+import type { RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from '../protocol/documents.ts';
+import type { Credentials, OperationName } from '../provider/provider.ts';
+import type { BodyMemory } from '../values/body-memory.ts';
+import type { GatewayError } from '../values/errors.ts';
+import type { FormPart, StreamedForm } from '../values/form.ts';
+import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts';
+import type { JsonObject } from '../values/json.ts';
+import type { Secret } from '../values/secret.ts';
+import type { Usage } from '../values/usage.ts';
+import type { PassedTraffic } from './passed-traffic.ts';
+import type { Plan } from './plan.ts';
+import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+
+/** A route family: what the path means before any provider is chosen. */
+export interface Endpoint {
+  /** What kind of body a shaped route takes; absent = `json`. Set on another route: its body is read like that too. */
+  readonly body?: BodyKind;
+  /** Method of the provider's call; absent = `POST`. */
+  readonly method?: string;
+  /** Segments of the path by their name in the route's `{…}`, as sent. */
+  readonly pathParams?: Readonly<Record<string, string>>;
+  /**
+   * True for files, batches and fine-tuning jobs: without a provider they are kept by the service itself, and a config for them has
+   * one target at most, because what one provider keeps no other one knows.
+   */
+  readonly isKept?: true;
+  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, or `explainConfig`. */
+  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig';
+  /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
+  readonly operation: OperationName | null;
+  /** Scopes of which the key needs one. */
+  readonly scopes: readonly string[];
+  /** Wire format of errors, in streams and plain. */
+  readonly format: WireFormat;
+  /** Path below the provider's base URL on pass-through routes, with its `/`; empty on shaped routes. */
+  readonly proxyPath: string;
+  /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
+  readonly traffic?: PassedTraffic;
+}
+
+/** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */
+export interface PassedRequest {
+  /** The members that decide about the price, as the request has them: `model`, `max_tokens`, `n`, `quality`, … */
+  readonly params: JsonObject;
+  /** Estimate of its input tokens. */
+  readonly inputTokens: number;
+}
+
+/**
+ * `json`, `form` (multipart), `json-or-form` by content type, `none`, or `stream`: any bytes, not parsed and not kept where they are
+ * large.
+ */
+export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
+
+export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
+
+/** Who is calling, as far as the key says. Holds no secret. */
+export interface Identity {
+  readonly keyId: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly userId: string | null;
+  /** Name of the user whose key it is, where the key's document tells it. */
+  readonly userName?: string | null;
+  /** Who a token says it is for; absent for keys. */
+  readonly tokenSubject?: string | null;
+  readonly scopes: ReadonlySet<string>;
+  /** What the key is limited to; null or absent: nothing. */
+  readonly limits?: EntityLimits | null;
+  /** True: requests whose usage no reply can state are rejected. */
+  readonly rejectsUnmetered?: boolean;
+  readonly defaults: {
+    /** Of a token perhaps its id. */
+    readonly configSlug: string | null;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly allowConfigOverride: boolean;
+  };
+}
+
+/** Budgets and rate limits of one entity, as its document has them. */
+export interface EntityLimits {
+  readonly usageLimits: readonly UsageLimitsDocument[];
+  /** ISO time of the last reset by hand. */
+  readonly usageResetAt: string | null;
+  readonly rateLimits: readonly RateLimitDocument[];
+}
+
+/** What request headers and body say about where to go; targets that leave it open are completed with it. */
+export interface RequestTarget {
+  /** Provider type id or `@slug`. */
+  readonly provider: string | null;
+  /** The caller's own provider credentials: `api_key` from Authorization and the like, others from their headers. */
+  readonly credentials: Credentials;
+  readonly customHost: string | null;
+  readonly settings: Readonly<JsonObject>;
+  readonly timeoutMs: number | null;
+  readonly forwardHeaders: readonly string[] | null;
+  readonly strict: boolean | null;
+}
+
+/** One try at one target. `error` is null when the provider answered with a status, whatever that status is. */
+export interface AttemptResult extends AttemptRecord {
+  readonly targetIndex: number;
+  readonly ok: boolean;
+  readonly error: GatewayError | null;
+  readonly retryAfterMs: number | null;
+  /** From the call to the first byte of its reply as it was sent on; of a reply read whole, to its end. */
+  readonly firstByteMs: number;
+}
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  /** Status the client got, 499 when it had left. */
+  readonly status: number;
+  readonly error: GatewayError | null;
+}
+
+/** One per request; every field is set here, in this order, so that all requests share one shape. Each is written by one stage. */
+export class RequestContext {
+  readonly id: string;
+  readonly receivedAtMs: number;
+  readonly request: InboundRequest;
+  /** Gateway headers by name without prefix: `config`, `trace-id`, … */
+  gatewayHeaders: ReadonlyMap<string, string>;
+  /** Names of those that came in the body's `svc_options`; null where there were none. */
+  svcOptions: ReadonlySet<string> | null = null;
+  readonly endpoint: Endpoint | null;
+  /** The prefix the client used, to be mirrored on the reply. */
+  readonly headerPrefix: string;
+  plan: Plan;
+  traceId: string;
+  /** Monotonic milliseconds at arrival. */
+  startedAtMs = 0;
+  identity: Identity | null = null;
+  /** The caller's workspace as it was when the request began: limits, settings, guardrails. */
+  workspace: WorkspaceDocument | null = null;
+  /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
+  keyHeader: string | null = null;
+  /** The token the caller was admitted with, null for keys: no copy of it is sent upstream either. */
+  token: Secret | null = null;
+  configSlug: string | null = null;
+  configVersionId: string | null = null;
+  requestTarget: RequestTarget | null = null;
+  metadata: Readonly<Record<string, string>> = noMetadata;
+  /** Query that goes upstream on pass-through routes: the client's, less an `@slug/` in its `model`. */
+  query: string;
+  body: Uint8Array | null = null;
+  /** True once `params` differ from what `body` says: the bytes can no longer be sent as they came. */
+  bodyChanged = false;
+  /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
+  bodyTaken = false;
+  params: JsonObject | null = null;
+  /** What a pass-through body says, for plans that route by it; its bytes are not touched. Null otherwise. */
+  passedParams: JsonObject | null = null;
+  /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
+  passed: PassedRequest | null = null;
+  /** A pass-through body whose first bytes were looked at, from its beginning; null where it was not, or is kept whole. */
+  peekedBody: RequestBody | null = null;
+  /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
+  form: readonly FormPart[] | null = null;
+  /** A form that is too large to be kept: what is known of it, and its bytes on their way. */
+  streamedForm: StreamedForm | null = null;
+  /** The bound that bodies held for this request count against, and how many bytes they are; null where nothing is counted. */
+  memory: BodyMemory | null = null;
+  heldBytes = 0;
+  model: string | null = null;
+  stream = false;
+  attempts: AttemptResult[] = [];
+  targetPath: string | null = null;
+  provider: string | null = null;
+  providerSlug: string | null = null;
+  retryAttemptCount = 0;
+  /** Why targets were passed over, and retries left out; null while there was no such thing. */
+  decisions: DecisionRecord[] | null = null;
+  cacheStatus: string | null = null;
+  usage: Usage | null = null;
+  firstByteAtMs: number | null = null;
+  /** Events of a shaped stream that came from the provider. */
+  streamEvents = 0;
+  /** What was taken from budgets for this request; null where it has none. */
+  reservations: ReservationRecord[] | null = null;
+  /** Tokens that limits have reserved for the call; null if no limit needed an estimate. */
+  reservedTokens: { readonly input: number; readonly output: number } | null = null;
+  /** What this request has to do with a batch; null for nearly every one. */
+  batch: BatchRecord | null = null;
+  /** What there is to say of a WebSocket session, once it is over. */
+  session: SessionRecord | null = null;
+  requestBytes = 0;
+  replyBytes = 0;
+  /** Headers plugins add to the reply. */
+  readonly replyHeaders: HeaderList = [];
+  aborted = false;
+  /** Ends the upstream exchange at hand; set by the attempt that runs. */
+  abortUpstream: (() => void) | null = null;
+  ended = false;
+  /** True once the plan counts this request among its running ones. */
+  planEntered = false;
+  /** Typed slots that plugins own, by index from `Services.newSlot()`. */
+  readonly slots: unknown[] = [];
+
+  constructor(init: {
+    id: string;
+    receivedAtMs: number;
+    request: InboundRequest;
+    gatewayHeaders: ReadonlyMap<string, string>;
+    headerPrefix: string;
+    endpoint: Endpoint | null;
+    plan: Plan;
+    traceId: string;
+  }) {
+    this.id = init.id;
+    this.receivedAtMs = init.receivedAtMs;
+    this.request = init.request;
+    this.query = init.request.query;
+    this.gatewayHeaders = init.gatewayHeaders;
+    this.endpoint = init.endpoint;
+    this.headerPrefix = init.headerPrefix;
+    this.plan = init.plan;
+    this.traceId = init.traceId;
+  }
+
+  /** Notes for the record what was decided about a target. */
+  decide(targetPath: string, decision: DecisionRecord['decision']): void {
+    this.decisions ??= [];
+    if (this.decisions.length < decisionsMax) this.decisions.push({ targetPath, decision });
+  }
+}
+
+/** A config of many targets must not make a record without end. */
+const decisionsMax = 100;
+
+const noMetadata: Readonly<Record<string, string>> = Object.freeze({});

@@ -1,0 +1,223 @@
+import * as v from 'valibot';
+import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../provider/provider-settings.ts';
+import { faultOf, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
+import { isObject } from '../values/json.ts';
+import { splitModelSlug } from '../values/model-slug.ts';
+import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
+
+/**
+ * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
+ * a setting that is accepted is a setting that works.
+ */
+const retry = v.strictObject({
+  attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)),
+  on_status_codes: v.optional(v.array(status)),
+  use_retry_after_header: v.optional(v.boolean()),
+  use_retry_after_headers: v.optional(v.boolean()),
+  /** How long one try may take until its reply begins (whole replies: until they are there). */
+  max_attempt_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  /** The same for all tries at a target with the waits between them; of a root with targets, for all targets together. */
+  max_total_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+});
+
+const params = v.record(v.string(), v.unknown());
+const slugPattern = /^@?[a-zA-Z0-9_.-]{1,255}$/;
+
+const settingValue = v.union([v.pipe(v.string(), v.maxLength(2048)), v.boolean(), v.number()]);
+// A service account may be given as the object it is in its file.
+const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
+
+const metadata = v.pipe(
+  v.record(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(128)),
+    v.pipe(v.union([v.string(), v.number(), v.boolean()]), v.transform(String), v.maxLength(128)),
+  ),
+  v.check((labels) => Object.keys(labels).length <= 50, 'holds at most 50 keys'),
+);
+
+const cacheFields = v.strictObject({
+  mode: v.picklist(['simple', 'off']),
+  /** Seconds: a minute to ninety days. */
+  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
+});
+/** `simple` alone is short for its object; `off` keeps a target out of the cache its parent has. */
+const cache = v.union([
+  cacheFields,
+  v.pipe(
+    v.picklist(['simple', 'off']),
+    v.transform((mode) => ({ mode })),
+  ),
+]);
+
+const guardrails = 'guardrails and hooks are not part of this version: a config that names them would run unguarded';
+/** Lists of the language that this build does not act on: only empty ones are accepted. */
+const guardrailKeys = [
+  ...(['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks'] as const),
+  ...(['start_hooks', 'input_mutators', 'output_mutators'] as const),
+];
+
+const targetEntries = {
+  name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
+  provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
+  virtual_key: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
+  api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
+  /** Share among its siblings under loadbalance; 0 = never. */
+  weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
+  /** How much it takes before priority_capacity goes on to its next sibling. */
+  capacity: v.optional(capacity),
+  override_params: v.optional(params),
+  default_params: v.optional(params),
+  drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
+  retry: v.optional(retry),
+  request_timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
+  custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
+  forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
+  strict_open_ai_compliance: v.optional(v.boolean()),
+  /** Parameters the provider has no place for are refused instead of left out. */
+  strict_params: v.optional(v.boolean()),
+  /** Labels of requests that this target answers; what the request itself says of the same key wins. */
+  metadata: v.optional(metadata),
+  /** The provider is the one the request names, whatever the parent says. */
+  passthrough: v.optional(v.boolean()),
+  /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
+  on_status_codes: v.optional(v.array(status)),
+  cache: v.optional(cache),
+  ...optionalEntries(providerSettingKeys, settingValue),
+  ...optionalEntries(providerTargetKeys, settingValue),
+  /** Alias table of azure-openai; its rows are checked by the provider's own schema. */
+  deployments: v.optional(v.pipe(v.array(v.record(v.string(), settingValue)), v.minLength(1), v.maxLength(100))),
+  ...optionalEntries(providerSecretKeys, secretValue),
+  ...optionalEntries(guardrailKeys, v.custom<[]>(isEmptyList, guardrails)),
+};
+
+function optionalEntries<const Key extends string, Value extends v.GenericSchema>(keys: readonly Key[], schema: Value) {
+  return Object.fromEntries(keys.map((key) => [key, v.optional(schema)])) as Record<Key, v.OptionalSchema<Value, undefined>>;
+}
+
+export type RetryConfig = v.InferOutput<typeof retry>;
+
+export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof targetEntries, undefined>> {
+  readonly strategy?: StrategyConfig;
+  readonly targets?: GatewayConfig[];
+  /** Root only: settings of third-party plugins by plugin name, each checked by the plugin's own schema. */
+  readonly plugins?: Record<string, unknown>;
+  /** Root only: `GET /models` answers from the workspace's catalogue although providers are named. */
+  readonly fetch_integrated_models?: boolean;
+}
+
+const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+  ...targetEntries,
+  strategy: v.optional(strategy),
+  targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1))),
+});
+
+export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+  ...targetEntries,
+  strategy: v.optional(strategy),
+  targets: v.optional(v.pipe(v.array(target), v.minLength(1))),
+  plugins: v.optional(v.record(v.string(), v.unknown())),
+  fetch_integrated_models: v.optional(v.boolean()),
+});
+
+/** Largest inline config in bytes, and deepest nesting of targets in any config. */
+export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 } as const;
+
+/** How many targets a config may have: at its root, at the root of a conditional one, and below any one target of the root. */
+export interface TargetLimits {
+  readonly rootTargetsMax: number;
+  readonly conditionalRootTargetsMax: number;
+  readonly nestedTargetsMax: number;
+}
+
+/** What holds where the settings say nothing else (data-plane §4.2). */
+export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditionalRootTargetsMax: 1000, nestedTargetsMax: 50 };
+
+/**
+ * Returns the config that this build runs, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
+ * a strategy needs targets, fields that only one mode acts on, limits. Targets without a strategy are those of `single`.
+ */
+export function parseGatewayConfig(
+  input: unknown,
+  limits: TargetLimits = targetLimitsDefault,
+): { config: GatewayConfig } | { errors: string[] } {
+  if (typeof input === 'object' && input !== null && 'options' in input)
+    return { errors: ['options: version of config is not supported'] };
+  const result = v.safeParse(gatewayConfig, input);
+  if (!result.success) return { errors: [...new Set(result.issues.map(faultIn))] };
+  const errors = listsReadAsObjects(input, result.output, 'config');
+  if (errors.length > 0) return { errors };
+  const config = withStrategies(result.output);
+  checkNode(config, '', 0, errors);
+  checkRoot(config, limits, errors);
+  return errors.length > 0 ? { errors } : { config };
+}
+
+function withStrategies(node: GatewayConfig): GatewayConfig {
+  if (!node.targets) return node;
+  return { ...node, strategy: node.strategy ?? { mode: 'single' }, targets: node.targets.map(withStrategies) };
+}
+
+function checkNode(node: GatewayConfig, path: string, depth: number, errors: string[]): void {
+  const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  if (depth > configLimits.depth) errors.push(`${path}: targets are nested deeper than ${configLimits.depth}`);
+  const isAlone = node.strategy?.mode === 'single' && !node.targets;
+  if (node.strategy && !node.targets && !isAlone) errors.push(`${at('targets')}: required when strategy is set`);
+  if (node.strategy && (node.targets || isAlone)) checkStrategy(node.strategy, node.targets ?? [], at, errors);
+  if (node.passthrough) checkPassthrough(node, at, errors);
+  for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
+}
+
+/** The provider comes from the request alone: what would name another, or belongs to one, is a contradiction. */
+function checkPassthrough(node: GatewayConfig, at: (key: string) => string, errors: string[]): void {
+  const isRoot = at('') === '';
+  const excluded = ['provider', 'virtual_key', 'api_key', 'custom_host', 'strategy', 'targets'] as const;
+  for (const key of isRoot ? ([...excluded, 'override_params'] as const) : excluded) {
+    if (node[key] !== undefined)
+      errors.push(`${at(key)}: cannot stand beside passthrough, which takes the provider of the request`);
+  }
+  if (isRoot) return;
+  const model = node.override_params?.model;
+  if (typeof model === 'string' && splitModelSlug(model)) {
+    errors.push(`${at('override_params.model')}: names a provider, but passthrough takes the one of the request`);
+  }
+}
+
+function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]): void {
+  if (root.capacity) errors.push('capacity: only targets of loadbalance have it');
+  const targets = root.targets ?? [];
+  const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargetsMax : limits.rootTargetsMax;
+  if (targets.length > most) errors.push(`targets: ${targets.length} are more than the ${most} a config may have`);
+  for (const [index, child] of targets.entries()) {
+    const below = countBelow(child);
+    if (below <= limits.nestedTargetsMax) continue;
+    errors.push(
+      `targets[${index}].targets: ${below} are more than the ${limits.nestedTargetsMax} that may stand below one target`,
+    );
+  }
+}
+
+function countBelow(node: GatewayConfig): number {
+  return (node.targets ?? []).reduce((sum, child) => sum + 1 + countBelow(child), 0);
+}
+
+/** Keys of the language that this build does not act on, and why it refuses them. */
+const notYetKeys: Readonly<Record<string, string>> = {
+  prompt_id: 'prompt templates are not part of this version',
+};
+
+function faultIn(issue: v.BaseIssue<unknown>): string {
+  const why = notYet(issue);
+  return why === null ? faultOf(issue, 'config') : `${pathOf(issue, 'config')}: ${why}`;
+}
+
+function notYet(issue: v.BaseIssue<unknown>): string | null {
+  const key = issue.path?.at(-1)?.key;
+  if (issue.type === 'strict_object' && typeof key === 'string') return notYetKeys[key] ?? null;
+  const isSemantic = issue.input === 'semantic' || (isObject(issue.input) && issue.input.mode === 'semantic');
+  const isCache = issue.path?.some((item) => item.key === 'cache') ?? false;
+  return isCache && isSemantic ? 'the semantic cache is not part of this version; use simple' : null;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}

@@ -1,0 +1,85 @@
+import type { Credentials } from '../provider/provider.ts';
+import type { JsonObject } from '../values/json.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import type { Hooks } from './plugin.ts';
+
+/** The hooks of one kind, in the order they run. */
+export type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
+
+/** Everything one config compiles to. Immutable; a request keeps the plan it began with. */
+export interface Plan {
+  /** Config slug and version, null for an inline or empty config. */
+  readonly slug: string | null;
+  readonly versionId: string | null;
+  /** Credentials in it are digests: the plain ones are in the targets. */
+  readonly config: GatewayConfig;
+  /** Leaf targets in document order; `Target.index` is the place here. */
+  readonly targets: readonly Target[];
+  readonly onRequest: HookList<'onRequest'>;
+  readonly onTarget: NonNullable<Hooks['onTarget']>;
+  /** Null where the strategy cannot say. */
+  readonly onExplain: NonNullable<Hooks['onExplain']> | null;
+  readonly onVisit: HookList<'onVisit'>;
+  readonly onUpstream: HookList<'onUpstream'>;
+  readonly onSend: HookList<'onSend'>;
+  readonly onResponse: HookList<'onResponse'>;
+  readonly onChunk: HookList<'onChunk'>;
+  readonly onBody: HookList<'onBody'>;
+  readonly onError: HookList<'onError'>;
+  readonly onSessionUsage: HookList<'onSessionUsage'>;
+  readonly onSessionLook: HookList<'onSessionLook'>;
+  readonly onCheckpoint: HookList<'onCheckpoint'>;
+  readonly onEnd: HookList<'onEnd'>;
+  readonly onClose: HookList<'onClose'>;
+  /** True when a plugin must see the whole reply before the first byte leaves. */
+  readonly readsReply: boolean;
+  /** True when a plugin needs a request body even on a pass-through route. */
+  readonly readsBody: boolean;
+  /** True when parameters decide where to go: then those of pass-through bodies are looked for too. */
+  readonly readsParams: boolean;
+  /** Milliseconds for all tries at all targets together; null = no limit. */
+  readonly totalTimeMs: number | null;
+}
+
+/** One leaf of the strategy tree, inheritance already applied. */
+export interface Target {
+  readonly index: number;
+  /** `config`, `config.targets[1]`, `config.targets[0].targets[2]`. */
+  readonly path: string;
+  /** Provider type id or `@slug`; null = what the request says. */
+  readonly provider: string | null;
+  /** `api_key` and the secret settings the config carries itself. */
+  readonly credentials: Credentials;
+  readonly customHost: string | null;
+  readonly settings: Readonly<JsonObject>;
+  readonly overrideParams: Readonly<JsonObject> | null;
+  readonly defaultParams: Readonly<JsonObject> | null;
+  readonly dropParams: readonly string[] | null;
+  readonly retry: Retry | null;
+  readonly timeoutMs: number | null;
+  readonly forwardHeaders: readonly string[] | null;
+  /** `strict_open_ai_compliance`; null = not said. */
+  readonly strict: boolean | null;
+  /** `strict_params`: refuse what the provider has no place for. */
+  readonly strictParams: boolean;
+  /** Labels for the record of a request that goes here; null = none. */
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** Null = no cache. `maxAgeSeconds` null = not said. */
+  readonly cache: CacheRule | null;
+}
+
+export interface CacheRule {
+  readonly mode: 'simple';
+  readonly maxAgeSeconds: number | null;
+}
+
+export interface Retry {
+  /** Extra tries after the first, 0 to 5. */
+  readonly attempts: number;
+  readonly statusCodes: readonly number[];
+  readonly useRetryAfter: boolean;
+  /** Milliseconds for one try; null = no limit of its own. */
+  readonly attemptTimeMs: number | null;
+  /** Milliseconds for all tries at the target and the waits between them; null = no limit. */
+  readonly totalTimeMs: number | null;
+}

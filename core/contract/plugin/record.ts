@@ -1,0 +1,168 @@
+import * as v from 'valibot';
+import { budgetRules } from '../protocol/budget-rules.ts';
+
+/**
+ * How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply; `open`: it had not
+ * ended when this was written, see `checkpoint`; `interrupted`: its gateway process was killed during the call to the provider.
+ */
+export const outcomes = ['success', 'refused', 'failed', 'aborted', 'cut', 'open', 'interrupted'] as const;
+export type OutcomeKind = (typeof outcomes)[number];
+
+const count = v.pipe(v.number(), v.minValue(0));
+
+export const attemptRecord = v.object({
+  targetPath: v.string(),
+  provider: v.string(),
+  providerSlug: v.nullable(v.string()),
+  /** The provider's status, or the status of the error that stood in for it. */
+  status: v.number(),
+  errorCode: v.nullable(v.string()),
+  durationMs: count,
+});
+
+/** A WebSocket session. Messages are whole ones; their bytes are `requestBytes` and `replyBytes` of the record. */
+export const sessionRecord = v.object({
+  messagesFromClient: v.number(),
+  messagesFromProvider: v.number(),
+  /** As the closing end said it; 1005: without a code, 1006: without a close frame; null while it is open. */
+  closeCode: v.nullable(v.number()),
+  closedBy: v.nullable(v.picklist(['client', 'provider', 'gateway'])),
+});
+
+/**
+ * `circuit_open`: passed over while its circuit is open · `circuit_bypassed`: asked although it is open, for all were ·
+ * `circuit_trial`: the one call after a cool-down · `cooling_down`: put to the end after failures in a row · `at_capacity`: passed
+ * over as full · `retry_budget`: not tried again, for too much of the traffic was retries · `total_time`: not tried again, for the
+ * time was up.
+ */
+export const decisions = [
+  'circuit_open',
+  'circuit_bypassed',
+  'circuit_trial',
+  'cooling_down',
+  'at_capacity',
+  'retry_budget',
+  'total_time',
+] as const;
+
+export const decisionRecord = v.object({ targetPath: v.string(), decision: v.picklist(decisions) });
+export type DecisionRecord = v.InferOutput<typeof decisionRecord>;
+
+/** Usage that plain text has none of: which of the tokens were audio and images, and what is counted in other units. */
+export const mediaRecord = v.object({
+  audioInputTokens: count,
+  audioOutputTokens: count,
+  imageInputTokens: count,
+  imageOutputTokens: count,
+  /** `generated_images`, `audio_seconds`, `characters`, `search_units`, `pages`. */
+  units: v.record(v.string(), count),
+});
+export type MediaRecord = v.InferOutput<typeof mediaRecord>;
+
+/**
+ * A batch. `made`: this request made it, and its provider runs it · `line`: one request of it, which the service sends itself ·
+ * `result`: what its provider has done of it, by one model.
+ */
+export const batchRecord = v.object({
+  id: v.pipe(v.string(), v.maxLength(1_000)),
+  part: v.picklist(['made', 'line', 'result']),
+  /** Of `result`: how many requests it stands for. */
+  requests: count,
+  /** Of `made`: settings that are no secret and that have to be said again to find it (a region). */
+  settings: v.optional(v.record(v.string(), v.unknown())),
+});
+export type BatchRecord = v.InferOutput<typeof batchRecord>;
+
+/** What a price of images may depend on, as the request asked for it. */
+export const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
+export type ImageRecord = v.InferOutput<typeof imageRecord>;
+
+/**
+ * Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. A session may
+ * have used several leases of one budget, in this order: what it has used counts for the window of the last.
+ */
+export const reservationRecord = v.object({
+  key: v.pipe(v.string(), v.maxLength(200)),
+  /** Null: the ledger could not be asked, and the request was let through. */
+  lease: v.nullable(v.pipe(v.string(), v.uuid())),
+  /** Names the window; 0: not known. */
+  startMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  /** Tokens or micro-USD. */
+  units: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+  /** Where there is no lease: what the budget is, for a ledger that may not know of it yet. */
+  budget: v.optional(budgetRules),
+});
+export type ReservationRecord = v.InferOutput<typeof reservationRecord>;
+
+/**
+ * The one record every request leaves, whatever its outcome. Written to the spool by the gateway, stored once by the control
+ * plane (`id` is the idempotency key). Times in milliseconds, sizes in bytes. No body, header or credential is in it.
+ */
+export const requestRecord = v.object({
+  id: v.pipe(v.string(), v.uuid()),
+  traceId: v.pipe(v.string(), v.maxLength(255)),
+  spanId: v.nullable(v.string()),
+  parentSpanId: v.nullable(v.string()),
+  spanName: v.nullable(v.string()),
+  /** ISO time at which the request arrived. */
+  createdAt: v.string(),
+  organisationId: v.nullable(v.string()),
+  workspaceId: v.nullable(v.string()),
+  apiKeyId: v.nullable(v.string()),
+  userId: v.nullable(v.string()),
+  /** Whom the token of the request was for, as it says; absent for keys. */
+  tokenSubject: v.optional(v.nullable(v.string())),
+  method: v.string(),
+  path: v.string(),
+  /** Function name of data-plane §1 (`chatComplete`), `proxy` for pass-through, null when no route was reached. */
+  endpoint: v.nullable(v.string()),
+  /** What the client was sent; 499 when it had left. */
+  status: v.number(),
+  outcome: v.picklist(outcomes),
+  errorCode: v.nullable(v.string()),
+  errorMessage: v.nullable(v.string()),
+  provider: v.nullable(v.string()),
+  providerSlug: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  stream: v.boolean(),
+  configSlug: v.nullable(v.string()),
+  configVersionId: v.nullable(v.string()),
+  /** `config.targets[1]`, as in x-svc-last-used-option-index. */
+  targetPath: v.nullable(v.string()),
+  attempts: v.array(attemptRecord),
+  /** What was decided about targets beside the attempts; absent when there was nothing to decide. */
+  decisions: v.optional(v.array(decisionRecord)),
+  retryAttemptCount: v.number(),
+  cacheStatus: v.nullable(v.string()),
+  inputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  /** Null where all of the usage is text. */
+  media: v.optional(v.nullable(mediaRecord)),
+  /** Of requests that made images. */
+  image: v.optional(imageRecord),
+  /** `flex`, `priority`, …: the tier of service the provider says it has answered in; absent for the usual one. */
+  serviceTier: v.optional(v.string()),
+  usageEstimated: v.boolean(),
+  rawUsage: v.nullable(v.record(v.string(), v.unknown())),
+  durationMs: count,
+  firstByteMs: v.nullable(count),
+  requestBytes: count,
+  replyBytes: count,
+  clientAddress: v.string(),
+  /** Of requests under budgets. */
+  reservations: v.optional(v.array(reservationRecord)),
+  /** Of requests that have to do with a batch. */
+  batch: v.optional(batchRecord),
+  /** Of requests that became WebSocket sessions. */
+  session: v.optional(v.nullable(sessionRecord)),
+  /** Of a session that is still open: how often it has been written down, from 1 on. Takes the place of the ones before. */
+  checkpoint: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+  metadata: v.record(v.string(), v.string()),
+});
+
+export type RequestRecord = v.InferOutput<typeof requestRecord>;
+export type AttemptRecord = v.InferOutput<typeof attemptRecord>;
+export type SessionRecord = v.InferOutput<typeof sessionRecord>;

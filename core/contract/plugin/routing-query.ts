@@ -1,0 +1,209 @@
+import { RE2JS } from 're2js';
+import { isObject } from '../values/json.ts';
+
+/**
+ * The roots a field of a query may begin with: `metadata.team`, `params.model`, `headers.x-tier`, `url.pathname`, `tokens.input`
+ * (an estimate of the tokens of the request's text).
+ */
+export const fieldRoots = ['metadata', 'params', 'headers', 'url', 'tokens'] as const;
+
+/** The field that holds the estimate of the request's tokens; it has to be counted before it is read. */
+export const inputTokensField = 'tokens.input';
+
+/** Gives the value of a field for one request; undefined where there is nothing. */
+export type ReadField = (field: string) => unknown;
+
+/** Tells whether a query holds for the fields of one request. */
+export type Predicate = (read: ReadField) => boolean;
+
+/** What each part of a query came to for one request. */
+export interface QueryTrace {
+  readonly holds: boolean;
+  readonly clauses: readonly ClauseTrace[];
+}
+
+/** One comparison. Clauses below `$or` may fail while their query holds: their paths say where they stand. */
+export interface ClauseTrace {
+  /** `metadata.team`, `$or[1].params.model`. */
+  readonly path: string;
+  readonly operator: string;
+  readonly expected: unknown;
+  /** Absent where the request has nothing there; `***` for headers that carry credentials. */
+  readonly actual?: unknown;
+  readonly holds: boolean;
+}
+
+const patternLengthMax = 256;
+
+/**
+ * Compiles the query language of data-plane §4.6: fields against a bare value (strict equality) or operators `$eq $ne $gt $gte
+ * $lt $lte $in $nin $regex`, joined by `$and` and `$or`. Everything in one object must hold. Patterns run in linear time
+ * (RE2). Throws Error `path: what is wrong` for what cannot be read.
+ */
+export function compileQuery(query: unknown, path: string): Predicate {
+  return predicateOf(parseQuery(query, path, ''));
+}
+
+/**
+ * The same query with every comparison it makes, for a request whose fields `read` gives. Pure. Throws as `compileQuery` does. Long
+ * values are cut; values of headers that carry credentials are not shown, on either side.
+ */
+export function explainQuery(query: unknown, read: ReadField): QueryTrace {
+  const group = parseQuery(query, 'query', '');
+  const clauses: ClauseTrace[] = [];
+  addClauses(group, read, clauses);
+  return { holds: predicateOf(group)(read), clauses };
+}
+
+/** True when a query asks anywhere for a field that `isIt` knows. `query` was checked before. */
+export function asksFor(query: unknown, isIt: (field: string) => boolean): boolean {
+  if (Array.isArray(query)) return query.some((part) => asksFor(part, isIt));
+  if (!isObject(query)) return false;
+  return Object.entries(query).some(([key, value]) => (key.startsWith('$') ? asksFor(value, isIt) : isIt(key)));
+}
+
+/** True for a field of the request's parameters. */
+export function isParam(field: string): boolean {
+  return field.startsWith('params.');
+}
+
+type Part = Group | Clause;
+
+interface Group {
+  readonly kind: 'all' | 'any';
+  readonly parts: readonly Part[];
+}
+
+interface Clause {
+  readonly kind: 'clause';
+  /** From the root of the query. */
+  readonly path: string;
+  readonly field: string;
+  readonly tests: readonly Test[];
+}
+
+interface Test {
+  readonly operator: string;
+  readonly expected: unknown;
+  readonly holds: (actual: unknown) => boolean;
+}
+
+function parseQuery(query: unknown, path: string, below: string): Group {
+  if (!isObject(query)) throw fault(path, 'must be an object');
+  const parts = Object.entries(query).map(([key, value]) => parseEntry(key, value, path, below));
+  if (parts.length === 0) throw fault(path, 'is empty: it would hold for every request');
+  return { kind: 'all', parts };
+}
+
+function parseEntry(key: string, value: unknown, path: string, below: string): Part {
+  const here = below === '' ? key : `${below}.${key}`;
+  if (key === '$and' || key === '$or') {
+    if (!Array.isArray(value) || value.length === 0) throw fault(`${path}.${key}`, 'must be a list of queries');
+    const parts = value.map((item, index) => parseQuery(item, `${path}.${key}[${index}]`, `${here}[${index}]`));
+    return { kind: key === '$and' ? 'all' : 'any', parts };
+  }
+  if (key.startsWith('$')) throw fault(`${path}.${key}`, 'is no operator that joins queries; use $and or $or');
+  if (!fieldRoots.some((root) => key.startsWith(`${root}.`) && key.length > root.length + 1)) {
+    throw fault(`${path}.${key}`, `must begin with ${fieldRoots.map((root) => `${root}.`).join(', ')}`);
+  }
+  if (key.startsWith('tokens.') && key !== inputTokensField) throw fault(`${path}.${key}`, `is unknown; use ${inputTokensField}`);
+  const tests: Test[] = isObject(value)
+    ? Object.entries(value).map(([operator, operand]) => ({
+        operator,
+        expected: operand,
+        holds: compileOperator(operator, operand, `${path}.${key}`),
+      }))
+    : [{ operator: '$eq', expected: value, holds: (actual) => actual === value }];
+  if (tests.length === 0) throw fault(`${path}.${key}`, 'has no operator');
+  return { kind: 'clause', path: here, field: key, tests };
+}
+
+function predicateOf(part: Part): Predicate {
+  if (part.kind === 'clause') {
+    const { field, tests } = part;
+    return (read) => {
+      const actual = read(field);
+      return tests.every((test) => test.holds(actual));
+    };
+  }
+  const parts = part.parts.map(predicateOf);
+  return part.kind === 'all' ? (read) => parts.every((holds) => holds(read)) : (read) => parts.some((holds) => holds(read));
+}
+
+function addClauses(part: Part, read: ReadField, clauses: ClauseTrace[]): void {
+  if (part.kind !== 'clause') {
+    for (const each of part.parts) addClauses(each, read, clauses);
+    return;
+  }
+  const { path, field } = part;
+  const actual = read(field);
+  const isSecret = credentialHeader.test(field);
+  for (const { operator, expected, holds } of part.tests) {
+    clauses.push({
+      path,
+      operator,
+      expected: isSecret ? '***' : shown(expected),
+      ...(actual === undefined ? undefined : { actual: isSecret ? '***' : shown(actual) }),
+      holds: holds(actual),
+    });
+  }
+}
+
+const credentialHeader = /^headers\.(authorization|cookie|.*(key|token|secret|password|credential|auth|signature).*)$/i;
+const shownCharsMax = 200;
+
+/** A value as an explanation shows it: a condition on a prompt must not repeat the prompt. */
+function shown(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text === undefined || text.length <= shownCharsMax) return value;
+  return `${text.slice(0, shownCharsMax)}… (${text.length} characters)`;
+}
+
+function compileOperator(operator: string, operand: unknown, path: string): (actual: unknown) => boolean {
+  switch (operator) {
+    case '$eq':
+      return (actual) => actual === operand;
+    case '$ne':
+      return (actual) => actual !== operand;
+    case '$gt':
+      return compare(operand, path, operator, (left, right) => left > right);
+    case '$gte':
+      return compare(operand, path, operator, (left, right) => left >= right);
+    case '$lt':
+      return compare(operand, path, operator, (left, right) => left < right);
+    case '$lte':
+      return compare(operand, path, operator, (left, right) => left <= right);
+    case '$in':
+    case '$nin': {
+      if (!Array.isArray(operand)) throw fault(`${path}.${operator}`, 'must be a list');
+      return operator === '$in' ? (actual) => operand.includes(actual) : (actual) => !operand.includes(actual);
+    }
+    case '$regex': {
+      const pattern = compilePattern(operand, `${path}.$regex`);
+      return (actual) => typeof actual === 'string' && pattern.matcher(actual).find();
+    }
+    default:
+      throw fault(`${path}.${operator}`, 'is no operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
+  }
+}
+
+/** Numbers and texts that are numbers; anything else compares as false. */
+function compare(operand: unknown, path: string, operator: string, test: (left: number, right: number) => boolean) {
+  const right = Number.parseFloat(String(operand));
+  if (Number.isNaN(right)) throw fault(`${path}.${operator}`, 'must be a number');
+  return (actual: unknown): boolean => test(Number.parseFloat(String(actual)), right);
+}
+
+function compilePattern(operand: unknown, path: string): RE2JS {
+  if (typeof operand !== 'string' || operand.length > patternLengthMax)
+    throw fault(path, `must be a text of at most ${patternLengthMax} characters`);
+  try {
+    return RE2JS.compile(operand);
+  } catch (thrown) {
+    throw fault(path, `is no pattern RE2 knows: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+}
+
+function fault(path: string, text: string): Error {
+  return new Error(`${path}: ${text}`);
+}

@@ -1,0 +1,95 @@
+import type { GatewayError } from '../values/errors.ts';
+import type { JsonObject, Maybe } from '../values/json.ts';
+import type { Usage } from '../values/usage.ts';
+import type { Identity, RequestContext } from './context.ts';
+
+/** Close codes of RFC 6455 §7.4.1 and its registry that the gateway reads or sends. */
+export const closeCodes = {
+  normal: 1000,
+  goingAway: 1001,
+  /** Never on the wire: the peer sent a close frame without a code. */
+  none: 1005,
+  /** Never on the wire: the connection ended without a close frame. */
+  cut: 1006,
+  policyViolation: 1008,
+  tooBig: 1009,
+  internal: 1011,
+  tryAgainLater: 1013,
+  badGateway: 1014,
+} as const;
+
+/** One open WebSocket, whichever end of it is ours. Every method is safe to call after it has closed: it does nothing. */
+export interface FrameSocket {
+  /** Bytes taken from the caller and not yet by the operating system. */
+  readonly bufferedBytes: number;
+  /** Whose `listener` hears what comes in. Set once, before `resume`: a socket begins paused. */
+  listen(listener: FrameListener): void;
+  /** Takes one whole message always. False means: send no more until `onDrain`. */
+  send(data: Uint8Array, isBinary: boolean): boolean;
+  ping(): void;
+  /** Stops reading. What was read already is still delivered: at most a few megabytes. */
+  pause(): void;
+  resume(): void;
+  /** Closing handshake, behind what was sent. `code` null sends none. Reserved codes must not be given. */
+  close(code: number | null, reason: string): void;
+  /** Ends the connection at once, without a close frame. */
+  terminate(): void;
+}
+
+export interface FrameListener {
+  /** One whole message; the bytes belong to the receiver. */
+  onMessage(data: Uint8Array, isBinary: boolean): void;
+  /** The peer takes bytes again after `send` gave false. */
+  onDrain(): void;
+  /** The peer answered a ping. */
+  onPong(): void;
+  /**
+   * The last call, once. `code` may be `none` or `cut`; `reason` says more where there is more to say. `byRule`: our end closed it,
+   * because the peer broke a rule of size or format.
+   */
+  onClose(code: number, reason: string, byRule: boolean): void;
+}
+
+/** Both ends of a session, open, and what the pipeline knows of it. */
+export interface SessionStart {
+  readonly ctx: RequestContext;
+  readonly client: FrameSocket;
+  readonly provider: FrameSocket;
+  /** Tokens an event of the provider speaks of, null for none; null where the provider's events are not known. */
+  readonly readUsage: ((event: JsonObject) => Usage | null) | null;
+  /** True: binary messages may be events too, as Gemini sends them. */
+  readonly readsBinary: boolean;
+  /** True: usage is estimated by the size of the messages until an event states some. */
+  readonly isEstimated: boolean;
+  /** Tells plugins that `ctx.usage` has grown. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  counted(): Maybe<GatewayError | null>;
+  /** Asks plugins whether the caller may go on. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  looked(): Maybe<GatewayError | null>;
+  /** Writes the session down as it is now; `ctx` is filled by then. */
+  checkpoint(): void;
+  /** Ends the request; `ctx` is filled by then. Calls `recorded` once the record is safe. */
+  end(outcome: SessionOutcome, recorded: () => void): void;
+}
+
+export interface SessionOutcome {
+  readonly kind: 'success' | 'aborted' | 'cut';
+  readonly error: GatewayError | null;
+}
+
+/** Room for one session; exactly one of the two is called, once. */
+export interface SessionPlace {
+  start(session: SessionStart): void;
+  release(): void;
+}
+
+/** Whose a session is. */
+export type SessionOwner = Pick<Identity, 'organisationId' | 'workspaceId' | 'keyId'>;
+
+/** The sessions of a gateway process. */
+export interface Sessions {
+  /**
+   * Throws GatewayError `overloaded` where there are as many sessions as there may be, `too_many_sessions` where their organisation,
+   * workspace or key has as many, `draining` while the process stops.
+   */
+  reserve(owner: SessionOwner): SessionPlace;
+}

@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import type { Maybe } from '../values/json.ts';
+import { type BudgetRules, budgetRules, limitUnits as units } from './budget-rules.ts';
+
+const timeMs = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const lease = v.pipe(v.string(), v.uuid());
+const seq = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+const holder = v.pipe(v.string(), v.uuid());
+/** Most leases that were left, and processes that have ended, in one question. */
+export const leftMax = 100;
+/** Most amounts in `parts`; the ledger hears of more requests with the next question. */
+export const partsMax = 1_000;
+export const endedHoldersMax = 1_000;
+
+const shared = {
+  /** Names the counter: one limit of one entity. */
+  key,
+  organisationId: v.pipe(v.string(), v.uuid()),
+  /** Units of one window: requests, tokens or micro-USD. */
+  capacity: units,
+  /** What waits for the answer: as much of it as is left is granted. */
+  need: units,
+  /** What would be good to have; of what is left beyond `need` only a share is granted. */
+  want: units,
+  /** Names the share that this process holds. */
+  lease,
+  /** Counts the questions about this lease. The ledger grants nothing to a question that was overtaken on its way. */
+  seq,
+  /** Start of the window the lease is of; 0: a budget whose window is not known yet. */
+  startMs: timeMs,
+  /** Units of the lease that the process received and did not give back. Anything granted beyond it was lost on the way. */
+  kept: units,
+};
+
+/** Asks for units of a fixed window that begins at `startMs`. */
+export const rateAsk = v.strictObject({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
+
+/** Asks for units of a budget, whose window the ledger keeps. */
+export const budgetAsk = v.strictObject({
+  kind: v.literal('budget'),
+  ...shared,
+  ...budgetRules.entries,
+  /** Leases of this budget that their holder has left: `kept` is all that its records tell of them, or will. */
+  left: v.optional(v.pipe(v.array(v.strictObject({ lease, seq, kept: units })), v.maxLength(leftMax))),
+  /**
+   * The amounts that make up `need`, in the order they are served. If not all of it is left, the ledger grants what serves some of
+   * them, so that no process holds units it cannot use.
+   */
+  parts: v.optional(v.pipe(v.array(units), v.maxLength(partsMax))),
+  /** Units in hand that wait for no request. */
+  spare: v.optional(units),
+  /** Milliseconds since this process asked the others to give back what they hold (see `recallSubject`). */
+  recalledMs: v.optional(timeMs),
+});
+
+/** `POST /internal/v1/leases`. */
+export const leasesBody = v.strictObject({
+  /** The process that asks. */
+  holder: v.optional(v.nullable(holder), null),
+  asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)),
+  /** Processes that have ended, and whose every record has been taken: nothing more is heard of their leases. */
+  endedHolders: v.optional(v.pipe(v.array(holder), v.maxLength(endedHoldersMax)), []),
+});
+
+export const leasesReply = v.object({
+  grants: v.array(
+    v.object({
+      key,
+      startMs: timeMs,
+      /** Null: the window has no end. */
+      endMs: v.nullable(timeMs),
+      units,
+      /** Units nobody holds after this grant. */
+      remaining: units,
+      /** Milliseconds for which the grant may be spent; null: until the window ends. */
+      leaseMs: v.nullable(timeMs),
+      /** True when the ledger knew nothing of the lease: only what is granted now is in it. */
+      isNew: v.optional(v.boolean()),
+      /** Units of a budget that other leases hold. */
+      others: v.optional(units),
+      /** The part of `others` whose holders have not confirmed since the recall that calls in flight need all of it. */
+      pending: v.optional(units),
+    }),
+  ),
+});
+
+const tokenRates = { input: v.number(), cacheRead: v.number(), output: v.number() };
+/** What one token of a model costs, in micro-USD. */
+export const modelRates = v.object({
+  ...tokenRates,
+  /** The same in tiers of service that have prices of their own, by the tier's name. */
+  tiers: v.optional(v.record(v.string(), v.object(tokenRates))),
+  /** What one image costs, where images are priced. */
+  images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),
+});
+/** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
+export const ratesReply = v.object({ rates: v.nullable(modelRates) });
+
+/** Subject of the notice by which a gateway process asks the others to give back what they hold of a budget and do not need. */
+export const recallSubject = 'svc.leases.recall';
+export const recallNotice = v.object({ keys: v.pipe(v.array(key), v.maxLength(1_000)) });
+export type RecallNotice = v.InferOutput<typeof recallNotice>;
+
+/** Beginning of the keys of rate limits. Records settle them by their lease alone: the ledger counts no usage of rate limits. */
+export const rateKeyPrefix = 'rate:';
+
+export type RateAsk = v.InferOutput<typeof rateAsk>;
+export type BudgetAsk = v.InferOutput<typeof budgetAsk>;
+export type LeaseAsk = RateAsk | BudgetAsk;
+export type Grant = v.InferOutput<typeof leasesReply>['grants'][number];
+export type ModelRates = v.InferOutput<typeof modelRates>;
+
+/** One limit that units are taken from. */
+export type LimitSpec = RateSpec | BudgetSpec;
+
+export interface RateSpec {
+  readonly kind: 'rate';
+  readonly key: string;
+  readonly organisationId: string;
+  readonly capacity: number;
+  readonly lengthMs: number;
+}
+
+/** What a budget is, as the documents of its entity tell it. */
+export interface BudgetSpec extends BudgetRules {
+  readonly kind: 'budget';
+  readonly key: string;
+  readonly organisationId: string;
+}
+
+/** What `take` answers when it takes nothing: too few are left in this window, or nobody could say. */
+export const refused = -1;
+export const unavailable = -2;
+
+/** This process's part of one limit. */
+export interface LeaseAccount {
+  readonly key: string;
+  readonly spec: LimitSpec;
+  /** Names the lease that units are taken from. */
+  readonly lease: string;
+  /** Start of the window that units are taken from now; 0 before the first grant of a budget. */
+  readonly startMs: number;
+  /** When it ends; Infinity: never. */
+  readonly endMs: number;
+  /** Units that are left of the window, as far as this process knows. */
+  readonly left: number;
+  /**
+   * Takes as many as there are between `least` and `most`. At once where the lease holds them, else after the ledger was asked;
+   * never rejects. `refused` and `unavailable` take nothing.
+   */
+  take(least: number, most: number): Maybe<number>;
+  /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once the window is over. */
+  put(units: number, startMs: number, lease: string | null): void;
+  /** Registers a call that has taken units of the present lease; `release` ends it. */
+  hold(): void;
+  release(lease: string): void;
+}
+
+/** Shares of limits that this process holds (architecture: limits are quota leases). */
+export interface Leases {
+  /** The account of a limit: the same one for the same key; a later spec changes its size and rules. */
+  account(spec: LimitSpec): LeaseAccount;
+  /** Prices of a model, kept for some minutes. Rejects when nobody could say. */
+  rates(call: PricedCall): Maybe<ModelRates | null>;
+}
+
+/** What decides about a price. */
+export interface PricedCall {
+  readonly workspaceId: string;
+  /** Provider type. */
+  readonly provider: string;
+  /** Slug of the stored provider. */
+  readonly slug: string | null;
+  readonly model: string;
+}

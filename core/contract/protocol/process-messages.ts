@@ -1,0 +1,61 @@
+import type { HealthNotice } from '../plugin/circuits.ts';
+import type { ChangeNotice } from './documents.ts';
+import type { RecallNotice } from './leases.ts';
+
+/**
+ * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
+ * messages below and leaves all others alone.
+ *
+ * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
+ * supervisor decides the order. It exits when the IPC channel is gone.
+ */
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage | RecallMessage;
+
+/** Sent once, when the process listens and is ready to serve. */
+export interface ReadyMessage {
+  readonly type: 'ready';
+  readonly role: 'gateway' | 'control-plane';
+  readonly port: number;
+}
+
+/** Sent by a gateway again and again for as long as its event loop turns. */
+export interface AliveMessage {
+  readonly type: 'alive';
+}
+
+export const aliveMessage: AliveMessage = { type: 'alive' };
+
+/** Sent by the control plane before `ready`, only by the start that created these keys. Printed once, stored nowhere. */
+export interface FirstStartMessage {
+  readonly type: 'first-start';
+  readonly base_url: string;
+  readonly control_plane_url: string;
+  readonly admin_key: string;
+  readonly workspace_key: string;
+  readonly workspace_id: string;
+  /** With BOOTSTRAP_OWNER_EMAIL: where the first owner sets a password. */
+  readonly owner_link?: string;
+}
+
+/** Sent by the control plane after a commit, passed on to every gateway process in the same order. */
+export interface ChangesMessage {
+  readonly type: 'svc.changes';
+  readonly notice: ChangeNotice;
+}
+
+/** Sent by a gateway process when a circuit changed its state, passed on to every other gateway process of the machine. */
+export interface HealthMessage {
+  readonly type: 'svc.health';
+  readonly notice: HealthNotice;
+}
+
+/** Sent by a gateway process that lacks units of a budget, passed on to every other gateway process of the machine. */
+export interface RecallMessage {
+  readonly type: 'svc.leases.recall';
+  readonly notice: RecallNotice;
+}
+
+export const exitCodes = {
+  /** Settings that cannot work, a port that is taken: starting again would not help. EX_CONFIG of sysexits(3). */
+  configuration: 78,
+} as const;

@@ -1,0 +1,114 @@
+import * as v from 'valibot';
+import type { Identity } from '../plugin/context.ts';
+import type { GatewayError } from '../values/errors.ts';
+import type { Maybe } from '../values/json.ts';
+
+/** Longest token, in characters (security §6). */
+export const tokenLengthMax = 16_384;
+
+/** True for what has the shape of a JWT: base64url of `{"`. Keys of this service begin `svc_`. */
+export function isToken(credential: string): boolean {
+  return credential.charCodeAt(0) === 0x65 && credential.startsWith('eyJ');
+}
+
+/** A token, and what else its answer depends on or its refusal is reported with. */
+export interface TokenAsk {
+  readonly token: string;
+  /** Slug or id in `x-svc-workspace`; null without it. */
+  readonly workspace: string | null;
+  readonly clientAddress: string;
+  /** True after too many failures from this address: then nothing is looked up for organisations that are not in memory. */
+  readonly isHeldBack?: boolean;
+}
+
+/** A token whose signature and claims are good. Holds no secret. */
+export interface VerifiedToken {
+  /** One object for as long as nothing it was made from changes. `keyId` names the token, `scopes` are those of models' routes. */
+  readonly identity: Identity;
+  /** What the token itself allows, before the role of the user it is attributed to. */
+  readonly scopes: readonly string[];
+}
+
+/** Where a refused token was used. */
+export interface TokenUse {
+  readonly method: string;
+  readonly path: string;
+  readonly requestId: string;
+}
+
+/** Verifies tokens that organisations sign (core/jwt). */
+export interface TokenVerifier {
+  /**
+   * At once where the token is known, else after its keys and what it names were looked up. Throws GatewayError `invalid_api_key`,
+   * `api_key_expired`, `forbidden`, `too_many_failures`, and `unavailable` where it cannot be told.
+   */
+  verify(ask: TokenAsk): Maybe<VerifiedToken>;
+  /** Notes for the audit trail of its organisation that a token was refused; faults of ours are not noted. Never throws. */
+  noteRefusal(ask: TokenAsk, error: GatewayError, use: TokenUse): void;
+}
+
+/**
+ * What the control plane asks a gateway for, since gateways alone know keys of tokens: `POST` with the cluster key as bearer and
+ * `tokenCheck` as body; 200 `tokenCheckReply`.
+ */
+export const tokenCheckPath = '/internal/v1/token-checks';
+
+/** Milliseconds it takes at most: admin requests have little more. */
+export const tokenCheckMs = 2_000;
+
+const text = (lengthMax: number) => v.pipe(v.string(), v.maxLength(lengthMax));
+
+export const tokenCheck = v.strictObject({
+  token: text(tokenLengthMax),
+  workspace: v.nullable(text(255)),
+  clientAddress: text(100),
+  method: text(20),
+  path: text(8_192),
+  requestId: text(100),
+});
+
+/** `sealed` is JSON of `tokenVerdict`, sealed with the transport key, aad `tokenVerdictPlace`: nobody on the way can make one up. */
+export const tokenCheckReply = v.strictObject({ sealed: text(65_536) });
+
+/** What a sealed verdict is bound to: this token, and this question about it. */
+export function tokenVerdictPlace(tokenSha256: string, requestId: string): string {
+  return `token/${tokenSha256}/${requestId}`;
+}
+
+export const tokenVerdict = v.union([
+  v.object({
+    keyId: v.pipe(v.string(), v.uuid()),
+    organisationId: v.pipe(v.string(), v.uuid()),
+    workspaceId: v.pipe(v.string(), v.uuid()),
+    userId: v.nullable(v.pipe(v.string(), v.uuid())),
+    subject: v.nullable(v.string()),
+    scopes: v.array(v.string()),
+  }),
+  v.object({ refused: v.object({ status: v.number(), message: v.string(), retryAfterMs: v.nullable(v.number()) }) }),
+]);
+export type TokenVerdict = v.InferOutput<typeof tokenVerdict>;
+
+/** Refused tokens for the audit trail: `POST /internal/v1/token-refusals`, answered 200 `{}`. */
+export const tokenRefusals = v.strictObject({
+  refusals: v.pipe(
+    v.array(
+      v.strictObject({
+        organisationId: v.pipe(v.string(), v.uuid()),
+        /** How often, from this address and for this reason, since it was last told. */
+        count: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+        status: v.picklist([401, 403]),
+        code: text(50),
+        reason: text(500),
+        /** What the token says of itself, unverified; null: nothing. */
+        subject: v.nullable(text(255)),
+        kid: v.nullable(text(255)),
+        method: text(20),
+        path: text(2_048),
+        requestId: text(100),
+        clientAddress: text(100),
+      }),
+    ),
+    v.maxLength(200),
+  ),
+});
+export type TokenRefusal = v.InferOutput<typeof tokenRefusals>['refusals'][number];

@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import { providerDocument } from '../protocol/documents.ts';
+
+/**
+ * What a batch that a provider runs has used, asked of a gateway by the control plane, since gateways alone open sockets to providers:
+ * `POST` with the cluster key as bearer and `batchUsageQuestion` as body; 200 `batchUsageReply`.
+ */
+export const batchUsagePath = '/internal/v1/batch-usage';
+
+/** Settings that are no secret and that the batch was made with beside those of its provider (a region). */
+const settings = v.record(v.string(), v.unknown());
+
+export const batchUsageQuestion = v.object({
+  /** As gateways get it, secrets sealed. */
+  document: providerDocument,
+  settings,
+  batchId: v.pipe(v.string(), v.minLength(1), v.maxLength(1_000)),
+});
+export type BatchUsageQuestion = v.InferOutput<typeof batchUsageQuestion>;
+
+const count = v.pipe(v.number(), v.finite(), v.minValue(0));
+
+/** The answered requests of one model, tier of service and class of size, together. */
+export const batchUsagePart = v.object({
+  model: v.string(),
+  /** As it was asked for (`chatComplete`); null where that is not known. */
+  operation: v.nullable(v.string()),
+  serviceTier: v.nullable(v.string()),
+  /** How many of `sizeStarts` each request's input is beyond: prices may depend on it. */
+  sizeClass: count,
+  requests: count,
+  inputTokens: count,
+  cacheReadTokens: count,
+  cacheWriteTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  audioInputTokens: count,
+  audioOutputTokens: count,
+  imageInputTokens: count,
+  imageOutputTokens: count,
+  units: v.record(v.string(), count),
+  /** The providers' own counts, added up. */
+  raw: v.nullable(v.record(v.string(), v.unknown())),
+});
+export type BatchUsagePart = v.InferOutput<typeof batchUsagePart>;
+
+export const batchUsageReply = v.object({
+  /** `running`: ask again later · `gone`: the provider knows no such batch. */
+  state: v.picklist(['running', 'ended', 'gone']),
+  parts: v.array(batchUsagePart),
+});
+export type BatchUsageReply = v.InferOutput<typeof batchUsageReply>;
+
+/** Tokens of input beyond which price lists have other prices. The average of one class has the price of each of its members. */
+export const sizeStarts = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000] as const;

@@ -1,0 +1,390 @@
+import type { GenericSchema } from 'valibot';
+import type { GatewayError } from '../values/errors.ts';
+import type { FormPart } from '../values/form.ts';
+import type { HeaderList } from '../values/http.ts';
+import type { JsonObject, Maybe } from '../values/json.ts';
+import type { Secret } from '../values/secret.ts';
+import type { Usage } from '../values/usage.ts';
+
+/** Functions of data-plane §1 that are shaped, not just passed through. */
+export const operationNames = [
+  'chatComplete',
+  'complete',
+  'embed',
+  'messages',
+  'messagesCountTokens',
+  'createModelResponse',
+  'getModelResponse',
+  'deleteModelResponse',
+  'listResponseInputItems',
+  'cancelModelResponse',
+  'countResponseInputTokens',
+  'compactModelResponse',
+  'createSpeech',
+  'createTranscription',
+  'createTranslation',
+  'imageGenerate',
+  'imageEdit',
+  'imageVariation',
+  'moderate',
+  'rerank',
+  'ocr',
+  'createDecision',
+  'uploadFile',
+  'listFiles',
+  'retrieveFile',
+  'retrieveFileContent',
+  'deleteFile',
+  'createBatch',
+  'listBatches',
+  'retrieveBatch',
+  'getBatchOutput',
+  'cancelBatch',
+  'createFinetune',
+  'listFinetunes',
+  'retrieveFinetune',
+  'cancelFinetune',
+] as const;
+export type OperationName = (typeof operationNames)[number];
+
+/** Non-secret settings of a provider under their config names (`custom_host`, `anthropic_version`, …), after its schema. */
+export type ProviderSettings = JsonObject;
+
+/** Secret settings by config name; `api_key` is the one nearly every provider has. */
+export type Credentials = Readonly<Record<string, Secret>>;
+
+/**
+ * One provider. A folder exports exactly one of these; `core/providers/index.ts` lists them.
+ * All functions are pure unless they say otherwise: input in, output out, unknown values survive.
+ */
+export interface ProviderAdapter {
+  /** Id of data-plane §7. */
+  readonly id: string;
+  /** Checks settings from an integration, a config target or request headers. Unknown keys are ignored here. */
+  readonly settings: GenericSchema<unknown, ProviderSettings>;
+  /** Base URL with its path and no trailing slash: `https://api.openai.com/v1`. `custom_host` replaces it before this is asked. */
+  baseUrl(settings: ProviderSettings): string;
+  /** Headers that authenticate and version every call; computed once per stored provider. */
+  headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
+  /**
+   * For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. `labels`: the metadata of
+   * the request, where the call is for one.
+   */
+  sign?(
+    call: OutgoingCall,
+    settings: ProviderSettings,
+    credentials: Credentials,
+    services: SignServices,
+    labels?: Readonly<Record<string, string>>,
+  ): Maybe<void>;
+  /** Another adapter for these settings (before its schema has seen them), where they ask for one; null = this one serves them. */
+  variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
+  /** Settings that say as whom calls are made: those of a stored provider cannot be replaced by a request or config. */
+  readonly pinned?: readonly string[];
+  /** Settings that a request or config may bring where a stored provider has none, and cannot replace where it has one. */
+  readonly keptOnceStored?: readonly string[];
+  /**
+   * Settings by which a request or config may move the calls of a stored provider to another host of the same owner, such as a
+   * region. Whatever else would move a stored credential to another host is refused.
+   */
+  readonly movedBy?: readonly string[];
+  /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
+  readonly forwards?: readonly string[];
+  /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
+  proxyPath?(path: string, settings?: ProviderSettings): string;
+  readonly operations: Partial<Record<OperationName, Operation>>;
+  /** Realtime sessions, where the provider has them in OpenAI's format. */
+  readonly realtime?: Realtime;
+  /** How the provider's list of models is asked for and read, where it is not the base URL's `/models` in OpenAI's form. */
+  readonly models?: ModelList;
+  /**
+   * Last change to a pass-through call, once its body is at hand: `call.body` is null where there is none or where it streams
+   * through unread. Adapters that change bodies set `buffersProxyBodies`.
+   */
+  adjustProxyCall?(call: OutgoingCall, client: { header(name: string): string | undefined }): void;
+  /** True when pass-through bodies have to be at hand before the call leaves, because a signature covers them. */
+  buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
+  /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
+  error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+}
+
+/** A provider's realtime sessions: WebSockets whose messages are JSON events. Messages pass as they are. */
+export interface Realtime {
+  /** Path below the base URL with its query, made of the client's query and of the model in it (empty: none). */
+  path(query: URLSearchParams, model: string, settings: ProviderSettings): string;
+  /** Tokens an event of the provider speaks of; null for none. */
+  usage(event: JsonObject): Usage | null;
+}
+
+/** What a scheme that has to ask somebody for a token may use. */
+export interface SignServices {
+  /**
+   * One HTTP exchange over the gateway's own connector, whole reply in memory (≤ 1 MiB). With `metadata` it may go to the
+   * cloud's instance metadata addresses, which are closed to everything else and open only where the deployment says so.
+   * Rejects with GatewayError.
+   */
+  fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /**
+   * True when this call may be made as the machine the gateway runs on (its metadata service, tokens its orchestrator keeps in
+   * files): the deployment lends it, and the provider is a stored one. False or absent: `metadata` requests are refused.
+   */
+  readonly machineIdentity?: boolean;
+  /** Whether the deployment itself has listed the host of this origin, by name or address. Absent: none is listed. */
+  trusts?(origin: string): boolean;
+}
+
+export interface TokenRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly headers: HeaderList;
+  readonly body: string | null;
+  readonly metadata?: boolean;
+  /** Whose connections it uses; absent: those all share for token endpoints. */
+  readonly tenant?: string;
+}
+
+export interface OutgoingCall {
+  method: string;
+  origin: string;
+  path: string;
+  headers: HeaderList;
+  body: Uint8Array | null;
+}
+
+export interface ProviderFault {
+  readonly message: string;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly code: string | null;
+  /** From the body or headers, when the provider says when to come back. */
+  readonly retryAfterMs: number | null;
+}
+
+/** One unified function of one provider. */
+export interface Operation {
+  /** Path below the base URL: `/chat/completions`. */
+  path(call: OperationCall): string;
+  /** Method of the provider's call; absent: the one of the route. */
+  readonly method?: string;
+  /** False: for this client it is as if the provider lacked the operation, and the service's own store stands in. */
+  serves?(client: { header(name: string): string | undefined }): boolean;
+  /** True where a batch may be made of a file that the service keeps (`StepServices.ownFile`). */
+  readonly takesOwnFiles?: true;
+  /** Headers of this call, before those of the provider. */
+  headers?(call: OperationCall): HeaderList;
+  /** True on a `createBatch` whose `steps` ask `call.allowModel` about each model that the provider will see. */
+  readonly checksModels?: true;
+  /**
+   * Paths below the base URL of the files of requests that a batch is made of, by the body that makes it. They are read before
+   * where models are restricted; a provider that says neither this nor `checksModels` makes no batches there.
+   */
+  requestFiles?(body: JsonObject, call: OperationCall): readonly string[];
+  /**
+   * The operation as several exchanges, instead of one call made of the functions below. Rejects with GatewayError, `upstream_status`
+   * for what the provider refused. Nothing is tried again once it has begun to read the client's body.
+   */
+  steps?(call: OperationCall, services: StepServices): Promise<StepReply>;
+  /**
+   * The provider's request body. Absent, or `params` itself returned: the client's bytes are sent as they came (unless
+   * parameters were overridden).
+   * `call.dropped` and `call.adapted` take what was lost or changed, in the words of the client's format.
+   * May throw GatewayError `bad_request` naming the parameter.
+   */
+  toProvider?(params: JsonObject, call: OperationCall): JsonObject;
+  /**
+   * The request where `toProvider`'s JSON is not what the provider takes: a form made of JSON, JSON made of the client's form
+   * (`call.form`), or bytes. Null: as if it were absent. Where it is absent a client's form goes on as a form (its bytes as they
+   * came unless a text field was overridden) and `toProvider` only sees JSON requests. May throw `bad_request`.
+   */
+  toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
+  /** True where `toContent` only changes JSON requests, so that a form of any size may stream through. */
+  readonly takesForms?: boolean;
+  /** What a form that goes on as a form has in its `model` field, where that is not `call.model`. */
+  modelInForm?(call: OperationCall): string;
+  /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
+  fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
+  /** The reply as bytes, for routes that answer with them while the provider sends JSON (audio in base64). Null: `fromProvider`. */
+  toBytes?(reply: JsonObject, call: OperationCall): BytesReply | null;
+  /** JSON of the route made of a reply that is not JSON (an image as it is). It is then read whole. */
+  fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
+  /** True: replies that are neither JSON nor an event stream pass as they come, unread (audio, subtitles). */
+  readonly passesBytes?: boolean;
+  /** With `passesBytes`: JSON passes unread too, so that a file of any content and size streams. */
+  readonly passesJson?: boolean;
+  /** Absent, or null: the provider's event stream passes as it came. */
+  translateStream?(call: OperationCall): StreamTranslator | null;
+  /** For providers whose streams are not server-sent events: which content type they have, and how events are read from it. */
+  readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
+  /** Reads tokens from the provider's own (untranslated) plain reply. */
+  usage(reply: JsonObject, call?: OperationCall): Usage | null;
+  /** What the request itself says is billed (characters to be spoken), where the reply has no counts. */
+  usageOfCall?(call: OperationCall): Usage | null;
+  /** Reads tokens and the end of the reply from the provider's own event stream. */
+  streamReader(): StreamReader;
+}
+
+/** What an operation of several exchanges works with. */
+export interface StepServices {
+  /**
+   * One exchange with the provider, as the provider's own: its credential, its signature, its time limits. Resolves with whatever
+   * status came once its head is there; rejects with GatewayError. The body of the reply must be read, or given up by `cancel`.
+   */
+  send(request: StepRequest): Promise<StepResponse>;
+  /** The client's body as it arrives; once. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The bytes of a file that the service keeps for the caller. Rejects with `not_found` where there is none. */
+  ownFile(id: string): AsyncIterable<Uint8Array>;
+  /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
+  fault(response: StepResponse): Promise<GatewayError>;
+}
+
+export interface StepRequest {
+  readonly method: string;
+  /** Below the base URL; below `origin` where that is given. */
+  readonly path: string;
+  /** Another origin of the same provider (its storage), `https://…` without path. Never one that a caller could choose. */
+  readonly origin?: string;
+  readonly headers?: HeaderList;
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array> | null;
+  /** Bytes of a streamed body, where they are known. */
+  readonly bodyBytes?: number;
+  /** True for an address that holds its own permission, such as a signed link: no credential or header of the provider is added. */
+  readonly withoutCredential?: true;
+}
+
+export interface StepResponse {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole reply, at most 64 MiB. Throws `upstream_invalid` where it is no JSON object. */
+  json(): Promise<JsonObject>;
+  cancel(): void;
+}
+
+/** What an operation of several exchanges answers with. */
+export interface StepReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: JsonObject | AsyncIterable<Uint8Array>;
+}
+
+/** Who a call is made for. Holds no secret of the gateway's. */
+export interface Caller {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly keyId: string;
+  readonly userId: string | null;
+  /** Gateway headers by name without prefix, less the gateway's own key, with the caller's provider credential as `authorization`. */
+  headers(): Readonly<Record<string, string>>;
+}
+
+/** A request body of any kind. */
+export type RequestContent =
+  | { readonly kind: 'json'; readonly body: JsonObject }
+  /** `call.form` itself returned: the client's bytes as they came. */
+  | { readonly kind: 'form'; readonly parts: readonly FormPart[] }
+  | { readonly kind: 'bytes'; readonly contentType: string; readonly body: Uint8Array };
+
+/** A reply body that is not JSON. */
+export interface BytesReply {
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/** How a provider lists its models. */
+export interface ModelList {
+  /** Path below the base URL; with query where it pages. */
+  path(settings: ProviderSettings): string;
+  /** One page of the provider's list; anything that is no model is left out. */
+  read(reply: JsonObject): ModelPage;
+}
+
+export interface ModelPage {
+  readonly models: readonly ListedModel[];
+  /** Path of the next page, or null. */
+  readonly nextPath?: string | null;
+}
+
+/** One model of a provider's list in OpenAI's terms. */
+export interface ListedModel {
+  readonly id: string;
+  /** Unix seconds; 0 where the provider does not say. */
+  readonly created: number;
+  /** Empty where the provider does not say. */
+  readonly ownedBy: string;
+  /** What else the provider says of it; kept in the list where names do not clash. */
+  readonly more?: JsonObject;
+}
+
+/** What an operation may know of the call at hand. One per attempt. */
+export interface OperationCall {
+  /** Model as sent by the client, after `@slug/` was removed and overrides were applied. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client's parameters in the route's format, after defaults, overrides and drops. */
+  readonly params: JsonObject;
+  /**
+   * The parts of a multipart request, text fields as `params` has them; null or absent where the request was JSON, has no body, or is
+   * a form that streams.
+   */
+  readonly form?: readonly FormPart[] | null;
+  /** Segments of the route's path by their name in `{…}`, as sent (percent-encoded). */
+  readonly pathParams?: Readonly<Record<string, string>>;
+  /** The client's query, without `?`. */
+  readonly query?: string;
+  /** A header of the client by its lower-case name. */
+  header?(name: string): string | undefined;
+  readonly settings: ProviderSettings;
+  /** The request's metadata; absent outside a true request. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Null or absent outside a true request. */
+  readonly caller?: Caller | null;
+  /** Throws `model_not_allowed`. There while a batch is made under an integration that restricts its models. */
+  readonly allowModel?: (model: string) => void;
+  /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
+  readonly strict: boolean;
+  /** Parameters that could not be carried over, and content of the reply as `reply.<name>`: `x-svc-dropped-params`. */
+  readonly dropped: string[];
+  /** Parameters that were changed on the way, and content of the reply as `reply.<name>`: `x-svc-adapted`. */
+  readonly adapted: string[];
+  /** Unix seconds and id source, so that mapping functions stay pure. */
+  readonly nowSeconds: number;
+  /** Unix seconds at the time it is asked, where `nowSeconds` is when the call began. */
+  clockSeconds?(): number;
+  newId(prefix: string): string;
+}
+
+/** One server-sent event: `data` is parsed JSON, or the text as it came where it is not JSON (`[DONE]`). */
+export interface StreamEvent {
+  readonly event: string | null;
+  readonly data: JsonObject | string;
+}
+
+/** Reads events from a framed binary stream. Throws GatewayError `upstream_invalid` on a damaged frame. */
+export interface StreamDecoder {
+  push(chunk: Uint8Array): StreamEvent[];
+  /** Called after the last byte; a frame that is not whole is damaged. */
+  end(): StreamEvent[];
+}
+
+export interface StreamTranslator {
+  /**
+   * Events of the route's format for one event of the provider; often none. Where the very object that was given comes back,
+   * its bytes may pass as they came.
+   */
+  push(event: StreamEvent): StreamEvent[];
+  /** Called once after the provider's last event: what is still owed, terminal event included. */
+  end(): StreamEvent[];
+}
+
+export interface StreamReader {
+  push(event: StreamEvent): void;
+  /** Tokens seen so far; null when the provider sent none. */
+  usage(): Usage | null;
+  /** True once the provider's terminal event has passed: an end without it is a cut stream. */
+  complete(): boolean;
+  /** A mid-stream error event of the provider, if one passed. */
+  error?(): GatewayError | null;
+}

@@ -1,0 +1,107 @@
+import { isUtf8 } from 'node:buffer';
+import type { FrameSocket } from '../plugin/web-socket.ts';
+
+/**
+ * The transport-free shapes between the HTTP edge and the pipeline. Only `core/http` knows what stands behind them,
+ * so tests drive the true pipeline without a port.
+ */
+
+/** Flat list `[name, value, name, value, …]`. Names are lower-case, values are latin1 text as they came. */
+export type HeaderList = string[];
+
+/** One request, parsed once. Auth, routing, logs and the upstream path all read this same object. */
+export interface InboundRequest {
+  /** Upper-case method. */
+  readonly method: string;
+  /** Raw path before `?`: never decoded, never normalised. */
+  readonly path: string;
+  /** Raw text after `?`; empty when there is none. */
+  readonly query: string;
+  readonly headers: HeaderList;
+  /** Value of the first header of this lower-case name, else undefined. */
+  header(name: string): string | undefined;
+  /** Address of the client as text (`127.0.0.1`, `::1`): of the peer, or what a trusted proxy says. */
+  readonly remoteAddress: string;
+  /** Country of that address by the word of a trusted proxy, two capitals; else null or absent. */
+  readonly country?: string | null;
+  /** The subprotocols offered, in the client's order, where the request asks for a WebSocket (RFC 6455 §4.1); else null or absent. */
+  readonly webSocketProtocols?: readonly string[] | null;
+  readonly body: RequestBody;
+}
+
+/** A request body that nobody has to read: it is buffered, streamed or discarded by whoever asks first. */
+export interface RequestBody {
+  /** Declared length in bytes; 0 = no body, -1 = chunked, so not known. */
+  readonly length: number;
+  /**
+   * Resolves with the whole body. Rejects with GatewayError `body_too_large` (413) as soon as the limit is known to be passed, and with
+   * `client_closed` if the client leaves. Call it once, instead of `pipe`. `onGrow` is called before memory is taken, with its bytes;
+   * `onChunk` is called with each chunk, which is valid during the call only. An error that either throws rejects the body.
+   */
+  bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array>;
+  /** Streams the body to `to` as it arrives, without copying more than the chunk in hand. Call once, instead of `bytes`. */
+  pipe(to: BodyConsumer, maxBytes: number): BodyControl;
+}
+
+export interface BodyConsumer {
+  /** The chunk is the consumer's own copy. Returning false asks the source to pause until `resume()`. */
+  onData(chunk: Uint8Array): boolean;
+  onEnd(): void;
+  /** `body_too_large` or `client_closed`; nothing follows. */
+  onError(error: Error): void;
+}
+
+export interface BodyControl {
+  resume(): void;
+  /** Stop caring: the rest is read and thrown away, or the connection closes with the reply. */
+  discard(): void;
+}
+
+/** Where the one reply to a request is written. Every method is safe to call after the client has left: it does nothing. */
+export interface ReplySink {
+  /** True once the client has left before the reply was complete. */
+  readonly aborted: boolean;
+  /** True once a status line was handed over: from then on no other reply can be made. */
+  readonly started: boolean;
+  /** True once the reply is complete, cut or aborted. */
+  readonly finished: boolean;
+  /** Called once if the client leaves before the reply is complete; at once if it has already left. */
+  onAbort(callback: () => void): void;
+  /** The whole reply at once. */
+  send(status: number, headers: HeaderList, body: Uint8Array | string): void;
+  /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */
+  start(status: number, headers: HeaderList, contentLength?: number): void;
+  /** Takes the whole chunk always. False means: write no more until `onDrain` was called. */
+  write(chunk: Uint8Array): boolean;
+  /** The callback for every later drain; setting it again replaces it. */
+  onDrain(callback: () => void): void;
+  /** Completes a streamed reply. */
+  end(): void;
+  /** Closes the connection without completing the reply: a cut reply must look cut. */
+  destroy(): void;
+  /**
+   * Answers 101 to a request that asked for a WebSocket; `protocol` is one of those offered, or null. Headers that do not fit are
+   * left out from the end. Null when the client has left, or did not ask.
+   */
+  acceptWebSocket?(headers: HeaderList, protocol: string | null): FrameSocket | null;
+}
+
+/** Finds a header in a flat list; the name is lower-case. */
+export function findHeader(headers: HeaderList, name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
+  return undefined;
+}
+
+/** All values of a header by its lower-case name, joined as one list (RFC 9110 §5.3). */
+export function findHeaders(headers: HeaderList, name: string): string | undefined {
+  const values: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1] as string);
+  return values.length === 0 ? undefined : values.join(', ');
+}
+
+/** A header value as its sender meant it: UTF-8 where its bytes are that, else the latin1 text it is (RFC 9110 §5.5). */
+export function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
+}

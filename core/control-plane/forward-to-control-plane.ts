@@ -1,0 +1,88 @@
+import type { Reply } from '../contract/plugin/plugin.ts';
+import { internalTenant, type UpstreamTransport } from '../contract/provider/upstream.ts';
+import { countryHeader, vouchHeader } from '../contract/values/client-origin.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import { forwardedHeaders } from '../pipeline/attempt/reply-headers.ts';
+
+export interface ForwardOptions {
+  readonly transport: UpstreamTransport;
+  /** `http://127.0.0.1:8788`. */
+  readonly controlPlaneUrl: string;
+  readonly clusterKey: string;
+  /** An error in the format of the control plane. */
+  errorReply(error: GatewayError, format: 'control-plane'): Reply;
+}
+
+const notForwarded: ReadonlySet<string> = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'expect',
+  'upgrade',
+  'te',
+  'trailer',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  vouchHeader,
+  countryHeader,
+]);
+
+const bodyBytesMax = 1024 * 1024;
+
+/**
+ * Passes an admin request to the control plane as it is, so that one base URL serves both. The client's address goes along in
+ * `x-forwarded-for`, and its country where it is known; neither can be set by the client.
+ */
+export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
+  return (request, sink) => {
+    const headers: HeaderList = ['x-forwarded-for', request.remoteAddress, vouchHeader, options.clusterKey];
+    if (request.country) headers.push(countryHeader, request.country);
+    const host = request.header('host');
+    if (host !== undefined) headers.push('x-forwarded-host', host);
+    for (let i = 0; i < request.headers.length; i += 2) {
+      const name = request.headers[i] as string;
+      if (!notForwarded.has(name)) headers.push(name, request.headers[i + 1] as string);
+    }
+    const exchange = options.transport.send(
+      {
+        tenant: internalTenant,
+        origin: options.controlPlaneUrl,
+        path: request.path + (request.query === '' ? '' : `?${request.query}`),
+        method: request.method,
+        headers,
+        body: request.body.length === 0 ? null : request.body,
+        timeouts: { connectMs: 2000, firstByteMs: 30_000, idleMs: 30_000, totalMs: 0 },
+        bodyBytesMax,
+      },
+      {
+        onHead(status, replyHeaders) {
+          const length = findHeader(replyHeaders, 'content-length');
+          sink.onDrain(() => exchange.resume());
+          sink.start(status, forwardedHeaders(replyHeaders), length === undefined ? undefined : Number(length));
+        },
+        onData: (chunk) => sink.write(chunk),
+        onEnd: () => sink.end(),
+        onError(error) {
+          if (sink.started) return sink.destroy();
+          const away = error.source === 'upstream';
+          const reply = options.errorReply(
+            away
+              ? new GatewayError('unavailable', {
+                  message: 'The control plane cannot be reached right now; try again shortly',
+                  retryAfterMs: 1000,
+                })
+              : error,
+            'control-plane',
+          );
+          sink.send(reply.status, reply.headers, reply.body);
+        },
+      },
+    );
+    sink.onAbort(() => exchange.abort());
+  };
+}

@@ -1,0 +1,169 @@
+import {
+  type ConnectionCheck,
+  type ConnectionDiagnosis,
+  connectionTest,
+  connectionTestMs,
+} from '../contract/protocol/connection-test.ts';
+import type { ProviderDocument } from '../contract/protocol/documents.ts';
+import type { OutgoingCall, SignServices } from '../contract/provider/provider.ts';
+import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import { isCredentialHeader } from '../contract/values/credential-headers.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { isObject } from '../contract/values/json.ts';
+import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
+import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
+import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
+import { answerControlPlane } from './answer-control-plane.ts';
+import { errorChecks, hostField, statusChecks } from './diagnose.ts';
+
+export interface ConnectionTestOptions extends DocumentOpener {
+  readonly builder: TargetBuilder;
+  readonly transport: UpstreamTransport;
+  readonly sign: SignServices;
+  readonly clusterKey: string;
+}
+
+const replyBytesMax = 16 * 1024 * 1024;
+/** Tests at a time; each holds a list of models at most. */
+const atOnceMax = 8;
+/** Deployments that are asked for, of an account that has many. */
+const deploymentsMax = 4;
+
+/** Serves `connectionTestPath`: the cheapest authenticated call of a provider over the one connector, and what its outcome means. */
+export function createConnectionTests(options: ConnectionTestOptions): (request: InboundRequest, sink: ReplySink) => void {
+  return answerControlPlane({
+    clusterKey: options.clusterKey,
+    question: connectionTest,
+    atOnceMax,
+    answer: ({ document }) => testConnection(document, options),
+  });
+}
+
+/** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
+export async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
+  let timer: NodeJS.Timeout | undefined;
+  /** The field that is being looked at. */
+  let field = 'secret_mappings';
+  const timeout = new Promise<ConnectionCheck[]>((resolve) => {
+    timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no answer in time' }]), connectionTestMs);
+  });
+  const answered = checkSecrets(document, options).then((secrets) => {
+    if (secrets.some(({ status }) => status === 'failed')) return secrets;
+    field = hostField(document.provider, document.settings);
+    return check(document, options).then((checks) => [...secrets, ...checks]);
+  });
+  const checks = await Promise.race([answered, timeout]);
+  clearTimeout(timer);
+  return { ok: checks.every(({ status }) => status !== 'failed'), checks };
+}
+
+/** Whether secret managers give what the provider has there. Only here it is told why they do not. */
+async function checkSecrets(document: ProviderDocument, { secretManagers }: ConnectionTestOptions): Promise<ConnectionCheck[]> {
+  if (!hasMapped(document) || !secretManagers) return [];
+  const faults = await secretManagers.check(document);
+  return (document.mappedSecrets ?? []).map(({ target, slug }, index) => {
+    const [status, what] = faults[index] ? (['failed', faults[index]] as const) : (['ok', 'its value can be read'] as const);
+    return { field: `secret_mappings[${index}]`, status, message: `${target}, from the secret reference ${slug}: ${what}` };
+  });
+}
+
+async function check(given: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionCheck[]> {
+  const { provider, settings } = given;
+  try {
+    const adapter = options.builder.adapterOf(provider);
+    const { document, credentials, headers } = await openDocument(given, options);
+    const resolved = buildOpened(document, () =>
+      options.builder.build(adapter, document.slug, document.settings, credentials, headers),
+    );
+    const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
+    const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
+    const checks = statusChecks(provider, settings, status, said);
+    if (checks.some((one) => one.status === 'failed')) return checks;
+    return [...checks, ...(await checkDeployments(resolved, document, options))];
+  } catch (thrown) {
+    return errorChecks(provider, settings, toGatewayError(thrown));
+  }
+}
+
+/** A call that a deployment refuses for having no messages: free, and 404 where there is no such deployment. */
+async function checkDeployments(
+  resolved: ResolvedTarget,
+  document: ProviderDocument,
+  options: ConnectionTestOptions,
+): Promise<ConnectionCheck[]> {
+  const rows = document.settings.azure_deployment_config;
+  if (document.provider !== 'azure-openai' || !Array.isArray(rows)) return [];
+  return Promise.all(
+    rows.slice(0, deploymentsMax).map(async (row: Record<string, unknown>, index): Promise<ConnectionCheck> => {
+      const name = String(row.azure_deployment_name);
+      const version = String(row.azure_api_version);
+      const field = `configurations.azure_deployment_config[${index}].azure_deployment_name`;
+      const isDated = /^\d/.test(version);
+      const path = isDated
+        ? `${below(resolved, `/deployments/${encodeURIComponent(name)}/chat/completions`)}?api-version=${encodeURIComponent(version)}`
+        : '/openai/v1/chat/completions';
+      const body = JSON.stringify({ model: name, messages: [] });
+      const { status, said } = await ask(resolved, 'POST', resolved.basePath + path, body, document, options);
+      if (status === 404) return { field, status: 'failed', message: `there is no such deployment (404)${said && `: ${said}`}` };
+      if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };
+      return { field, status: 'ok', message: 'the deployment is there' };
+    }),
+  );
+}
+
+function below(resolved: ResolvedTarget, path: string): string {
+  return resolved.adapter.proxyPath?.(path, resolved.settings) ?? path;
+}
+
+async function ask(
+  resolved: ResolvedTarget,
+  method: 'GET' | 'POST',
+  path: string,
+  body: string | null,
+  document: ProviderDocument,
+  options: ConnectionTestOptions,
+): Promise<{ readonly status: number; readonly said: string }> {
+  const headers = ['accept', 'application/json', ...(body === null ? [] : ['content-type', 'application/json'])];
+  const call: OutgoingCall = {
+    method,
+    origin: resolved.origin,
+    path,
+    headers: [...headers, ...resolved.headers],
+    body: body === null ? null : Buffer.from(body),
+  };
+  await resolved.adapter.sign?.(call, resolved.settings, resolved.credentials, options.sign);
+  const ms = connectionTestMs;
+  const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms, totalMs: ms };
+  const reply = await readWholeReply(
+    options.transport,
+    { ...call, tenant: document.organisationId, timeouts },
+    replyBytesMax,
+    () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
+  );
+  if (reply.status < 300) return { status: reply.status, said: '' };
+  const fault = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
+  return { status: reply.status, said: conceal(fault.message, resolved) };
+}
+
+/** The provider's words on one line, without what it repeats of the credential. */
+function conceal(text: string, { credentials, headers }: ResolvedTarget): string {
+  const secrets = Object.values(credentials).map((secret) => secret.reveal());
+  for (let i = 0; i < headers.length; i += 2) {
+    if (isCredentialHeader(headers[i] as string)) secrets.push(headers[i + 1] as string);
+  }
+  let safe = text;
+  for (const value of secrets) if (value.length >= 4) safe = safe.replaceAll(value, '***');
+  safe = safe.replace(/\s+/g, ' ').slice(0, 300);
+  // Providers like to repeat the ends of a key that they refuse.
+  return safe.replace(/\b(?:sk|key|pk|AKIA|AIza)[-_A-Za-z0-9*.]{6,}/g, '***');
+}
+
+function parse(bytes: Uint8Array) {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isObject(body) ? body : null;
+  } catch {
+    return null;
+  }
+}

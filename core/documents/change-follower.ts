@@ -1,0 +1,143 @@
+import type { ChangesReply } from '../contract/protocol/internal-api.ts';
+import type { Log } from '../contract/values/log.ts';
+import type { Timers } from '../contract/values/timers.ts';
+import type { ControlPlaneClient } from './control-plane-client.ts';
+import type { DocumentStore } from './document-store.ts';
+import { readNotice } from './read-notice.ts';
+
+export interface ChangeFollowerOptions {
+  readonly client: Pick<ControlPlaneClient, 'changes' | 'waitMs'>;
+  readonly store: Pick<DocumentStore, 'apply' | 'reset'>;
+  readonly timers: Timers;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  /** Longest time between two questions to the control plane; default 5,000. */
+  readonly pollMs?: number;
+}
+
+/** Counts since start. `malformed`: bus messages that were no notices. */
+export interface FollowerCounts {
+  notices: number;
+  malformed: number;
+  catchUps: number;
+  resets: number;
+}
+
+const retryMs = 250;
+/** "Newer than what exists": answered with `reset` and the newest revision, which is where an empty store begins. */
+const fromTheEnd = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Keeps the store in step with the control plane's log of changes. Notices from the bus are applied in order as they come;
+ * a gap, a reconnect and the passing of `pollMs` make it ask for all changes since the last answer. What the bus says is only
+ * a hint that saves time: every answer of the control plane starts at the last *answer*, so a lost or made-up notice is made
+ * good by the next one.
+ */
+export class ChangeFollower {
+  readonly counts: FollowerCounts = { notices: 0, malformed: 0, catchUps: 0, resets: 0 };
+  readonly #options: ChangeFollowerOptions;
+  /** All changes up to here were applied, as far as the bus goes. */
+  #last: number;
+  /** All changes up to here were applied, on the control plane's own word. */
+  #answered: number;
+  #running: Promise<boolean> | null = null;
+  #again = false;
+  #stopped = false;
+  #cancelNext: () => void = () => {};
+
+  /** `lastRevision`: up to where the store is known to be in step; null for an empty store. */
+  constructor(options: ChangeFollowerOptions, lastRevision: number | null) {
+    this.#options = options;
+    this.#answered = lastRevision ?? fromTheEnd;
+    this.#last = this.#answered;
+  }
+
+  /** The revision the store is in step with; null until the control plane has answered an empty store. */
+  get lastRevision(): number | null {
+    return this.#answered === fromTheEnd ? null : Math.max(this.#last, this.#answered);
+  }
+
+  /** A message of the bus: bytes or value. Whatever it is, nothing is thrown. */
+  receive(input: unknown): void {
+    if (this.#stopped) return;
+    const notice = readNotice(input);
+    if (!notice) {
+      this.counts.malformed += 1;
+      return;
+    }
+    this.counts.notices += 1;
+    if (this.#answered === fromTheEnd || notice.revision > this.#last + 1) {
+      void this.catchUp();
+    } else if (notice.revision === this.#last + 1) {
+      this.#last = notice.revision;
+      this.#options.store.apply(notice);
+    }
+  }
+
+  /** Asks for all changes since the last answer; false when the control plane could not say. It is tried again by itself. */
+  catchUp(): Promise<boolean> {
+    if (this.#running) this.#again = true;
+    else this.#running = this.#run();
+    return this.#running;
+  }
+
+  /** Nothing is asked or applied any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelNext();
+  }
+
+  async #run(): Promise<boolean> {
+    this.#cancelNext();
+    let inStep = true;
+    do {
+      this.#again = false;
+      this.counts.catchUps += 1;
+      inStep = await this.#pull();
+    } while (this.#again && inStep && !this.#stopped);
+    this.#running = null;
+    if (!this.#stopped) this.#cancelNext = this.#options.timers.after(this.#delayMs(inStep), () => void this.catchUp());
+    return inStep;
+  }
+
+  async #pull(): Promise<boolean> {
+    for (;;) {
+      let reply: ChangesReply;
+      try {
+        reply = await this.#options.client.changes(this.#answered);
+      } catch {
+        return false;
+      }
+      if (this.#stopped) return false;
+      if (this.#take(reply)) return true;
+    }
+  }
+
+  /** True when that was all; false when there is more to ask for. */
+  #take(reply: ChangesReply): boolean {
+    const newest = reply.changes.at(-1)?.revision;
+    // An answer that leads nowhere (no changes, yet another revision) can only be made good by reading everything again.
+    const lost = newest === undefined ? reply.revision !== this.#answered : newest <= this.#answered;
+    if (reply.reset || lost) {
+      if (this.#answered !== fromTheEnd) {
+        this.counts.resets += 1;
+        this.#options.log.warn({ from: this.#answered, to: reply.revision }, 'changes were missed: every document is read again');
+      }
+      this.#options.store.reset(reply.revision);
+      this.#answered = reply.revision;
+    } else {
+      for (const change of reply.changes) this.#options.store.apply(change);
+      if (newest !== undefined) this.#answered = newest;
+    }
+    this.#last = this.#answered;
+    return this.#answered >= reply.revision;
+  }
+
+  #delayMs(inStep: boolean): number {
+    const { client, random, pollMs = 5000 } = this.#options;
+    // Never in step with the other gateways: they would all ask at the same moment.
+    if (inStep) return pollMs * (0.8 + random() / 5);
+    return Math.max(client.waitMs(), retryMs * (0.5 + random() / 2));
+  }
+}

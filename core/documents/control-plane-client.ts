@@ -1,0 +1,161 @@
+import * as v from 'valibot';
+import type { DocumentKind } from '../contract/protocol/documents.ts';
+import {
+  type ChangesReply,
+  changesReply,
+  type DocumentReply,
+  documentReply,
+  type InternalFetch,
+  internalPaths,
+  keysPerCallMax,
+  keysReply,
+} from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { Log } from '../contract/values/log.ts';
+import { createKeyLookUps } from './key-look-ups.ts';
+
+/** The reading half of the internal API. Every failure is GatewayError `unavailable`: "could not say". */
+export interface ControlPlaneClient {
+  document(kind: DocumentKind, id: string): Promise<DocumentReply>;
+  changes(after: number): Promise<ChangesReply>;
+  /** Milliseconds for which calls are refused without being tried; 0 = they are tried. */
+  waitMs(): number;
+}
+
+export interface ControlPlaneClientOptions {
+  readonly fetch: InternalFetch;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  /** Deadline of a call; default 3,000. */
+  readonly timeoutMs?: number;
+}
+
+/** Deadline of the one call that tests whether a control plane that was away is back. */
+const probeTimeoutMs = 1000;
+/** The longest pause between two tries is short: a change made during an outage must count within a second of its end. */
+const pauseMsMax = 500;
+const pauseMsFirst = 50;
+/** A kept-alive socket the control plane has just closed fails at once: only such a quick failure is tried a second time. */
+const quickFailureMs = 200;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Client of the internal API with a breaker: after a failure nothing is sent for a jittered, growing pause (at most 500 ms),
+ * then one call at a time is let through until one succeeds. Callers who are refused meanwhile learn it at once.
+ */
+export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
+  const { fetch, clock, random, log, timeoutMs = 3000 } = options;
+  let failures = 0;
+  let closedUntilMs = 0;
+  let lastStatus = 200;
+
+  const one = (kind: DocumentKind, id: string) =>
+    call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply);
+  const lookUpKey = createKeyLookUps(
+    { one: (id) => one('api-key', id), several: keys, isAway: () => waitMs() > 0 },
+    clock,
+    keysPerCallMax,
+  );
+
+  return {
+    document: (kind, id) => (kind === 'api-key' ? lookUpKey(id) : one(kind, id)),
+    changes: (after) => call(`${internalPaths.changes}?after=${after}`, changesReply),
+    waitMs,
+  };
+
+  async function keys(ids: readonly string[]): Promise<DocumentReply[]> {
+    const { revision, documents } = await call(internalPaths.keys, keysReply, { ids });
+    if (documents.length !== ids.length) throw away('the control plane answered for other keys than it was asked for');
+    return documents.map((document) => ({ revision, document }));
+  }
+
+  function waitMs(): number {
+    return Math.max(0, closedUntilMs - clock.elapsed());
+  }
+
+  /** With a question, it is sent as JSON. */
+  async function call<Schema extends v.GenericSchema>(
+    path: string,
+    schema: Schema,
+    question: object | null = null,
+  ): Promise<v.InferOutput<Schema>> {
+    if (waitMs() > 0) throw away('the control plane did not answer a moment ago');
+    const probing = failures > 0;
+    // Whoever comes while the probe is under way is refused at once instead of waiting behind it.
+    if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
+    const reply = await send(path, question, probing).catch((cause: unknown) => {
+      failed(cause, probing);
+      throw away('the control plane cannot be reached', cause);
+    });
+    if (reply.status === 502 || reply.status === 503 || reply.status === 504) {
+      failed(new Error(`status ${reply.status}`), probing);
+      throw away(`the control plane answered ${reply.status}`);
+    }
+    // From here on the control plane is alive; a fault is of this one question and must not silence the others.
+    succeeded();
+    // A wrong cluster key shows here and nowhere else; said once, not for every request.
+    if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
+    lastStatus = reply.status;
+    if (reply.status !== 200) throw away(`the control plane answered ${reply.status} to ${path}`);
+    return read(reply.body, schema, path);
+  }
+
+  async function send(path: string, question: object | null, probing: boolean) {
+    const beganMs = clock.elapsed();
+    const body = question && encoder.encode(JSON.stringify(question));
+    const ask = (deadlineMs: number) => fetch(body ? 'POST' : 'GET', path, body, deadlineMs);
+    try {
+      return await ask(probing ? probeTimeoutMs : timeoutMs);
+    } catch (error) {
+      if (probing || clock.elapsed() - beganMs > quickFailureMs) throw error;
+      return await ask(timeoutMs);
+    }
+  }
+
+  function failed(cause: unknown, probing: boolean): void {
+    // Calls that were under way together fail together: that is one failure, not many.
+    if (!probing && waitMs() > 0) return;
+    failures += 1;
+    const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));
+    closedUntilMs = clock.elapsed() + pauseMs * (0.5 + random() / 2);
+    if (failures === 1) {
+      log.warn({ reason: reasonOf(cause) }, 'the control plane is away: known documents go on being served');
+    }
+  }
+
+  function succeeded(): void {
+    if (failures > 0) log.info({ failures }, 'the control plane is back');
+    failures = 0;
+    closedUntilMs = 0;
+  }
+
+  function away(detail: string, cause?: unknown): GatewayError {
+    return new GatewayError('unavailable', {
+      message: 'The control plane cannot be reached, so this key or setting could not be looked up; try again shortly',
+      detail,
+      cause,
+      retryAfterMs: Math.max(1000, Math.ceil(waitMs())),
+    });
+  }
+
+  function read<Schema extends v.GenericSchema>(body: Uint8Array, schema: Schema, path: string): v.InferOutput<Schema> {
+    try {
+      return v.parse(schema, JSON.parse(decoder.decode(body)));
+    } catch (cause) {
+      throw away(`the control plane's answer to ${path} cannot be read`, cause);
+    }
+  }
+}
+
+function refusalText(status: number): string {
+  if (status !== 401) return 'the control plane rejects a look-up';
+  return 'the control plane rejects a look-up: CLUSTER_KEY is not the one that the control plane has';
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

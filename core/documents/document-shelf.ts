@@ -1,0 +1,77 @@
+import { LRUCache } from 'lru-cache';
+import type { DocumentKind } from '../contract/protocol/documents.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+
+/** One known document with everything that was compiled from it. */
+export class Entry {
+  readonly id: string;
+  readonly document: object;
+  /** The document is at least as new as this revision. */
+  revision: number;
+  /** False from the moment a change of it is known until it was read again. The one flag the hot path looks at. */
+  fresh: boolean;
+  /** Being read again in the background: the old one serves meanwhile. */
+  refreshing = false;
+  /** Asked for since it was last read: only such entries are read again ahead of use. */
+  used = true;
+  /** Until then (monotonic ms) a failed refresh is not tried again; 0 = none failed. */
+  retryAtMs = 0;
+  /** Compiled values by view number; holes are not compiled yet. */
+  readonly derived: unknown[] = [];
+
+  constructor(id: string, document: object, revision: number, fresh: boolean) {
+    this.id = id;
+    this.document = document;
+    this.revision = revision;
+    this.fresh = fresh;
+  }
+}
+
+/** Why an id has no entry: it does not exist (`error` null), or its document cannot be used. */
+export interface Absence {
+  readonly error: GatewayError | null;
+  readonly untilMs: number;
+}
+
+/** A look-up under way; all who ask for the id meanwhile share it. */
+export interface Flight {
+  /** A reply older than this was read before a change we know of: ask again. */
+  minRevision: number;
+  /** Set when everything read so far must be thrown away. */
+  again: boolean;
+  promise: Promise<Entry | null>;
+}
+
+/** Everything the store holds of one kind. A map per kind spares the hot path gluing kind and id together. */
+export interface Shelf {
+  readonly kind: DocumentKind;
+  readonly entries: LRUCache<string, Entry>;
+  readonly absences: LRUCache<string, Absence>;
+  readonly flights: Map<string, Flight>;
+  readonly views: ((document: object) => unknown)[];
+  /** True where an old document must not be served between the notice of its change and the next read: what gives rights. */
+  readonly waitsForFresh: boolean;
+}
+
+/** Ids remembered as unknown, per kind: enough to blunt a flood of made-up keys, little enough to be forgotten. */
+const absencesMax = 10_000;
+
+export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
+  return {
+    kind,
+    entries: new LRUCache({ max: entriesMax }),
+    absences: new LRUCache({ max: Math.min(absencesMax, entriesMax) }),
+    flights: new Map(),
+    views: [],
+    waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user',
+  };
+}
+
+/** A compilation that failed; kept beside the document so that it is not tried again for every request. */
+export class CompileFailure {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}

@@ -1,0 +1,327 @@
+import * as v from 'valibot';
+import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import {
+  type ChangeNotice,
+  type DocumentKind,
+  type DocumentOf,
+  documentKinds,
+  documentSchemas,
+} from '../contract/protocol/documents.ts';
+import type { DocumentReply } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { Maybe } from '../contract/values/json.ts';
+import type { Log } from '../contract/values/log.ts';
+import type { ControlPlaneClient } from './control-plane-client.ts';
+import { createShelf, Entry, type Flight, type Shelf } from './document-shelf.ts';
+import { derive, makeEntry } from './make-entry.ts';
+
+export interface DocumentStoreOptions {
+  readonly client: Pick<ControlPlaneClient, 'document'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Most documents kept, all kinds together. */
+  readonly entriesMax: number;
+}
+
+/** Counts since start. `invalid`: documents that were set aside because they cannot be used. */
+export interface DocumentCounts {
+  hits: number;
+  misses: number;
+  refreshes: number;
+  invalid: number;
+}
+
+/** One remembered document, as the disk keeps it. */
+export interface KeptDocument {
+  readonly kind: DocumentKind;
+  readonly id: string;
+  readonly document: unknown;
+  readonly revision: number;
+  /** False: a change of it was known but not read yet. */
+  readonly fresh: boolean;
+}
+
+/** How long an id counts as unknown, and an unusable document as unusable. */
+const absentMs = 5000;
+const unusableMs = 1000;
+/** Pause after a refresh the control plane could not answer; the old document serves. */
+const retryMs = 500;
+/** Look-ups of one kind under way at once; beyond that callers are told to come back. */
+const flightsMax = 1000;
+const refreshesAtOnce = 16;
+/** Printable ASCII, as long as the longest id a change notice can name. */
+const possibleId = /^[\x21-\x7e]{1,600}$/;
+
+/**
+ * The documents a gateway process knows, fetched on demand and kept until a change notice names them.
+ *
+ * - A known document is served at once, whatever state the control plane is in.
+ * - An unknown one is looked up, once for all who ask; when the control plane cannot say, GatewayError `unavailable`.
+ * - A changed one is read again: ahead of use where it is in use (the old one serves until then; keys wait instead, so that a
+ *   withdrawn right ends with the notice), else at its next use. A deleted one is gone with the notice.
+ */
+export class DocumentStore implements DocumentReader {
+  readonly counts: DocumentCounts = { hits: 0, misses: 0, refreshes: 0, invalid: 0 };
+  /** Grows whenever something that `keep()` returned before has changed. */
+  version = 0;
+  /** Grows whenever a document came to be known. */
+  additions = 0;
+
+  readonly #shelves: Record<DocumentKind, Shelf>;
+  readonly #client: Pick<ControlPlaneClient, 'document'>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #refreshQueue: (readonly [Shelf, Entry])[] = [];
+  #refreshing = 0;
+
+  constructor(options: DocumentStoreOptions) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#log = options.log;
+    // Keys are by far the most numerous; each kind has its own share, so that a flood of one cannot push out another.
+    const shelf = (kind: DocumentKind, share: number) => createShelf(kind, Math.max(1, Math.floor(options.entriesMax * share)));
+    this.#shelves = {
+      'api-key': shelf('api-key', 0.5),
+      config: shelf('config', 0.17),
+      provider: shelf('provider', 0.17),
+      workspace: shelf('workspace', 0.09),
+      'workspace-models': shelf('workspace-models', 0.01),
+      'workspace-name': shelf('workspace-name', 0.015),
+      organisation: shelf('organisation', 0.015),
+      user: shelf('user', 0.03),
+    };
+  }
+
+  get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null> {
+    const shelf = this.#shelves[kind];
+    const entry = shelf.entries.get(id);
+    if (entry?.fresh) {
+      entry.used = true;
+      this.counts.hits += 1;
+      return entry.document as DocumentOf[Kind];
+    }
+    const found = this.#find(shelf, id, entry);
+    if (found instanceof Promise) return found.then((later) => (later?.document ?? null) as DocumentOf[Kind] | null);
+    return (found?.document ?? null) as DocumentOf[Kind] | null;
+  }
+
+  /**
+   * A reader of values compiled from documents: kept beside the document, dropped with it, one look-up when warm. What
+   * `compile` throws is thrown to the reader; when it throws for a change of a document that worked before, the change is
+   * reported and the last good one stays. Call once per purpose, at start.
+   */
+  compiled<Kind extends DocumentKind, T>(
+    kind: Kind,
+    compile: (document: DocumentOf[Kind]) => T,
+  ): (id: string) => Maybe<T | null> {
+    const shelf = this.#shelves[kind];
+    const view = shelf.views.push(compile as (document: object) => unknown) - 1;
+    return (id) => {
+      const entry = shelf.entries.get(id);
+      if (entry?.fresh) {
+        entry.used = true;
+        this.counts.hits += 1;
+        return derive<T>(shelf, entry, view);
+      }
+      const found = this.#find(shelf, id, entry);
+      if (found instanceof Promise) return found.then((later) => (later === null ? null : derive<T>(shelf, later, view)));
+      return found === null ? null : derive<T>(shelf, found, view);
+    };
+  }
+
+  /** Takes a change notice. Old and repeated ones do nothing. */
+  apply(notice: ChangeNotice): void {
+    this.#applyOne(notice);
+    // The catalogue is made of the workspace's providers, so it changes with each of them.
+    if (notice.kind !== 'provider') return;
+    const workspaceId = notice.id.slice(0, Math.max(0, notice.id.indexOf('/')));
+    this.#applyOne({ revision: notice.revision, kind: 'workspace-models', id: workspaceId, op: 'upsert' });
+  }
+
+  #applyOne(notice: ChangeNotice): void {
+    const shelf = this.#shelves[notice.kind];
+    shelf.absences.delete(notice.id);
+    const flight = shelf.flights.get(notice.id);
+    if (flight) flight.minRevision = Math.max(flight.minRevision, notice.revision);
+    const entry = shelf.entries.peek(notice.id);
+    if (!entry || entry.revision >= notice.revision) return;
+    if (notice.op === 'delete') this.#drop(shelf, notice.id);
+    else this.#expire(shelf, entry);
+  }
+
+  /** Changes were missed that nobody can name any more: every document is read again before its next use, if it can be. */
+  reset(revision: number): void {
+    for (const kind of documentKinds) {
+      const shelf = this.#shelves[kind];
+      shelf.absences.clear();
+      for (const flight of shelf.flights.values()) {
+        flight.minRevision = revision;
+        flight.again = true;
+      }
+      for (const entry of shelf.entries.values()) {
+        // Revisions may have begun anew: whatever is read from now on is newer than this.
+        entry.revision = 0;
+        entry.fresh = false;
+        entry.refreshing = false;
+        entry.retryAtMs = 0;
+      }
+    }
+    this.version += 1;
+  }
+
+  /** The most recently used documents, at most `perKindMax` of each kind, newest use first. */
+  keep(perKindMax: number): KeptDocument[] {
+    const kept: KeptDocument[] = [];
+    for (const kind of documentKinds) {
+      let left = perKindMax;
+      for (const { id, document, revision, fresh } of this.#shelves[kind].entries.values()) {
+        if (left-- === 0) break;
+        kept.push({ kind, id, document, revision, fresh });
+      }
+    }
+    return kept;
+  }
+
+  /** Takes back a document from disk, unless it does not pass its schema (any more). True when it was taken. */
+  restore(kept: KeptDocument): boolean {
+    const checked = v.safeParse(documentSchemas[kept.kind] as v.GenericSchema<unknown, object>, kept.document);
+    if (!checked.success) return false;
+    const entry = new Entry(kept.id, checked.output, kept.revision, kept.fresh);
+    // Nobody has asked for it in this process: a change of it can wait for someone who does.
+    entry.used = false;
+    this.#shelves[kept.kind].entries.set(kept.id, entry);
+    return true;
+  }
+
+  /** What is not simply there and fresh. */
+  #find(shelf: Shelf, id: string, entry: Entry | undefined): Maybe<Entry | null> {
+    // Ids hold slugs as callers sent them. What no document can be called is not asked for: a URL that the control plane cannot
+    // take would look like a control plane that is away, to everybody.
+    if (!possibleId.test(id)) return null;
+    if (entry) return this.#findStale(shelf, entry);
+    const absence = shelf.absences.get(id);
+    if (absence && this.#clock.elapsed() < absence.untilMs) {
+      this.counts.hits += 1;
+      if (absence.error) throw absence.error;
+      return null;
+    }
+    this.counts.misses += 1;
+    return this.#fetch(shelf, id);
+  }
+
+  #findStale(shelf: Shelf, entry: Entry): Maybe<Entry | null> {
+    entry.used = true;
+    if (entry.refreshing || this.#clock.elapsed() < entry.retryAtMs) return entry;
+    if (entry.retryAtMs > 0) {
+      // It could not be read a moment ago: nobody waits for a second try.
+      this.#refresh(shelf, entry);
+      return entry;
+    }
+    this.counts.misses += 1;
+    return this.#fetch(shelf, entry.id).catch((error: unknown) => {
+      // Not if it was deleted meanwhile.
+      if (shelf.entries.peek(entry.id) !== entry) throw error;
+      entry.retryAtMs = this.#clock.elapsed() + retryMs;
+      return entry;
+    });
+  }
+
+  #expire(shelf: Shelf, entry: Entry): void {
+    entry.fresh = false;
+    entry.retryAtMs = 0;
+    this.version += 1;
+    if (!entry.used) return;
+    entry.used = false;
+    this.#refresh(shelf, entry, shelf.waitsForFresh);
+  }
+
+  #drop(shelf: Shelf, id: string): void {
+    if (shelf.entries.delete(id)) this.version += 1;
+  }
+
+  #refresh(shelf: Shelf, entry: Entry, callersWait = false): void {
+    entry.refreshing = !callersWait;
+    this.#refreshQueue.push([shelf, entry]);
+    this.#pumpRefreshes();
+  }
+
+  #pumpRefreshes(): void {
+    while (this.#refreshing < refreshesAtOnce) {
+      const next = this.#refreshQueue.shift();
+      if (!next) return;
+      const [shelf, entry] = next;
+      if (shelf.entries.peek(entry.id) !== entry) continue;
+      this.#refreshing += 1;
+      this.counts.refreshes += 1;
+      this.#fetch(shelf, entry.id)
+        .catch(() => {
+          entry.retryAtMs = this.#clock.elapsed() + retryMs;
+        })
+        .finally(() => {
+          entry.refreshing = false;
+          this.#refreshing -= 1;
+          this.#pumpRefreshes();
+        });
+    }
+  }
+
+  #fetch(shelf: Shelf, id: string): Promise<Entry | null> {
+    const running = shelf.flights.get(id);
+    if (running) return running.promise;
+    if (shelf.flights.size >= flightsMax) return Promise.reject(new GatewayError('overloaded', { retryAfterMs: 1000 }));
+    const flight: Flight = { minRevision: 0, again: false, promise: Promise.resolve(null) };
+    shelf.flights.set(id, flight);
+    flight.promise = this.#read(shelf, id, flight);
+    return flight.promise;
+  }
+
+  async #read(shelf: Shelf, id: string, flight: Flight): Promise<Entry | null> {
+    try {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        flight.again = false;
+        const reply = await this.#client.document(shelf.kind, id);
+        // A notice overtook this reply: what it says is from before that change.
+        if (flight.again || reply.revision < flight.minRevision) continue;
+        return this.#store(shelf, id, reply);
+      }
+      throw new GatewayError('unavailable', { detail: `${shelf.kind} keeps changing while it is read`, retryAfterMs: 1000 });
+    } finally {
+      // In the same turn as the store: a notice that comes next must not find a flight that has landed.
+      shelf.flights.delete(id);
+    }
+  }
+
+  #store(shelf: Shelf, id: string, reply: DocumentReply): Entry | null {
+    if (reply.document === null) {
+      shelf.absences.set(id, { error: null, untilMs: this.#clock.elapsed() + absentMs });
+      this.#drop(shelf, id);
+      return null;
+    }
+    const old = shelf.entries.peek(id);
+    const made = makeEntry(shelf, id, reply.document, reply.revision, old);
+    if (made instanceof Entry) {
+      shelf.absences.delete(id);
+      shelf.entries.set(id, made);
+      if (old) this.version += 1;
+      else this.additions += 1;
+      return made;
+    }
+    this.counts.invalid += 1;
+    this.#log.error(
+      { kind: shelf.kind, id, revision: reply.revision, reason: made },
+      old ? 'a changed document cannot be used: the last good one stays' : 'a document cannot be used',
+    );
+    if (old) {
+      old.revision = reply.revision;
+      old.fresh = true;
+      return old;
+    }
+    const error = new GatewayError('unavailable', {
+      detail: `${shelf.kind} document cannot be used: ${made}`,
+      retryAfterMs: 1000,
+    });
+    shelf.absences.set(id, { error, untilMs: this.#clock.elapsed() + unusableMs });
+    throw error;
+  }
+}

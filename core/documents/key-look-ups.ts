@@ -1,0 +1,91 @@
+import type { DocumentReply } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+
+export interface KeyQuestions {
+  /** One key, in a call of its own. */
+  one(id: string): Promise<DocumentReply>;
+  /** Several keys in one call; the replies in the order of the ids. */
+  several(ids: readonly string[]): Promise<readonly DocumentReply[]>;
+  /** True while the control plane is known to be away. */
+  isAway(): boolean;
+}
+
+/** Calls under way at once: the second keeps the control plane busy while the first one's reply travels. */
+const callsMax = 2;
+/** So many look-ups in so little time, and more are expected: a few wait a moment for each other. */
+const manyCount = 10;
+const manyMs = 25;
+const gatherMs = 3;
+/** As many as these wait no longer. */
+const companyEnough = 8;
+
+interface Waiting {
+  readonly id: string;
+  readonly resolve: (reply: DocumentReply) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Looks keys up, those together that come while `callsMax` calls are under way, or within a moment of each other while new keys
+ * keep coming. A key that comes alone waits for nobody; when many new ones come, a call and a statement are shared by as many as
+ * have come meanwhile, so that the pace of look-ups grows with the need for them. When a shared call fails though the control plane
+ * is there, each key is asked for alone: one that cannot be read must not take the others with it.
+ */
+export function createKeyLookUps(
+  questions: KeyQuestions,
+  clock: Pick<Clock, 'elapsed'>,
+  perCallMax: number,
+): (id: string) => Promise<DocumentReply> {
+  let waiting: Waiting[] = [];
+  let calls = 0;
+  let gathering = false;
+  /** When the last look-ups were asked for, the oldest where the next one goes. */
+  const askedAtMs: number[] = Array.from({ length: manyCount }, () => Number.NEGATIVE_INFINITY);
+  let asked = 0;
+
+  return (id) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ id, resolve, reject });
+      const nowMs = clock.elapsed();
+      const areMany = nowMs - (askedAtMs[asked % manyCount] as number) < manyMs;
+      askedAtMs[asked++ % manyCount] = nowMs;
+      if (!areMany || waiting.length >= companyEnough) send();
+      else gather();
+    });
+
+  function gather(): void {
+    if (gathering || calls === callsMax) return;
+    gathering = true;
+    setTimeout(() => {
+      gathering = false;
+      send();
+    }, gatherMs);
+  }
+
+  function send(): void {
+    while (calls < callsMax && waiting.length > 0) {
+      const batch = waiting.slice(0, perCallMax);
+      waiting = waiting.slice(perCallMax);
+      calls += 1;
+      void ask(batch).finally(() => {
+        calls -= 1;
+        if (!gathering) send();
+      });
+    }
+  }
+
+  async function ask(batch: readonly Waiting[]): Promise<void> {
+    if (batch.length === 1) return askAlone(batch[0] as Waiting);
+    try {
+      const replies = await questions.several(batch.map(({ id }) => id));
+      for (const [at, { resolve }] of batch.entries()) resolve(replies[at] as DocumentReply);
+    } catch (error) {
+      if (!questions.isAway()) await Promise.all(batch.map(askAlone));
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  async function askAlone({ id, resolve, reject }: Waiting): Promise<void> {
+    await questions.one(id).then(resolve, reject);
+  }
+}

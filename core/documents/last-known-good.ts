@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import * as v from 'valibot';
+import { documentKinds } from '../contract/protocol/documents.ts';
+import type { Log } from '../contract/values/log.ts';
+import { seal, unseal } from '../contract/values/secret.ts';
+import type { KeptDocument } from './document-store.ts';
+
+/** What the process knew, and up to which revision it was in step. */
+export interface KnownGood {
+  readonly lastRevision: number;
+  readonly documents: readonly KeptDocument[];
+}
+
+export interface LastKnownGoodOptions {
+  /** `DATA_DIR/last-known-good`. */
+  readonly directory: string;
+  /** Number of this process among the gateways of the machine: each writes its own file. */
+  readonly slot: number;
+  /** 32 bytes for this purpose alone. */
+  readonly key: Uint8Array;
+  readonly log: Log;
+}
+
+/**
+ * File: one line of JSON (`format`, `fileId`, `lines`), then that many sealed lines: the first says `lastRevision`, the others hold
+ * up to 64 documents each. Every line is bound to its file and place, so that lines of different files do not mix.
+ */
+const head = v.object({ format: v.literal(1), fileId: v.pipe(v.string(), v.uuid()), lines: v.number() });
+const summary = v.object({ lastRevision: v.number() });
+const keptDocuments = v.array(
+  v.object({
+    kind: v.picklist(documentKinds),
+    id: v.string(),
+    document: v.unknown(),
+    revision: v.number(),
+    fresh: v.boolean(),
+  }),
+);
+const documentsPerLine = 64;
+const namePattern = /^slot-(\d+)\.lkg$/;
+
+/** Writes this process's file: whole or not at all, readable by its owner only. Yields between lines, so that requests go on. */
+export async function writeLastKnownGood(options: LastKnownGoodOptions, known: KnownGood): Promise<void> {
+  const { directory, slot, key } = options;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const fileId = randomUUID();
+  const lines = 1 + Math.ceil(known.documents.length / documentsPerLine);
+  const path = join(directory, `slot-${slot}.lkg`);
+  const draft = join(directory, `.slot-${slot}.${process.pid}.draft`);
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.write(`${JSON.stringify({ format: 1, fileId, lines })}\n`);
+    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision }), placeOf(fileId, 0))}\n`);
+    for (let line = 1; line < lines; line += 1) {
+      const part = known.documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
+      await file.write(`${seal(key, JSON.stringify(part), placeOf(fileId, line))}\n`);
+      await nextTurn();
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+}
+
+/**
+ * What the processes of this machine knew when they last wrote. Where two knew the same document, the one that was in step for
+ * longer wins; what comes from a file that fell behind is marked as not fresh. Null when there is nothing usable. A file that
+ * is broken or sealed with another key is passed over with a warning.
+ */
+export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<KnownGood | null> {
+  const names = await readdir(options.directory).catch(() => [] as string[]);
+  const files: KnownGood[] = [];
+  for (const name of names) {
+    if (!namePattern.test(name)) {
+      await removeOldDraft(options, name);
+      continue;
+    }
+    try {
+      files.push(await readOne(options.key, join(options.directory, name)));
+    } catch (error) {
+      options.log.warn({ file: name, reason: reasonOf(error) }, 'a last-known-good file cannot be used and is passed over');
+    }
+  }
+  return merge(files);
+}
+
+async function readOne(key: Uint8Array, path: string): Promise<KnownGood> {
+  const lines = (await readFile(path, 'latin1')).split('\n');
+  const { fileId, lines: sealedLines } = v.parse(head, JSON.parse(lines[0] ?? ''));
+  const read = (line: number) => JSON.parse(unseal(key, lines[line + 1] ?? '', placeOf(fileId, line)).toString('utf8'));
+  const { lastRevision } = v.parse(summary, read(0));
+  const documents: KeptDocument[] = [];
+  for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(keptDocuments, read(line)));
+  return { lastRevision, documents };
+}
+
+function merge(files: KnownGood[]): KnownGood | null {
+  const newest = files.sort((a, b) => b.lastRevision - a.lastRevision)[0];
+  if (!newest) return null;
+  const byKey = new Map<string, KeptDocument>();
+  for (const file of files) {
+    for (const document of file.documents) {
+      const key = `${document.kind} ${document.id}`;
+      const fresh = document.fresh && file.lastRevision === newest.lastRevision;
+      const known = byKey.get(key);
+      if (!known || (fresh && !known.fresh)) byKey.set(key, fresh === document.fresh ? document : { ...document, fresh });
+    }
+  }
+  return { lastRevision: newest.lastRevision, documents: [...byKey.values()] };
+}
+
+/** A draft of this slot was left by a process that was killed while it wrote. */
+async function removeOldDraft(options: LastKnownGoodOptions, name: string): Promise<void> {
+  if (name.startsWith(`.slot-${options.slot}.`)) await rm(join(options.directory, name), { force: true });
+}
+
+function placeOf(fileId: string, line: number): string {
+  return `last-known-good/${fileId}/${line}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof v.ValiError ? 'not in the expected form' : error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import { type DocumentKind, documentSchemas } from '../contract/protocol/documents.ts';
+import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
+
+/** Kinds that decide who somebody is. */
+const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user']);
+
+/**
+ * An entry for a document as it was read, or the reason why there can be none: it does not pass its schema, it is another key's,
+ * or what was compiled from the old one cannot be compiled from it.
+ */
+export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: number, old: Entry | undefined): Entry | string {
+  const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, input);
+  if (!checked.success) return faultsOf(checked.issues);
+  // The mix-ups that would let a stranger in.
+  if (letsIn.has(shelf.kind) && checked.output.id !== id) return `it is the document of another ${shelf.kind}`;
+  const entry = new Entry(id, checked.output, revision, true);
+  if (!old) return entry;
+  entry.used = old.used;
+  // What worked for the old one must work for the new one before the new one may serve.
+  for (const view of old.derived.keys()) {
+    if (old.derived[view] === undefined || old.derived[view] instanceof CompileFailure) continue;
+    try {
+      entry.derived[view] = shelf.views[view]?.(entry.document);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+  return entry;
+}
+
+/** The value of a view: kept beside the document after the first time, and so is a failure to compile it. */
+export function derive<T>(shelf: Shelf, entry: Entry, view: number): T {
+  const known = entry.derived[view];
+  if (known instanceof CompileFailure) throw known.error;
+  if (known !== undefined) return known as T;
+  try {
+    const made = shelf.views[view]?.(entry.document) as T;
+    entry.derived[view] = made;
+    return made;
+  } catch (error) {
+    entry.derived[view] = new CompileFailure(error);
+    throw error;
+  }
+}
+
+/** Paths and expectations only: the values of a document may be secret. */
+function faultsOf(issues: readonly v.BaseIssue<unknown>[]): string {
+  return issues.map((issue) => `${v.getDotPath(issue) ?? 'document'}: expected ${issue.expected ?? 'another value'}`).join('; ');
+}

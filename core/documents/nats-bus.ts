@@ -1,0 +1,142 @@
+import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import { changesSubject } from '../contract/protocol/documents.ts';
+import type { Log } from '../contract/values/log.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
+import type { ChangeBus, NoticeBus } from './bus.ts';
+
+export interface NatsBusOptions {
+  /** `nats://user:password@host:4222`, `tls://host`; several with commas between. */
+  readonly url: string;
+  readonly log: Log;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly timers?: Timers;
+}
+
+const pauseMs = 250;
+
+/** The bus of many machines: core NATS, subject `svc.changes`. It reconnects for ever, and a server that is down at the start is waited for. */
+export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
+  const { log, random, timers = realTimers } = options;
+  const connectOptions = natsOptions(options.url);
+  const listeners: { subject: string; listener: (message: Uint8Array) => void }[] = [];
+  let connection: NatsConnection | null = null;
+  let isConnected = false;
+  let closed = false;
+  let complained = false;
+  let wake: () => void = () => {};
+
+  return {
+    start(onNotice, onConnected) {
+      void follow(onNotice, onConnected);
+    },
+    subscribe: (subject, listener) => void listeners.push({ subject, listener }),
+    publish(subject, notice) {
+      // While the server is away the client would keep messages back and send them late, when they are no longer true.
+      if (!isConnected || closed) return;
+      try {
+        connection?.publish(subject, JSON.stringify(notice));
+      } catch (error) {
+        log.debug({ subject, reason: reasonOf(error) }, 'a notice could not be sent');
+      }
+    },
+    async close() {
+      closed = true;
+      isConnected = false;
+      wake();
+      await connection?.close();
+    },
+  };
+
+  async function follow(onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
+    while (!closed) {
+      try {
+        connection = await connect(connectOptions);
+        if (!closed) await listen(connection, onNotice, onConnected);
+        await connection.close();
+      } catch (error) {
+        if (!complained) log.warn({ reason: reasonOf(error) }, 'NATS is away: changes are asked for instead');
+        complained = true;
+      }
+      connection = null;
+      isConnected = false;
+      if (!closed) await pause(pauseMs * (0.5 + random()));
+    }
+  }
+
+  /** Resolves when the connection is closed for good, which only `close` or a fault of the client brings about. */
+  async function listen(open: NatsConnection, onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
+    open.subscribe(changesSubject, {
+      callback: (error, message) => {
+        if (!closed && !error) onNotice(message.data);
+      },
+    });
+    for (const { subject, listener } of listeners) {
+      open.subscribe(subject, {
+        callback: (error, message) => {
+          if (!closed && !error) listener(message.data);
+        },
+      });
+    }
+    // The subscription must stand at the server before the question for missed changes is asked, or one could fall between.
+    await open.flush();
+    connected(onConnected);
+    for await (const status of open.status()) {
+      if (status.type === 'disconnect') isConnected = false;
+      if (status.type === 'disconnect' && !closed) {
+        log.warn({}, 'NATS is away: changes are asked for instead');
+        complained = true;
+      }
+      if (status.type === 'reconnect' && !closed) connected(onConnected);
+    }
+    await open.closed();
+  }
+
+  function connected(onConnected: () => void): void {
+    if (closed) return;
+    if (complained) log.info({}, 'NATS is back');
+    complained = false;
+    isConnected = true;
+    onConnected();
+  }
+
+  function pause(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = timers.after(delayMs, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+/** The client takes user and password as options, not in the URL. */
+function natsOptions(text: string): NodeConnectionOptions {
+  const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
+  const first = urls[0];
+  const user = decodeURIComponent(first?.username ?? '');
+  const pass = decodeURIComponent(first?.password ?? '');
+  return {
+    servers: urls.map((url) => `${url.hostname}:${url.port || 4222}`),
+    name: 'svc gateway',
+    // What this process tells others it knows already.
+    noEcho: true,
+    // A user without a password is a token, as in the URLs of other NATS clients.
+    ...(user && pass ? { user, pass } : user ? { token: user } : {}),
+    ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
+    timeout: 2000,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: pauseMs,
+    reconnectJitter: pauseMs,
+    reconnectJitterTLS: pauseMs,
+    // A peer that is silently gone is noticed within half a minute; until then the follower's own questions bridge the gap.
+    pingInterval: 10_000,
+    maxPingOut: 2,
+  };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

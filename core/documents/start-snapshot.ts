@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import { keyPurposes } from '../contract/protocol/documents.ts';
+import type { InternalFetch } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Log } from '../contract/values/log.ts';
+import { deriveKey } from '../contract/values/secret.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
+import type { ChangeBus } from './bus.ts';
+import { ChangeFollower } from './change-follower.ts';
+import { createControlPlaneClient } from './control-plane-client.ts';
+import { DocumentStore } from './document-store.ts';
+import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
+
+export interface SnapshotOptions {
+  readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'documentCacheEntries'>;
+  readonly slot: number;
+  readonly fetch: InternalFetch;
+  readonly bus: ChangeBus;
+  readonly clock: Clock;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  readonly log: Log;
+  readonly timers?: Timers;
+}
+
+/** What this gateway process knows of the control plane's data, kept in step. */
+export interface Snapshot {
+  readonly documents: DocumentStore;
+  readonly follower: ChangeFollower;
+  /** True once requests can be served: the control plane has answered, or there was a last known good. Never false again. */
+  ready(): boolean;
+  /** Writes the last-known-good file now if anything changed. */
+  save(): Promise<void>;
+  /** Stops following and writes the file a last time. */
+  close(): Promise<void>;
+}
+
+/** Keys and providers beyond this many of each kind are not worth a file that takes long to write. */
+const keptPerKindMax = 2000;
+const saveEveryMs = 1000;
+/** A file takes at most a twentieth of the time when known documents change, and a hundredth when others are merely added. */
+const changesPause = 20;
+const additionsPause = 100;
+
+/**
+ * Reads the last known good, begins to listen, and asks the control plane what has changed since. Resolves when the first answer
+ * came or could not be had (at most the client's deadline); never rejects because something is away.
+ */
+export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+  const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
+  const key = deriveKey(settings.encryptionKey, keyPurposes.disk);
+  const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key, log };
+  const client = createControlPlaneClient({ fetch, clock, random, log });
+  const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
+
+  const known = await readLastKnownGood(disk);
+  const restored = known ? restore(documents, known.documents) : 0;
+  const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
+  let saved = { version: documents.version, additions: documents.additions };
+  /** Before then (monotonic ms) what is merely new to this process does not make another file. */
+  let additionsFromMs = 0;
+  let saving: Promise<void> = Promise.resolve();
+  let closed = false;
+  let cancelSave: () => void = () => {};
+
+  bus.start(
+    (message) => follower.receive(message),
+    () => void follower.catchUp(),
+  );
+  const inStep = await follower.catchUp();
+  if (!inStep && restored > 0) log.warn({ restored }, 'started from the last known good: the control plane is away');
+  scheduleSave(saveEveryMs);
+
+  return {
+    documents,
+    follower,
+    ready: () => restored > 0 || follower.lastRevision !== null,
+    save,
+    async close() {
+      closed = true;
+      cancelSave();
+      follower.stop();
+      await bus.close();
+      await save();
+    },
+  };
+
+  function save(): Promise<void> {
+    saving = saving.then(write);
+    return saving;
+  }
+
+  async function write(): Promise<void> {
+    const lastRevision = follower.lastRevision;
+    const { version, additions } = documents;
+    const grown = additions !== saved.additions && (closed || clock.elapsed() >= additionsFromMs);
+    if ((version === saved.version && !grown) || lastRevision === null) return;
+    const beganMs = clock.elapsed();
+    // The revision first: a document that changes while the file is written is newer than the file says, never older.
+    try {
+      await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(keptPerKindMax) });
+      saved = { version, additions };
+      const endedMs = clock.elapsed();
+      additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
+    } catch (error) {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the last known good cannot be written');
+    }
+  }
+
+  function scheduleSave(delayMs: number): void {
+    if (closed) return;
+    cancelSave = timers.after(delayMs, () => {
+      const beganMs = clock.elapsed();
+      void save().then(() => scheduleSave(Math.max(saveEveryMs, changesPause * (clock.elapsed() - beganMs))));
+    });
+  }
+}
+
+/** Least recently used first, so that the order of use is the same as before. */
+function restore(documents: DocumentStore, kept: readonly Parameters<DocumentStore['restore']>[0][]): number {
+  let count = 0;
+  for (let i = kept.length - 1; i >= 0; i -= 1) if (documents.restore(kept[i]!)) count += 1;
+  return count;
+}

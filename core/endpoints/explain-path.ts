@@ -1,0 +1,58 @@
+import { nearestName } from '../../config/did-you-mean.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { matchEndpoint, routeMethods, routeNames } from './index.ts';
+import { isExplicitProxy, proxyMethods } from './proxy.ts';
+
+const passThrough = 'To send it to a provider as it is, name one in x-svc-provider or x-svc-config.';
+
+/** Paths of all routes, without those that hold an id: an id is no misspelling. */
+const plainPaths = [...new Set(routeNames.map((name) => `/v1${name.slice(name.indexOf(' ') + 1)}`))].filter(
+  (path) => !path.includes('{'),
+);
+
+/**
+ * Explains a method and path that no route takes and no provider is named for: a method that the path does not have (405), a base
+ * URL with one `/v1` too many or too few, a misspelt route, or a path that is kept for the service (404). Null when none of them
+ * applies.
+ */
+export function explainPath(method: string, path: string): GatewayError | null {
+  const shown = `${method} ${path.slice(0, 200)}`;
+  if (isExplicitProxy(path.slice('/v1'.length))) return null;
+  const match = matchEndpoint(method, path);
+  if (match === 'reserved') {
+    const detour = `/v1/proxy${path.replace(/^(?:\/v1)+/, '')}`.slice(0, 200);
+    return notFound(`${shown} is kept for the service, and this version does not have it. A provider's route is ${detour}.`);
+  }
+  const allow = routeMethods(path);
+  if (allow.length > 0) {
+    return new GatewayError('method_not_allowed', {
+      message: `${method} is not allowed on ${path}. Use ${allow.join(' or ')}.${match === 'method-not-allowed' ? '' : ` ${passThrough}`}`,
+      allow,
+    });
+  }
+  if (match === 'method-not-allowed') return new GatewayError('method_not_allowed', { allow: proxyMethods });
+  const moved = otherBase(path);
+  if (moved !== null) return notFound(`${shown} is no route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
+  const meant = nearestName(path, plainPaths);
+  if (meant === null) return null;
+  return notFound(
+    `${shown} is no route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
+  );
+}
+
+/** The route that is meant when a client and its base URL both bring `/v1`, or neither. */
+function otherBase(path: string): { readonly path: string; readonly remedy: string } | null {
+  const shorter = path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : null;
+  if (shorter !== null && routeMethods(shorter).length > 0) {
+    return { path: shorter, remedy: 'This client adds /v1 itself: set its base URL without /v1.' };
+  }
+  const longer = `/v1${path}`;
+  if (!path.startsWith('/v1/') && routeMethods(longer).length > 0) {
+    return { path: longer, remedy: 'Set the base URL of the client with /v1 at its end.' };
+  }
+  return null;
+}
+
+function notFound(message: string): GatewayError {
+  return new GatewayError('not_found', { message });
+}

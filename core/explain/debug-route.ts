@@ -1,0 +1,48 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import type { Dispatcher } from '../pipeline/dispatch.ts';
+import { explainRouteShortly } from './explain-route.ts';
+
+/** Largest value of the header, in bytes: proxies on the way have limits of their own. */
+const headerBytesMax = 4096;
+
+/**
+ * `x-svc-debug-route: true` on a request: its reply says in a header of the same name where it goes and why, as ASCII JSON. Keys
+ * that may not see configs read that they may not. Throws `bad_request` for another value than `true` and `false`.
+ */
+export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void> {
+  const value = ctx.gatewayHeaders.get('debug-route');
+  const name = `${ctx.headerPrefix}debug-route`;
+  if (value !== 'true' && value !== 'false') {
+    throw new GatewayError('bad_request', { message: 'x-svc-debug-route must be true or false', param: 'x-svc-debug-route' });
+  }
+  const isRouted = ctx.endpoint !== null && ctx.endpoint.name !== 'explainConfig' && ctx.endpoint.name !== 'listModels';
+  if (value === 'false' || !isRouted) return;
+  const route: JsonObject = ctx.identity?.scopes.has('configs.read')
+    ? await explainRouteShortly(ctx, dispatcher).catch((thrown: unknown) => ({ error: toGatewayError(thrown).message }))
+    : { error: 'the key needs the scope configs.read' };
+  ctx.replyHeaders.push(name, headerValue(route));
+}
+
+/** As much of it as fits: conditions go first, then all of the strategy, then targets from the end. */
+function headerValue(route: JsonObject): string {
+  const text = ascii(route);
+  if (text.length <= headerBytesMax) return text;
+  const { config, targets } = route as { config: unknown; targets: JsonObject[] };
+  const shorter = [withoutClauses(route), ...[50, 20, 5, 1, 0].map((count) => ({ config, targets: targets.slice(0, count) }))];
+  for (const each of shorter) {
+    const cut = ascii({ ...each, truncated: true });
+    if (cut.length <= headerBytesMax) return cut;
+  }
+  return '{"truncated":true}';
+}
+
+function withoutClauses(route: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(route, (key, value) => (key === 'clauses' ? undefined : value))) as JsonObject;
+}
+
+/** JSON in which everything beyond ASCII is escaped. */
+function ascii(value: JsonObject): string {
+  return JSON.stringify(value).replace(/[\x7f-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

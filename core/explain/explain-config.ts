@@ -1,0 +1,143 @@
+import * as v from 'valibot';
+import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http.ts';
+import { faultOf } from '../contract/values/input-issues.ts';
+import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
+import { encode } from '../pipeline/attempt/outgoing-body.ts';
+import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
+import type { PipelineOptions } from '../pipeline/run.ts';
+import { explainRoute } from './explain-route.ts';
+
+const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
+
+/** A list would pass as a record of its places. */
+const object = v.custom<JsonObject>(isObject, 'must be an object');
+
+const question = v.strictObject({
+  /** Slug of a saved config, or a config. Absent: the one a request of this key without the header runs under. */
+  config: v.optional(v.union([v.pipe(text(255), v.minLength(1)), object])),
+  request: v.optional(
+    v.strictObject({
+      method: v.optional(v.pipe(v.string(), v.regex(/^[A-Z]{3,7}$/)), 'POST'),
+      /** With its query. */
+      path: v.optional(v.pipe(text(2048), v.regex(/^\/v1\/[!-~]+$/, 'must begin with /v1/')), '/v1/chat/completions'),
+      headers: v.optional(v.record(v.pipe(text(128), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)), text(8192)), {}),
+      metadata: v.optional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
+      /** Parameters as they are sent; text fields where the route takes a form. */
+      body: v.optional(object, {}),
+    }),
+    {},
+  ),
+});
+
+/**
+ * Answers `POST /v1/configs/explain`: puts the request that is asked about together, has its config found as for one that was sent,
+ * and tells where it would go. No provider is asked. Throws what such a request would be refused with, and `forbidden` where the
+ * key may not see saved configs.
+ */
+export async function explainConfig(options: PipelineOptions, asking: RequestContext): Promise<Reply> {
+  if (asking.requestBytes > questionBytesMax) {
+    const message = `Payload size exceeds the limit: a request is explained up to ${questionBytesMax} bytes; a shorter prompt goes the same way`;
+    throw new GatewayError('body_too_large', { message });
+  }
+  const parsed = v.safeParse(question, asking.params);
+  if (!parsed.success) {
+    const errors = parsed.issues.map((issue) => faultOf(issue, 'body'));
+    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: errors[0]?.split(':')[0] as string });
+  }
+  const ctx = contextOf(options, asking, parsed.output);
+  await findConfig(options, ctx);
+  if (ctx.plan.slug !== null && !asking.identity?.scopes.has('configs.read')) {
+    throw new GatewayError('forbidden', { message: 'Forbidden! The key needs the scope configs.read to see a saved config' });
+  }
+  const body = JSON.stringify(await explainRoute(ctx, options.dispatcher));
+  return { status: 200, headers: ['content-type', 'application/json'], body };
+}
+
+/** Parameters are shaped once for each target: what is explained is not as large as what may be sent. */
+const questionBytesMax = 1024 * 1024;
+
+type Question = v.InferOutput<typeof question>;
+
+function contextOf(options: PipelineOptions, asking: RequestContext, { config, request }: Question): RequestContext {
+  const [path, query = ''] = request.path.split(/\?(.*)/s) as [string, string?];
+  const endpoint = options.match(request.method, path);
+  if (typeof endpoint === 'string' || endpoint.name === 'explainConfig' || endpoint.name === 'listModels') {
+    throw new GatewayError('bad_request', {
+      message: `request.path: ${request.method} ${path.slice(0, 200)} goes to no provider by a config`,
+      param: 'request.path',
+    });
+  }
+  const inbound = inboundOf(options, request, path, query, config);
+  const { values, prefix } = readGatewayHeaders(inbound.headers, options.prefixes);
+  const ctx = new RequestContext({
+    id: asking.id,
+    receivedAtMs: asking.receivedAtMs,
+    request: inbound,
+    gatewayHeaders: values,
+    headerPrefix: prefix,
+    endpoint,
+    plan: options.plans.base,
+    traceId: asking.traceId,
+  });
+  ctx.startedAtMs = asking.startedAtMs;
+  ctx.identity = asking.identity;
+  if (endpoint.operation) takeParams(ctx, endpoint, request.body);
+  else ctx.passedParams = request.body;
+  return ctx;
+}
+
+function takeParams(ctx: RequestContext, endpoint: Endpoint, body: JsonObject): void {
+  const hasBody = endpoint.body !== 'none' && endpoint.body !== 'stream';
+  ctx.params = hasBody ? body : {};
+  ctx.body = encode(ctx.params);
+  ctx.model = typeof ctx.params.model === 'string' ? ctx.params.model : null;
+  ctx.stream = ctx.params.stream === true || ctx.params.stream_format === 'sse';
+}
+
+function inboundOf(
+  options: PipelineOptions,
+  request: Question['request'],
+  path: string,
+  query: string,
+  config: Question['config'],
+): InboundRequest {
+  const prefix = options.prefixes[0] as string;
+  const headers: HeaderList = [];
+  // First, so that it counts: what is asked about beside it cannot say otherwise.
+  if (config !== undefined) headers.push(`${prefix}config`, wire(typeof config === 'string' ? config : JSON.stringify(config)));
+  if (request.metadata) headers.push(`${prefix}metadata`, wire(JSON.stringify(request.metadata)));
+  for (const [name, value] of Object.entries(request.headers)) headers.push(name.toLowerCase(), wire(value));
+  return {
+    method: request.method,
+    path,
+    query,
+    headers,
+    header: (name) => findHeader(headers, name),
+    remoteAddress: '127.0.0.1',
+    body: {
+      length: 0,
+      bytes: async () => new Uint8Array(0),
+      pipe: () => {
+        throw new GatewayError('internal', { detail: 'the body of a request that was only asked about is piped' });
+      },
+    },
+  };
+}
+
+/** Text as the edge hands header values on: latin1 of its bytes. */
+function wire(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+/** What the stage `config` of the chain does for every request. */
+async function findConfig({ chain }: PipelineOptions, ctx: RequestContext): Promise<void> {
+  for (const plugin of chain.plugins) {
+    if (plugin.stage !== 'config') continue;
+    const outcome = chain.entryHooks.get(plugin.name)?.onRequest?.(ctx);
+    const reply = isPromise(outcome) ? await outcome : outcome;
+    if (reply) throw new GatewayError('bad_request', { message: `The plugin ${plugin.name} answers such requests itself` });
+  }
+}

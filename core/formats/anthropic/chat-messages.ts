@@ -1,0 +1,126 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { noteOnce } from '../note-once.ts';
+import { objectsIn } from '../objects-in.ts';
+import { toolArguments } from '../openai/tool-arguments.ts';
+import { isNativePart, openBlock } from '../sealed-blocks.ts';
+import { isServerToolItem } from '../server-tool-items.ts';
+import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
+import { isOwnThought } from './own-reasoning.ts';
+
+/** A chat history as the Messages API wants it: instructions apart from the turns. */
+export interface Conversation {
+  readonly system: JsonObject[];
+  readonly messages: JsonObject[];
+}
+
+/**
+ * Splits chat messages into system blocks and turns. Results of tools that follow each other become one user turn, as parallel
+ * calls need; turns without content are left out. Throws `bad_request` naming the message it cannot read.
+ */
+export function toConversation(messages: unknown, call: OperationCall): Conversation {
+  if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
+  const system: JsonObject[] = [];
+  const turns: JsonObject[] = [];
+  let results: JsonObject[] | null = null;
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (!isObject(message)) throw badParam(path, 'a message must be an object');
+    if (message.name !== undefined) noteOnce(call.dropped, 'messages.name');
+    if (message.role === 'tool') {
+      if (results === null) {
+        results = [];
+        turns.push({ role: 'user', content: results });
+      }
+      results.push(toolResult(message, path));
+      continue;
+    }
+    results = null;
+    if (message.role === 'system' || message.role === 'developer') {
+      if (turns.length > 0) noteOnce(call.adapted, 'messages');
+      system.push(...cachedBlocks(message, path));
+    } else if (message.role === 'user') {
+      turns.push({ role: 'user', content: userContent(message, path) });
+    } else if (message.role === 'assistant') {
+      const content = assistantContent(message, path, call);
+      if (content.length > 0) turns.push({ role: 'assistant', content: plainWherePossible(content) });
+      else noteOnce(call.adapted, 'messages');
+    } else {
+      throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
+    }
+  }
+  return { system, messages: turns };
+}
+
+/** One text without a caching hint reads better, and costs fewer bytes, as plain text. */
+export function plainWherePossible(blocks: JsonObject[]): JsonObject[] | string {
+  const [only] = blocks;
+  const plain = blocks.length === 1 && only?.type === 'text' && typeof only.text === 'string' && Object.keys(only).length === 2;
+  return plain ? (only.text as string) : blocks;
+}
+
+function userContent(message: JsonObject, path: string): unknown {
+  if (typeof message.content === 'string' && cacheControlOf(message) === undefined) return message.content;
+  return plainWherePossible(cachedBlocks(message, path));
+}
+
+/** The blocks of a message; a caching hint on the message itself belongs to its last block. */
+function cachedBlocks(message: JsonObject, path: string): JsonObject[] {
+  const blocks = contentBlocks(message.content, `${path}.content`);
+  const last = blocks.at(-1);
+  if (last && cacheControlOf(message) !== undefined) blocks[blocks.length - 1] = withCacheControl(last, message);
+  return blocks;
+}
+
+function toolResult(message: JsonObject, path: string): JsonObject {
+  if (typeof message.tool_call_id !== 'string') throw badParam(`${path}.tool_call_id`, 'text is required');
+  const content = typeof message.content === 'string' ? message.content : contentBlocks(message.content, `${path}.content`);
+  const isError = message.is_error === undefined ? {} : { is_error: message.is_error };
+  return withCacheControl({ type: 'tool_result', tool_use_id: toolId(message.tool_call_id), content, ...isError }, message);
+}
+
+/**
+ * Blocks of an assistant turn. `content_blocks`, which this gateway adds to replies without strict compliance, come back as
+ * they left, so that signed thinking survives the round trip; text and tool calls they lack are taken from the OpenAI fields.
+ */
+function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
+  const given = objectsIn(message.content_blocks).map(openBlock);
+  const kept = given.filter((block) => isOwnThought(block) && !isNativePart(block) && !isServerToolItem(block));
+  if (kept.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
+  if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
+  const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));
+  const blocks: JsonObject[] = [];
+  for (const block of kept) {
+    if (block.type !== 'tool_use') blocks.push(block);
+    else {
+      // Arguments a client has put together from stream deltas are only whole in `tool_calls`.
+      const { partial_json: _, ...whole } = block;
+      blocks.push({ ...whole, ...calls.get(block.id) });
+      calls.delete(block.id);
+    }
+  }
+  if (!kept.some((block) => block.type === 'text')) {
+    const from = blocks.findIndex((block) => block.type === 'tool_use');
+    const texts = [...cachedBlocks(message, path), ...contentBlocks(message.refusal, `${path}.refusal`)];
+    blocks.splice(from < 0 ? blocks.length : from, 0, ...texts);
+  }
+  return [...blocks.filter((block) => block.type !== 'text' || block.text !== ''), ...calls.values()];
+}
+
+function toolUses(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
+  if (message.tool_calls === undefined || message.tool_calls === null) return [];
+  if (!Array.isArray(message.tool_calls)) throw badParam(`${path}.tool_calls`, 'a list is expected');
+  return message.tool_calls.map((toolCall, index) => {
+    const at = `${path}.tool_calls[${index}]`;
+    if (!isObject(toolCall) || !isObject(toolCall.function)) throw badParam(at, 'only calls of functions are supported');
+    if (typeof toolCall.id !== 'string') throw badParam(`${at}.id`, 'text is required');
+    const use = { type: 'tool_use', id: toolId(toolCall.id), name: toolCall.function.name };
+    return withCacheControl({ ...use, input: toolArguments(toolCall.function.arguments, call) }, toolCall);
+  });
+}
+
+/** Ids of other providers may hold characters that are refused here; call and result change alike, so they still match. */
+function toolId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_');
+}

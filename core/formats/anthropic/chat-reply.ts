@@ -1,0 +1,82 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { dropFromReply } from '../reply-notes.ts';
+import { annotationsOf } from './citations.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { toChatUsage, usageOfReply } from './usage.ts';
+
+/**
+ * A Messages reply as a chat completion. Without strict compliance the message also carries `content_blocks`, the provider's
+ * blocks as they came (thinking with its signature, citations, server tools): sent back unchanged, nothing is lost. With it, blocks
+ * that have no place in a chat message are reported. Top-level fields this does not know are kept.
+ */
+export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
+  const { id, type: _type, role: _role, content, model, stop_reason, stop_sequence, usage: _usage, ...others } = reply;
+  const blocks = Array.isArray(content) ? content.filter(isObject) : [];
+  const usage = usageOfReply(reply);
+  const message: JsonObject = {
+    role: 'assistant',
+    ...saidBy(blocks, refusalOf(reply), call),
+    ...(call.strict ? {} : { content_blocks: blocks }),
+  };
+  const choice = { index: 0, message, logprobs: null, finish_reason: finishReasonOf(stop_reason, call.strict) };
+  return {
+    id: typeof id === 'string' ? id : call.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: call.nowSeconds,
+    model: typeof model === 'string' ? model : call.model,
+    provider,
+    choices: [{ ...choice, ...stopSequence(stop_sequence, call) }],
+    ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
+    ...withoutNulls(others),
+  };
+}
+
+/** The stop sequence that ended the reply, for callers that are not strict: OpenAI has no field for it. */
+export function stopSequence(value: unknown, call: OperationCall): JsonObject {
+  return call.strict || typeof value !== 'string' ? {} : { stop_sequence: value };
+}
+
+/** Reports a block that a strict chat message has no field for. */
+export function reportBlock(type: unknown, call: OperationCall): void {
+  if (call.strict && type !== 'text' && type !== 'thinking' && type !== 'tool_use') dropFromReply(call, type);
+}
+
+/** Why the model refused, where it says so (`stop_details`); chat completions keep that apart from the text. */
+export function refusalOf(from: JsonObject): string | null {
+  const { stop_reason: reason, stop_details: details } = from;
+  return reason === 'refusal' && isObject(details) && typeof details.explanation === 'string' ? details.explanation : null;
+}
+
+/** The fields of a chat message: text (null if there is none, as OpenAI has it for bare tool calls), thoughts, citations, tool calls. */
+function saidBy(blocks: readonly JsonObject[], refusal: string | null, call: OperationCall): JsonObject {
+  let content: string | null = null;
+  let thoughts = '';
+  const annotations: JsonObject[] = [];
+  const toolCalls: JsonObject[] = [];
+  for (const block of blocks) {
+    if (block.type === 'text') {
+      const start: number = content?.length ?? 0;
+      content = (content ?? '') + String(block.text ?? '');
+      annotations.push(...annotationsOf(block.citations, start, content.length, call));
+    } else if (block.type === 'thinking') thoughts += String(block.thinking ?? '');
+    else if (block.type === 'tool_use') toolCalls.push(toolCall(block));
+    else reportBlock(block.type, call);
+  }
+  return {
+    content,
+    refusal,
+    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(annotations.length > 0 ? { annotations } : {}),
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+  };
+}
+
+function toolCall(block: JsonObject): JsonObject {
+  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
+}
+
+/** The provider spells features that were not used as null; a chat completion has no such fields. */
+export function withoutNulls(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}

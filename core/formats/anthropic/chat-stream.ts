@@ -1,0 +1,156 @@
+import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../objects-in.ts';
+import { chatChunks } from '../openai/chat-chunks.ts';
+import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
+import { annotationsOf } from './citations.ts';
+import { streamFault } from './errors.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { laterCounts, toChatUsage, usageOf } from './usage.ts';
+
+interface ToolBlock {
+  /** Place among the tool calls of the reply. */
+  readonly place: number;
+  readonly input: unknown;
+  hasArguments: boolean;
+}
+
+/** Fields of `message_start` and of `message_delta` that chunks say in their own way. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'role', 'content', 'model', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
+]);
+
+/**
+ * Messages events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after
+ * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream. Content that
+ * `message_start` holds already is sent at once: a reply that goes on after the provider ran a tool comes that way.
+ */
+export function chatStream(call: OperationCall, provider: string): StreamTranslator {
+  const { head, withUsage, chunk, emit } = chatChunks(call, provider);
+  const tools = new Map<unknown, ToolBlock>();
+  let counts: JsonObject | null = null;
+  let started = false;
+  /** Characters of text so far, and at the start of the open block. */
+  let [spoken, from] = [0, 0];
+  /** Citations of the open block: where its text ends is known when it stops. */
+  let cited: JsonObject[] = [];
+  /** Top-level fields that a plain reply keeps; the last chunk of the choice has them. */
+  let others: JsonObject = {};
+
+  /** The provider's own piece beside the OpenAI one, for clients that are not strict. */
+  const native = (index: unknown, piece: JsonObject): JsonObject =>
+    call.strict ? {} : { content_blocks: [{ index, delta: piece }] };
+
+  const start = (message: JsonObject): StreamEvent[] => {
+    if (typeof message.id === 'string') head.id = message.id;
+    if (typeof message.model === 'string') head.model = message.model;
+    counts = laterCounts(counts, message.usage);
+    const opening = started ? [] : emit({ role: 'assistant', content: '' });
+    started = true;
+    const said = objectsIn(message.content).flatMap((block, index) => [...blockStart(index, block), ...blockStop(index)]);
+    return [...opening, ...said, ...messageEnd(message, null)];
+  };
+
+  const blockStart = (index: unknown, block: JsonObject): StreamEvent[] => {
+    from = spoken;
+    cited = objectsIn(block.citations);
+    if (block.type === 'text') {
+      if (typeof block.text !== 'string' || block.text === '') return emit(native(index, block));
+      spoken += block.text.length;
+      return emit({ content: block.text, ...native(index, block) });
+    }
+    if (block.type === 'thinking') {
+      const thought = block.thinking ? { reasoning_content: block.thinking } : {};
+      return emit({ ...thought, ...native(index, block) });
+    }
+    if (block.type !== 'tool_use') {
+      reportBlock(block.type, call);
+      return emit(native(index, block));
+    }
+    const tool: ToolBlock = { place: tools.size, input: block.input, hasArguments: false };
+    tools.set(index, tool);
+    const first = { index: tool.place, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
+    return emit({ tool_calls: [first], ...native(index, block) });
+  };
+
+  const blockDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
+    const { type, ...piece } = delta;
+    if (type === 'text_delta') {
+      spoken += String(delta.text ?? '').length;
+      return emit({ content: delta.text, ...native(index, piece) });
+    }
+    if (type === 'thinking_delta') return emit({ reasoning_content: delta.thinking, ...native(index, piece) });
+    if (type === 'citations_delta' && isObject(delta.citation)) cited.push(delta.citation);
+    const tool = tools.get(index);
+    if (type !== 'input_json_delta' || !tool || typeof delta.partial_json !== 'string') return emit(native(index, piece));
+    if (delta.partial_json === '') return [];
+    tool.hasArguments = true;
+    return emit({ tool_calls: [argumentsDelta(tool, delta.partial_json)], ...native(index, piece) });
+  };
+
+  /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
+  const blockStop = (index: unknown): StreamEvent[] => {
+    const annotations = cited.length === 0 ? [] : annotationsOf(cited, from, spoken, call);
+    cited = [];
+    const tool = tools.get(index);
+    if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, JSON.stringify(tool.input ?? {}))] });
+    return annotations.length > 0 ? emit({ annotations }) : [];
+  };
+
+  /** `given` holds the stop reason, or none yet; `data` what an event has beside it. */
+  const messageEnd = (given: JsonObject, data: JsonObject | null): StreamEvent[] => {
+    if (data !== null) counts = laterCounts(counts, data.usage);
+    others = { ...others, ...unread(given), ...unread(data ?? {}) };
+    if (typeof given.stop_reason !== 'string') return [];
+    const refusal = refusalOf(given);
+    const delta = refusal === null ? {} : { refusal };
+    const reason = finishReasonOf(given.stop_reason, call.strict);
+    const ending = { index: 0, delta, logprobs: null, finish_reason: reason, ...stopSequence(given.stop_sequence, call) };
+    return [chunk({ choices: [ending], ...(withUsage ? { usage: null } : {}), ...withoutNulls(others) })];
+  };
+
+  const stop = (): StreamEvent[] => {
+    const usage = withUsage && counts !== null ? [chunk({ choices: [], usage: toChatUsage(usageOf(counts), call.strict) })] : [];
+    return [...usage, { event: null, data: '[DONE]' }];
+  };
+
+  return {
+    push({ data }) {
+      if (!isObject(data)) return [];
+      switch (data.type) {
+        case 'message_start':
+          return isObject(data.message) ? start(data.message) : [];
+        case 'content_block_start':
+          return isObject(data.content_block) ? blockStart(data.index, data.content_block) : [];
+        case 'content_block_delta':
+          return isObject(data.delta) ? blockDelta(data.index, data.delta) : [];
+        case 'content_block_stop':
+          return blockStop(data.index);
+        case 'message_delta':
+          return isObject(data.delta) ? messageEnd(data.delta, data) : [];
+        case 'message_stop':
+          return stop();
+        case 'error':
+          // Before the first byte another target can still answer, so nothing may be sent then.
+          return head.id === null ? [] : [inBandError(data, provider)];
+        default:
+          return [];
+      }
+    },
+    end: () => [],
+  };
+}
+
+function unread(from: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !readFields.has(name)));
+}
+
+function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
+  return { index: tool.place, function: { arguments: text } };
+}
+
+function inBandError(data: JsonObject, provider: string): StreamEvent {
+  const fault = streamFault(data, provider);
+  const error = { message: fault.message, type: fault.detail, param: null, code: null };
+  return { event: null, data: { error, provider } };
+}

@@ -1,0 +1,88 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+
+/**
+ * The content of a chat message (text, or a list of parts) as Messages content blocks. Empty texts are left out, because the
+ * provider refuses them. Parts it does not know are passed as they are, so native blocks can be used inside a chat call.
+ * Throws `bad_request` naming the part for what the provider cannot take (audio).
+ */
+export function contentBlocks(content: unknown, path: string): JsonObject[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  if (content === null || content === undefined) return [];
+  if (!Array.isArray(content)) throw badParam(path, 'text or a list of content parts is expected');
+  return content.flatMap((part, index) => partBlocks(part, `${path}[${index}]`));
+}
+
+/** `block` with the caching hint of the part or message it came from, if that has one. */
+export function withCacheControl(block: JsonObject, from: JsonObject): JsonObject {
+  const hint = cacheControlOf(from);
+  return hint === undefined ? block : { ...block, cache_control: hint };
+}
+
+/** `cache_control` as sent, or what the OpenAI spelling `prompt_cache_breakpoint` means here. */
+export function cacheControlOf(from: JsonObject): unknown {
+  if (from.cache_control !== undefined) return from.cache_control;
+  return isObject(from.prompt_cache_breakpoint) ? { type: 'ephemeral' } : undefined;
+}
+
+function partBlocks(part: unknown, path: string): JsonObject[] {
+  if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
+  if (!isObject(part)) throw badParam(path, 'a content part must be an object');
+  switch (part.type) {
+    case 'text': {
+      const { prompt_cache_breakpoint: _, ...block } = part;
+      return part.text === '' ? [] : [withCacheControl(block, part)];
+    }
+    case 'refusal':
+      return typeof part.refusal === 'string' && part.refusal !== '' ? [{ type: 'text', text: part.refusal }] : [];
+    case 'image_url':
+      return [withCacheControl(imageBlock(part, path), part)];
+    case 'file':
+      return [withCacheControl(fileBlock(part, path), part)];
+    case 'input_audio':
+      throw badParam(path, 'audio input is not supported by anthropic');
+    default:
+      return [part];
+  }
+}
+
+function imageBlock(part: JsonObject, path: string): JsonObject {
+  const url = isObject(part.image_url) ? part.image_url.url : part.image_url;
+  if (typeof url !== 'string' || url === '') throw badParam(`${path}.image_url`, 'a URL is expected');
+  if (!url.startsWith('data:')) return { type: 'image', source: { type: 'url', url } };
+  const { mediaType, base64 } = dataUrl(url, `${path}.image_url`);
+  return dataBlock(mediaType, base64);
+}
+
+/** `file_id` must be one of the provider's own file store; `file_data` is a data URL, a web address, or bare base64 of a PDF. */
+function fileBlock(part: JsonObject, path: string): JsonObject {
+  const file = isObject(part.file) ? part.file : {};
+  const title = typeof file.filename === 'string' ? { title: file.filename } : {};
+  if (typeof file.file_id === 'string') return { type: 'document', source: { type: 'file', file_id: file.file_id }, ...title };
+  const text = file.file_data;
+  if (typeof text !== 'string' || text === '') throw badParam(`${path}.file`, 'file_data or file_id is expected');
+  if (/^https?:/.test(text)) return { type: 'document', source: { type: 'url', url: text }, ...title };
+  const { mediaType, base64 } = text.startsWith('data:')
+    ? dataUrl(text, `${path}.file.file_data`)
+    : { mediaType: 'application/pdf', base64: text };
+  const block = dataBlock(mediaType, base64);
+  return block.type === 'document' ? { ...block, ...title } : block;
+}
+
+function dataBlock(mediaType: string, base64: string): JsonObject {
+  if (mediaType.startsWith('image/')) return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } };
+  if (mediaType.startsWith('text/')) {
+    const text = Buffer.from(base64, 'base64').toString('utf8');
+    return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text } };
+  }
+  return { type: 'document', source: { type: 'base64', media_type: mediaType, data: base64 } };
+}
+
+/** RFC 2397, the base64 form only. */
+function dataUrl(url: string, path: string): { mediaType: string; base64: string } {
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...attributes] = url.slice('data:'.length, comma).split(';');
+  if (comma < 0 || attributes.at(-1) !== 'base64')
+    throw badParam(path, 'a data URL must be base64: data:<media type>;base64,<data>');
+  return { mediaType: mediaType.toLowerCase(), base64: url.slice(comma + 1) };
+}

@@ -1,0 +1,46 @@
+import type { ProviderFault } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../retry-after.ts';
+
+/**
+ * The statuses of the error types, for errors that come inside a stream whose own status was 200
+ * (platform.claude.com/docs/en/api/errors, read 2026-11-21). Unknown types count as 500.
+ */
+const statusOfType: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** The provider's error reply, `{type: "error", error: {type, message}, request_id}`, as ours. */
+export function anthropicFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const error = isObject(body?.error) ? body.error : {};
+  const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
+  return {
+    message: `${provider} error: ${message}`,
+    type: typeof error.type === 'string' ? error.type : null,
+    param: null,
+    code: null,
+    retryAfterMs: retryAfterMs(headers),
+  };
+}
+
+/** The data of an `error` event in a stream, as the error it means. */
+export function streamFault(data: JsonObject, provider: string): GatewayError {
+  const { message, type } = anthropicFault(provider, 500, data, []);
+  return new GatewayError('upstream_status', {
+    message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,
+    status: statusOfType[type ?? ''] ?? 500,
+    detail: type ?? undefined,
+  });
+}

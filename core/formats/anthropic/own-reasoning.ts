@@ -1,0 +1,63 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isRangeless } from '../document-citations.ts';
+import { noteOnce } from '../note-once.ts';
+import { objectsIn } from '../objects-in.ts';
+
+/**
+ * The marks of signatures that other providers gave, and of blocks that this gateway sealed, as it hands them out
+ * (`gemini/signatures.ts`, `chat-over-responses/signed-thoughts.ts`, `sealed-blocks.ts`).
+ */
+const foreign = /^(gemini|openai|native):/;
+
+/**
+ * True for a thought that Claude can take back: signed, and by Claude. In a conversation that moved between providers there may be
+ * others, and one of them makes the whole call fail.
+ */
+export function isOwnThought(block: JsonObject): boolean {
+  if (block.type === 'redacted_thinking') return typeof block.data !== 'string' || !foreign.test(block.data);
+  if (block.type !== 'thinking') return true;
+  return typeof block.signature === 'string' && block.signature !== '' && !foreign.test(block.signature);
+}
+
+/**
+ * A Messages call without what other models made and Claude refuses: their thoughts, and citations that this gateway made of theirs. The
+ * very same object if there are none.
+ */
+export function withOwnThoughts(params: JsonObject, call: OperationCall): JsonObject {
+  const { messages } = params;
+  if (!Array.isArray(messages) || !messages.some(holdsForeign)) return params;
+  const turns = messages.flatMap((turn: JsonObject) => {
+    if (!holdsForeign(turn)) return [turn];
+    const content = (turn.content as unknown[]).flatMap((block) => (isObject(block) ? ownBlocks(block, call) : [block]));
+    return content.length === 0 ? [] : [{ ...turn, content }];
+  });
+  return { ...params, messages: turns };
+}
+
+function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
+  if (!isOwnThought(block)) {
+    noteOnce(call.dropped, 'messages.thinking');
+    return [];
+  }
+  if (!holdsMadeCitation(block)) return [block];
+  noteOnce(call.dropped, 'messages.citations');
+  const { citations, ...others } = block;
+  const own = objectsIn(citations).filter((citation) => !isMadeCitation(citation));
+  return [own.length > 0 ? { ...others, citations: own } : others];
+}
+
+function holdsForeign(turn: unknown): boolean {
+  if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return false;
+  return turn.content.some((block) => isObject(block) && (!isOwnThought(block) || holdsMadeCitation(block)));
+}
+
+function holdsMadeCitation({ type, citations }: JsonObject): boolean {
+  return type === 'text' && Array.isArray(citations) && citations.some(isMadeCitation);
+}
+
+/** Claude signs its citations of web pages in `encrypted_index`; those of other models have none. */
+function isMadeCitation(citation: unknown): boolean {
+  if (!isObject(citation)) return false;
+  return isRangeless(citation) || (citation.type === 'web_search_result_location' && citation.encrypted_index === '');
+}

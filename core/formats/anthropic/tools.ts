@@ -1,0 +1,65 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { schemaWithoutBounds } from '../json-schema-bounds.ts';
+import { noteOnce } from '../note-once.ts';
+import { withCacheControl } from './content-parts.ts';
+
+/**
+ * `tools` and `tool_choice` of a chat call as the provider's; empty when the call has no tools, because a choice without tools
+ * is refused. Tools that are not functions (web search, code execution, …) are passed as they are.
+ */
+export function toolParams(params: JsonObject, call: OperationCall): JsonObject {
+  let tools = toolList(params, call);
+  const { choice, only } = toolChoice(params);
+  if (only !== null) {
+    tools = tools.filter((tool) => only.includes(String(tool.name)));
+    noteOnce(call.adapted, 'tool_choice');
+  }
+  if (tools.length === 0) return {};
+  if (params.parallel_tool_calls !== false || choice?.type === 'none')
+    return choice === null ? { tools } : { tools, tool_choice: choice };
+  return { tools, tool_choice: { type: 'auto', ...choice, disable_parallel_tool_use: true } };
+}
+
+function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
+  if (Array.isArray(params.tools)) return params.tools.map((tool, index) => nativeTool(tool, `tools[${index}]`, call));
+  if (!Array.isArray(params.functions)) return [];
+  // The retired spelling of tools; the reply answers in today's `tool_calls`.
+  noteOnce(call.adapted, 'functions');
+  return params.functions.map((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
+}
+
+function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObject {
+  if (!isObject(tool)) throw badParam(path, 'a tool must be an object');
+  if (isObject(tool.custom)) throw badParam(path, 'custom tools with free text input are not supported by anthropic');
+  if (!isObject(tool.function)) return tool;
+  const { type: _type, function: _function, prompt_cache_breakpoint: _hint, ...beside } = tool;
+  const { parameters, strict, ...fn } = tool.function;
+  const schema = isObject(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} };
+  if (strict !== true) return withCacheControl({ ...beside, ...fn, input_schema: schema }, tool);
+  // A strict tool binds what the model may write, as structured output does, and takes the same schemas.
+  const rules = { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') };
+  return withCacheControl({ ...beside, ...fn, input_schema: schemaWithoutBounds(schema, rules), strict }, tool);
+}
+
+/** The choice, and the names it is limited to where the client allowed only some of its tools. */
+function toolChoice(params: JsonObject): { choice: JsonObject | null; only: readonly string[] | null } {
+  const asked = params.tool_choice ?? params.function_call;
+  if (asked === 'auto' || asked === 'none') return { choice: { type: asked }, only: null };
+  if (asked === 'required') return { choice: { type: 'any' }, only: null };
+  if (!isObject(asked)) return { choice: null, only: null };
+  if (asked.type === 'allowed_tools' && isObject(asked.allowed_tools)) {
+    const { mode, tools } = asked.allowed_tools;
+    return { choice: { type: mode === 'required' ? 'any' : 'auto' }, only: Array.isArray(tools) ? tools.map(nameOf) : [] };
+  }
+  if (isObject(asked.function)) return { choice: { type: 'tool', name: asked.function.name }, only: null };
+  if (asked.type === undefined && typeof asked.name === 'string')
+    return { choice: { type: 'tool', name: asked.name }, only: null };
+  return { choice: asked, only: null };
+}
+
+function nameOf(tool: unknown): string {
+  if (!isObject(tool)) return '';
+  return String(isObject(tool.function) ? tool.function.name : tool.name);
+}

@@ -1,0 +1,59 @@
+import type { StreamReader } from '../../contract/provider/provider.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/usage.ts';
+import { asChatUsage } from '../openai/as-chat-usage.ts';
+import { tokenCount } from '../openai/chat-usage.ts';
+import { streamFault } from './errors.ts';
+
+/** Tokens of a plain Messages reply; null when it carries no `usage`. */
+export function usageOfReply(reply: JsonObject): Usage | null {
+  return isObject(reply.usage) ? usageOf(reply.usage) : null;
+}
+
+/** The provider's counts as ours. `input_tokens` leaves both cache counts out; thinking is part of `output_tokens`. */
+export function usageOf(counts: JsonObject): Usage {
+  const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
+  return {
+    ...emptyUsage(),
+    inputTokens: tokenCount(counts.input_tokens),
+    cacheReadTokens: tokenCount(counts.cache_read_input_tokens),
+    cacheWriteTokens: tokenCount(counts.cache_creation_input_tokens),
+    outputTokens: tokenCount(counts.output_tokens),
+    reasoningTokens: tokenCount(details.thinking_tokens),
+    serviceTier: serviceTierOf(counts.service_tier),
+    raw: counts,
+  };
+}
+
+/** Counts of a stream so far. Those of `message_delta` are cumulative, so they replace earlier ones; null says nothing. */
+export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
+  if (!isObject(later)) return counts;
+  return { ...counts, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };
+}
+
+/** Our counts as the `usage` of a chat completion; callers that are not strict also get Anthropic's names of cached tokens. */
+export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
+  const { cacheReadTokens, cacheWriteTokens } = usage;
+  const own = { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens };
+  return { ...asChatUsage(usage), ...(strict ? {} : own) };
+}
+
+/** Reads a Messages event stream: counts from `message_start` and `message_delta`, its end from `message_stop`. */
+export function messagesStreamReader(provider: string): StreamReader {
+  let counts: JsonObject | null = null;
+  let complete = false;
+  let fault: GatewayError | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data)) return;
+      if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);
+      else if (data.type === 'message_delta') counts = laterCounts(counts, data.usage);
+      else if (data.type === 'message_stop') complete = true;
+      else if (data.type === 'error') fault = streamFault(data, provider);
+    },
+    usage: () => (counts === null ? null : usageOf(counts)),
+    complete: () => complete,
+    error: () => fault,
+  };
+}

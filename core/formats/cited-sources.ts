@@ -1,0 +1,49 @@
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { objectsIn } from './objects-in.ts';
+import { urlCitation, webAddressIn } from './openai/url-citations.ts';
+
+/**
+ * The quirk `reply` of providers that list their sources beside the choices (`citations`, `search_results`): adds them to the message as
+ * annotations and leaves the lists as they are. Markers such as `[2]` in the text say which sources it cites, and where; without any,
+ * each source is one of the whole text. A stream carries the annotations in the chunk with the finish reason.
+ */
+export function annotateSources(): (reply: JsonObject) => JsonObject {
+  let text = '';
+  let sources: readonly JsonObject[] = [];
+  let done = false;
+  return (reply) => {
+    const [choice] = objectsIn(reply.choices);
+    const listed = sourcesOf(reply);
+    if (listed.length > 0) sources = listed;
+    if (choice === undefined || done) return reply;
+    const field = isObject(choice.delta) ? 'delta' : 'message';
+    const said = isObject(choice[field]) ? choice[field] : {};
+    if (typeof said.content === 'string') text += said.content;
+    if (typeof choice.finish_reason !== 'string' || sources.length === 0) return reply;
+    done = true;
+    if (objectsIn(said.annotations).length > 0) return reply;
+    const annotated = { ...choice, [field]: { ...said, annotations: annotationsOf(text, sources) } };
+    return { ...reply, choices: [annotated, ...objectsIn(reply.choices).slice(1)] };
+  };
+}
+
+/** Sources in their order, each with `url` and `title`; those of `search_results` have titles. */
+function sourcesOf({ citations, search_results: results }: JsonObject): JsonObject[] {
+  const found = objectsIn(results);
+  if (!Array.isArray(citations)) return found;
+  return citations.map((citation) => {
+    const url = isObject(citation) ? citation.url : citation;
+    return { url, title: found.find((result) => result.url === url)?.title };
+  });
+}
+
+function annotationsOf(text: string, sources: readonly JsonObject[]): JsonObject[] {
+  const cite = (source: JsonObject | undefined, start: number, end: number): JsonObject[] => {
+    const url = webAddressIn(source?.url);
+    return url === null ? [] : [urlCitation(url, source?.title, start, end)];
+  };
+  const marked = [...text.matchAll(/\[(\d{1,3})\]/g)].flatMap((marker) =>
+    cite(sources[Number(marker[1]) - 1], marker.index, marker.index + marker[0].length),
+  );
+  return marked.length > 0 ? marked : sources.flatMap((source) => cite(source, 0, text.length));
+}

@@ -1,0 +1,21 @@
+import type { Operation, OperationCall } from '../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { oneOfTwo } from './pick-format.ts';
+
+/** One operation of a provider that answers Claude models in Anthropic's format and all others in OpenAI's. */
+export function claudeOrChat(isClaude: (call: OperationCall) => boolean, claude: Operation, other: Operation): Operation {
+  return oneOfTwo(other, claude, {
+    isOther: isClaude,
+    isOtherReply: isMessage,
+    isOtherEvent(data) {
+      if (data.type === 'message_start' || (data.type === 'error' && isObject(data.error))) return true;
+      // A model of OpenAI may be asked through the Responses API.
+      return Array.isArray(data.choices) || String(data.type).startsWith('response.') ? false : null;
+    },
+  });
+}
+
+function isMessage(reply: JsonObject): boolean {
+  if (reply.object === 'response') return false;
+  return reply.type === 'message' || (isObject(reply.usage) && 'input_tokens' in reply.usage);
+}

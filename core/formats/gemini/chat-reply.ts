@@ -1,0 +1,101 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { dropUnread } from '../reply-notes.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { toLogprobs } from './logprobs.ts';
+import { partsReader, type Said, wholeBlocks } from './reply-parts.ts';
+import { extraContent } from './signatures.ts';
+import { toChatUsage, usageOfReply } from './usage.ts';
+
+/**
+ * A generateContent reply as a chat completion. Without strict compliance messages also carry `content_blocks` (thoughts with
+ * their signatures, code that was run, …) and choices what else Gemini says of them (grounding, citations, safety ratings).
+ * With it, what has no place in a chat message is reported. Top-level fields this does not know are kept.
+ */
+export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
+  const {
+    candidates,
+    promptFeedback,
+    usageMetadata: _usage,
+    modelVersion,
+    responseId,
+    createTime: _created,
+    modelStatus: _status,
+    ...others
+  } = reply;
+  const answers = Array.isArray(candidates) ? candidates.filter(isObject) : [];
+  const refusal = refusalOf(promptFeedback);
+  const usage = usageOfReply(reply);
+  if (call.strict && refusal === null) dropUnread({ promptFeedback }, nothingRead, call);
+  return {
+    id: typeof responseId === 'string' ? responseId : call.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: call.nowSeconds,
+    model: typeof modelVersion === 'string' ? modelVersion : call.model,
+    provider,
+    choices:
+      answers.length === 0 && refusal !== null
+        ? [{ index: 0, message: refusedMessage(refusal), logprobs: null, finish_reason: 'content_filter' }]
+        : answers.map((candidate, index) => choiceOf(candidate, index, call)),
+    ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
+    ...(call.strict || promptFeedback === undefined ? {} : { promptFeedback }),
+    ...others,
+  };
+}
+
+const nothingRead: ReadonlySet<string> = new Set();
+
+/** Why the prompt itself was refused, in the provider's words; null when it was not. */
+export function refusalOf(promptFeedback: unknown): string | null {
+  if (!isObject(promptFeedback) || typeof promptFeedback.blockReason !== 'string') return null;
+  const { blockReason, blockReasonMessage } = promptFeedback;
+  return typeof blockReasonMessage === 'string' ? blockReasonMessage : `The prompt was blocked: ${blockReason}`;
+}
+
+/** What lenient clients read of a candidate beside its message. */
+export function lenientFields(candidate: JsonObject): JsonObject {
+  const {
+    content: _content,
+    finishReason: _reason,
+    index: _index,
+    logprobsResult: _logprobs,
+    tokenCount: _count,
+    ...rest
+  } = candidate;
+  return rest;
+}
+
+/** The fields of a message or delta that carry more than text. */
+export function saidFields(said: Said): JsonObject {
+  return {
+    ...(said.reasoning === '' ? {} : { reasoning_content: said.reasoning }),
+    ...(said.annotations.length > 0 ? { annotations: said.annotations } : {}),
+    ...(said.citations.length > 0 ? { citations: said.citations } : {}),
+    ...(said.images.length > 0 ? { images: said.images } : {}),
+    ...(said.signature === null ? {} : extraContent(said.signature)),
+  };
+}
+
+function choiceOf(candidate: JsonObject, place: number, call: OperationCall): JsonObject {
+  const reader = partsReader(call);
+  const said = reader.read(candidate);
+  const message: JsonObject = {
+    role: 'assistant',
+    content: said.content,
+    refusal: null,
+    ...(said.toolCalls.length > 0 ? { tool_calls: said.toolCalls } : {}),
+    ...saidFields(said),
+    ...(call.strict ? {} : { content_blocks: wholeBlocks(said.blocks) }),
+  };
+  return {
+    index: typeof candidate.index === 'number' ? candidate.index : place,
+    message,
+    logprobs: toLogprobs(candidate.logprobsResult),
+    finish_reason: finishReasonOf(candidate.finishReason, reader.callsTools(), call.strict),
+    ...(call.strict ? {} : lenientFields(candidate)),
+  };
+}
+
+function refusedMessage(refusal: string): JsonObject {
+  return { role: 'assistant', content: null, refusal };
+}

@@ -1,0 +1,93 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { noteOnce } from '../note-once.ts';
+import { modelParts } from './model-parts.ts';
+import { traitsOf } from './models.ts';
+import { contentParts } from './parts.ts';
+import { unsigned } from './signatures.ts';
+
+/** A chat history as Gemini wants it: instructions apart from the turns. */
+export interface Conversation {
+  readonly system: JsonObject[];
+  readonly contents: JsonObject[];
+}
+
+/**
+ * Splits chat messages into system parts and turns. Messages of one side that follow each other become one turn, results of
+ * tools a turn of their own, as many as there were calls. Throws `bad_request` naming the message it cannot read.
+ */
+export function toConversation(messages: unknown, call: OperationCall): Conversation {
+  if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
+  const system: JsonObject[] = [];
+  const turns: Turn[] = [];
+  const names = new Map<unknown, unknown>();
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`;
+    if (!isObject(message)) throw badParam(path, 'a message must be an object');
+    if (message.name !== undefined && message.role !== 'tool') noteOnce(call.dropped, 'messages.name');
+    if (message.role === 'system' || message.role === 'developer') {
+      if (turns.length > 0) noteOnce(call.adapted, 'messages');
+      system.push(...contentParts(message.content, `${path}.content`, call));
+    } else if (message.role === 'user') {
+      add(turns, 'user', contentParts(message.content, `${path}.content`, call), call);
+    } else if (message.role === 'assistant') {
+      for (const toolCall of Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []) {
+        if (isObject(toolCall.function)) names.set(toolCall.id, toolCall.function.name);
+      }
+      add(turns, 'model', modelParts(message, path, call), call);
+    } else if (message.role === 'tool') {
+      add(turns, 'tool', toolParts(message, names, path, call), call);
+    } else {
+      throw badParam(`${path}.role`, 'system, developer, user, assistant or tool is expected');
+    }
+  }
+  if (traitsOf(call.model).signedCalls) signCurrentTurn(turns, call);
+  if (turns.length > 0 || system.length === 0) return { system, contents: turns.map(toContent) };
+  // Instructions alone are no conversation to Gemini: they are what the model is to answer.
+  noteOnce(call.adapted, 'messages');
+  return { system: [], contents: [{ role: 'user', parts: system }] };
+}
+
+interface Turn {
+  readonly side: 'user' | 'model' | 'tool';
+  readonly parts: JsonObject[];
+}
+
+function add(turns: Turn[], side: Turn['side'], parts: JsonObject[], call: OperationCall): void {
+  const last = turns.at(-1);
+  if (last?.side === side) last.parts.push(...parts);
+  else if (parts.length > 0) turns.push({ side, parts: [...parts] });
+  // A turn without parts is refused.
+  else noteOnce(call.adapted, 'messages');
+}
+
+function toContent({ side, parts }: Turn): JsonObject {
+  return { role: side === 'model' ? 'model' : 'user', parts };
+}
+
+/** The result of a call, under the name of the function; Gemini wants an object and reads `output` as the result. */
+function toolParts(message: JsonObject, names: ReadonlyMap<unknown, unknown>, path: string, call: OperationCall): JsonObject[] {
+  const id = message.tool_call_id;
+  const name = names.get(id) ?? message.name;
+  if (typeof name !== 'string') throw badParam(`${path}.tool_call_id`, 'no tool call before this message has this id');
+  const parts = contentParts(message.content, `${path}.content`, call);
+  const text = parts.map((part) => part.text).filter((part) => typeof part === 'string');
+  const response = { [message.is_error === true ? 'error' : 'output']: text.join('') };
+  const withId = traitsOf(call.model).signedCalls && typeof id === 'string' ? { id } : {};
+  return [{ functionResponse: { ...withId, name, response } }, ...parts.filter((part) => typeof part.text !== 'string')];
+}
+
+/**
+ * Since Gemini 3 the first function call of each step must be signed, back to the last message of the user. Calls that were made
+ * by another model, or lost their signature on the way, get the stand-in.
+ */
+function signCurrentTurn(turns: readonly Turn[], call: OperationCall): void {
+  const from = turns.findLastIndex((turn) => turn.side === 'user');
+  for (const { side, parts } of turns.slice(from + 1)) {
+    const first = side === 'model' ? parts.findIndex((part) => part.functionCall !== undefined) : -1;
+    if (first < 0 || parts[first]?.thoughtSignature !== undefined) continue;
+    parts[first] = { ...parts[first], thoughtSignature: unsigned };
+    noteOnce(call.adapted, 'messages.thought_signature');
+  }
+}

@@ -1,0 +1,55 @@
+import type { ProviderFault } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../retry-after.ts';
+
+/**
+ * An error reply of a Google API as ours: `{error: {code, message, status, details}}` (https://google.aip.dev/193). When to come
+ * back is in a `RetryInfo` among the details, which parameter was wrong in a `BadRequest`.
+ */
+export function googleFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+  const error = isObject(body?.error) ? body.error : {};
+  const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
+  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  return {
+    message: `${provider} error: ${message}`,
+    type: textOf(error.status) ?? textOf(error.type),
+    param: fieldIn(details),
+    code: null,
+    retryAfterMs: retryAfterMs(headers) ?? retryDelayIn(details),
+  };
+}
+
+/** The `error` of an event inside a stream as the error it means; its `code` is the HTTP status. */
+export function streamFault(provider: string, error: JsonObject): GatewayError {
+  const { message, type, retryAfterMs: waitMs } = googleFault(provider, 500, { error }, []);
+  const code = Number(error.code);
+  return new GatewayError('upstream_status', {
+    message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,
+    status: code >= 400 && code <= 599 ? code : 500,
+    ...(waitMs === null ? {} : { retryAfterMs: waitMs }),
+    ...(type === null ? {} : { detail: type }),
+  });
+}
+
+/** `retryDelay` is a protobuf duration in JSON: seconds with an `s` behind them, `34.07s`. */
+function retryDelayIn(details: readonly JsonObject[]): number | null {
+  const delay = details
+    .map((detail) => /^(\d+(?:\.\d+)?)s$/.exec(textOf(detail.retryDelay) ?? ''))
+    .find((found) => found !== null);
+  return delay ? Math.round(Number(delay[1]) * 1000) : null;
+}
+
+function fieldIn(details: readonly JsonObject[]): string | null {
+  for (const { fieldViolations } of details) {
+    const [first] = Array.isArray(fieldViolations) ? fieldViolations.filter(isObject) : [];
+    const field = textOf(first?.field);
+    if (field !== null) return field;
+  }
+  return null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,92 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { citationOfRetrieved } from '../document-citations.ts';
+import { objectsIn } from '../objects-in.ts';
+import { urlCitation, webAddressIn } from '../openai/url-citations.ts';
+import { adaptInReply, dropFromReply } from '../reply-notes.ts';
+
+/** Fields of a candidate that chunks and messages say in their own way, or that say nothing of the content. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['content', 'finishReason', 'index', 'logprobsResult', 'tokenCount', 'avgLogprobs'],
+]);
+
+/**
+ * Grounding and citations of a candidate as annotations of the chat message whose text so far is `text`. What else Gemini says of a
+ * candidate (queries, safety ratings, …) stands beside the choice for callers that are not strict; for strict ones it is reported.
+ */
+export function annotationsOf(candidate: JsonObject, text: string, call: OperationCall): JsonObject[] {
+  const annotations: JsonObject[] = [];
+  if (isObject(candidate.groundingMetadata)) annotations.push(...groundingOf(candidate.groundingMetadata, text));
+  if (isObject(candidate.citationMetadata)) annotations.push(...citationsOf(candidate.citationMetadata, text));
+  if (call.strict) reportFields(candidate, annotations.length > 0, call);
+  return annotations;
+}
+
+/** Returns the sources of a candidate that have no web address (a file of a store) in Anthropic's form. */
+export function documentsOf({ groundingMetadata: metadata }: JsonObject): JsonObject[] {
+  if (!isObject(metadata)) return [];
+  return objectsIn(metadata.groundingChunks).flatMap((chunk) => {
+    const source = sourceIn(chunk);
+    return source !== undefined && webAddressIn(source.uri, source.sourceUri) === null ? [citationOfRetrieved(source)] : [];
+  });
+}
+
+function reportFields(candidate: JsonObject, annotated: boolean, call: OperationCall): void {
+  for (const [name, value] of Object.entries(candidate)) {
+    if (readFields.has(name) || value === null || value === undefined) continue;
+    if (typeof value === 'object' && Object.keys(value).length === 0) continue;
+    if (annotated && (name === 'groundingMetadata' || name === 'citationMetadata')) adaptInReply(call, name);
+    else dropFromReply(call, name);
+  }
+}
+
+/** One annotation per source of each supported span; a source that supports no span is one of the whole text. */
+function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: string): JsonObject[] {
+  const sources = objectsIn(groundingChunks).map(sourceOf);
+  const used = new Set<unknown>();
+  const annotations: JsonObject[] = [];
+  for (const { segment, groundingChunkIndices } of objectsIn(groundingSupports)) {
+    const [start, end] = spanOf(isObject(segment) ? segment : {}, text);
+    for (const index of Array.isArray(groundingChunkIndices) ? groundingChunkIndices : []) {
+      const source = sources[Number(index)];
+      used.add(source);
+      if (source?.url) annotations.push(urlCitation(source.url, source.title, start, end));
+    }
+  }
+  for (const source of sources) {
+    if (source.url && !used.has(source)) annotations.push(urlCitation(source.url, source.title, 0, text.length));
+  }
+  return annotations;
+}
+
+/** A web page, a document of a store, or a place on a map. */
+function sourceOf(chunk: JsonObject): { url: string | null; title: unknown } {
+  const source = sourceIn(chunk);
+  return { url: webAddressIn(source?.uri, source?.sourceUri), title: source?.title };
+}
+
+function sourceIn({ web, retrievedContext, maps, image }: JsonObject): JsonObject | undefined {
+  return [web, retrievedContext, maps, image].find(isObject);
+}
+
+function citationsOf(metadata: JsonObject, text: string): JsonObject[] {
+  const listed = Array.isArray(metadata.citations) ? metadata.citations : metadata.citationSources;
+  return objectsIn(listed).flatMap((citation) => {
+    const url = webAddressIn(citation.uri);
+    return url === null ? [] : [urlCitation(url, citation.title, ...spanOf(citation, text))];
+  });
+}
+
+/** Places in the text for places in its UTF-8 bytes, which is what Gemini counts. */
+function spanOf(segment: JsonObject, text: string): [number, number] {
+  const bytes = Buffer.from(text);
+  const places = (count: unknown): number => {
+    const at = typeof count === 'number' ? Math.max(0, Math.min(count, bytes.length)) : 0;
+    return bytes.length === text.length ? at : bytes.toString('utf8', 0, at).length;
+  };
+  const [start, end] = [places(segment.startIndex), places(segment.endIndex)];
+  if (typeof segment.text !== 'string' || text.slice(start, end) === segment.text) return [start, end];
+  // The offsets count from a part of the reply, the words themselves say where they stand.
+  const found = text.indexOf(segment.text);
+  return found < 0 ? [start, end] : [found, found + segment.text.length];
+}

@@ -1,0 +1,45 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { withUnit } from '../media/media-usage.ts';
+import { inlineDataOf } from './no-answer.ts';
+import { usageOf, usageOfReply } from './usage.ts';
+
+/** One image of a reply. */
+export interface DrawnImage {
+  readonly mimeType: string;
+  /** Base64. */
+  readonly data: string;
+  /** The prompt as the provider made it of the caller's. */
+  readonly revisedPrompt?: string;
+}
+
+/** Images as OpenAI's routes answer; `response_format: "url"` gets data URLs, because there is no place to fetch them from. */
+export function imageList(images: readonly DrawnImage[], call: OperationCall): JsonObject {
+  const asUrl = call.params.response_format === 'url';
+  return {
+    created: call.nowSeconds,
+    data: images.map(({ mimeType, data, revisedPrompt }) => ({
+      ...(asUrl ? { url: `data:${mimeType};base64,${data}` } : { b64_json: data }),
+      ...(revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }),
+    })),
+    ...(images[0] ? { output_format: images[0].mimeType.slice('image/'.length) } : {}),
+  };
+}
+
+/** Token counts as OpenAI's images have them. */
+export function imageTokens(counts: JsonObject): JsonObject {
+  const { inputTokens, cacheReadTokens, outputTokens, imageInputTokens } = usageOf(counts);
+  const input = inputTokens + cacheReadTokens;
+  return {
+    input_tokens: input,
+    input_tokens_details: { text_tokens: Math.max(0, input - imageInputTokens), image_tokens: imageInputTokens },
+    output_tokens: outputTokens,
+    total_tokens: input + outputTokens,
+  };
+}
+
+/** Tokens of a reply and the number of its images. */
+export function drawnUsage(reply: JsonObject): Usage | null {
+  return withUnit(usageOfReply(reply), 'generated_images', inlineDataOf(reply, 'image/').length);
+}

@@ -1,0 +1,212 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { mergedSchema } from './merge-schemas.ts';
+import { resolvePointer } from './schema-pointer.ts';
+
+/** How deep objects and arrays may nest. Gemini has a limit it does not publish; this one is ours, and guards it. */
+const depthMax = 12;
+/** A schema that contains itself is written out this often: Gemini knows no references. */
+const unrollMax = 2;
+/** Schemas that grow beyond this many nodes when they are written out are cut off there. */
+const nodesMax = 5_000;
+/** Unions within unions and the like, which Gemini counts no depth for, end here: the call stack does. */
+const nestingMax = 100;
+
+/** Called with each keyword that had to be weakened or left out. */
+export type NoteChange = (keyword: string) => void;
+
+/**
+ * A JSON Schema as Gemini's `Schema`, a subset of OpenAPI 3.0 (https://ai.google.dev/api/caching#Schema, and the types of
+ * @google/genai 3.1): references are written out, `null` becomes `nullable`, unions `anyOf` that stand alone, and what it cannot
+ * say is left out and told to `note`. Annotations and `additionalProperties: false` go without a word: the model adds nothing
+ * that is not in the schema. Throws `bad_request` on a reference to nowhere.
+ */
+export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChange): JsonObject {
+  return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count: { nodes: 0 } });
+}
+
+interface Place {
+  readonly root: JsonObject;
+  readonly param: string;
+  readonly note: NoteChange;
+  readonly depth: number;
+  readonly nesting: number;
+  /** References that are being written out around this place. */
+  readonly open: readonly string[];
+  readonly count: { nodes: number };
+}
+
+/** Keywords that mean the same in both languages. */
+const kept = [
+  ...['title', 'description', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern'],
+  ...['minimum', 'maximum', 'default', 'nullable', 'example', 'propertyOrdering'],
+];
+
+/** Constraints Gemini has nothing for: leaving them out lets more through than was asked. */
+const lost = [
+  ...['not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'contains', 'minContains', 'maxContains', 'uniqueItems'],
+  ...['multipleOf', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentSchema'],
+];
+
+const types: Readonly<Record<string, string>> = {
+  ...{ string: 'STRING', number: 'NUMBER', integer: 'INTEGER', boolean: 'BOOLEAN', object: 'OBJECT', array: 'ARRAY' },
+  null: 'NULL',
+};
+
+const formats: Readonly<Record<string, readonly string[]>> = {
+  STRING: ['date-time', 'enum'],
+  NUMBER: ['float', 'double'],
+  INTEGER: ['int32', 'int64'],
+};
+
+function compile(given: unknown, around: Place): JsonObject {
+  if (!isObject(given)) return {};
+  const place = { ...around, nesting: around.nesting + 1 };
+  if (++place.count.nodes > nodesMax || place.nesting > nestingMax) {
+    place.note('size');
+    return { type: 'OBJECT' };
+  }
+  if (typeof given.$ref === 'string') return compileReference(given, given.$ref, place);
+  const schema = mergedSchema(given, (part) => dereference(part, place));
+  for (const keyword of lost) if (schema[keyword] !== undefined) place.note(keyword);
+  const union = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : null;
+  if (union !== null) return compileUnion(schema, union, place);
+  const named = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
+  const wanted = named.filter((type) => type !== 'null');
+  const nullable = wanted.length < named.length || schema.nullable === true;
+  if (wanted.length > 1) {
+    const variants = wanted.map((type) => ({ ...schema, type }));
+    return compileUnion({}, nullable ? [...variants, { type: 'null' }] : variants, place);
+  }
+  const type = types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))];
+  const out: JsonObject = { ...(type === undefined ? {} : { type }), ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
+  for (const keyword of kept) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
+  addFormat(schema, type, out, place);
+  addBounds(schema, type, out, place);
+  addEnum(schema, type, out, place);
+  if (type === 'OBJECT') addProperties(schema, out, place);
+  if (type === 'ARRAY') addItems(schema, out, place);
+  return out;
+}
+
+function compileReference(schema: JsonObject, reference: string, place: Place): JsonObject {
+  const { $ref: _, ...beside } = schema;
+  const target = resolvePointer(place.root, reference);
+  if (target === undefined) throw badParam(place.param, `the schema refers to ${reference}, which is not in it`);
+  if (place.open.filter((open) => open === reference).length >= unrollMax) {
+    place.note('$ref');
+    const type = types[isObject(target) ? String(target.type ?? impliedType(target)) : ''];
+    return { ...(type === undefined ? {} : { type }), ...(type === 'ARRAY' ? { items: {} } : {}) };
+  }
+  const merged = isObject(target) ? { ...target, ...beside } : beside;
+  return compile(merged, { ...place, open: [...place.open, reference] });
+}
+
+/** A part of `allOf`, with the reference it consists of written out; one that leads back to itself ends as an empty schema. */
+function dereference(part: JsonObject, place: Place): JsonObject {
+  let found = part;
+  // References in `allOf` can multiply; they are counted like nodes.
+  if (++place.count.nodes > nodesMax) return {};
+  for (let hops = 0; typeof found.$ref === 'string'; hops++) {
+    const target = hops < 20 ? resolvePointer(place.root, found.$ref) : {};
+    if (target === undefined) throw badParam(place.param, `the schema refers to ${found.$ref}, which is not in it`);
+    const { $ref: _, ...beside } = found;
+    found = { ...(isObject(target) ? target : {}), ...beside };
+  }
+  return found;
+}
+
+/**
+ * `anyOf` must stand alone in Gemini's language, so what stands beside it goes into each variant. A variant of null makes the
+ * others nullable, and a single one that is left is no union any more.
+ */
+function compileUnion(schema: JsonObject, union: readonly unknown[], place: Place): JsonObject {
+  const { anyOf: _any, oneOf: _one, description, title, ...shared } = schema;
+  const isNull = (variant: unknown): boolean => isObject(variant) && (variant.type === 'null' || variant.const === null);
+  const variants = union.filter((variant) => !isNull(variant));
+  const nullable = variants.length < union.length || shared.nullable === true ? { nullable: true } : {};
+  const about = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
+  const compiled = variants.map((variant) => {
+    const resolved = isObject(variant) ? variant : {};
+    return { ...about, ...compile(withShared(resolved, shared), place), ...nullable };
+  });
+  if (compiled.length === 0) return { type: 'NULL' };
+  return compiled.length === 1 ? (compiled[0] as JsonObject) : { anyOf: compiled };
+}
+
+function withShared(variant: JsonObject, shared: JsonObject): JsonObject {
+  return Object.keys(shared).length === 0 ? variant : { allOf: [shared, variant] };
+}
+
+function addFormat(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+  if (typeof schema.format !== 'string') return;
+  if (formats[type ?? '']?.includes(schema.format)) out.format = schema.format;
+  else place.note('format');
+}
+
+/** Exclusive bounds become inclusive ones: without loss for whole numbers, a little wider for others. */
+function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+  const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
+  const step = type === 'INTEGER' ? 1 : 0;
+  if (typeof above === 'number') out.minimum = Math.max(above + step, Number(out.minimum ?? Number.NEGATIVE_INFINITY));
+  if (typeof below === 'number') out.maximum = Math.min(below - step, Number(out.maximum ?? Number.POSITIVE_INFINITY));
+  if (step === 0 && (typeof above === 'number' || typeof below === 'number')) place.note('exclusiveMinimum');
+}
+
+/** Enumerations are of texts alone; other values can only be described. */
+function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+  const given = Array.isArray(schema.enum) ? schema.enum : schema.const === undefined ? null : [schema.const];
+  if (given === null) return;
+  const values = given.filter((value) => value !== null);
+  if (values.length < given.length && type !== 'NULL') out.nullable = true;
+  const texts = values.filter((value) => typeof value === 'string' && value !== '');
+  if (type === 'STRING' && texts.length > 0) {
+    out.enum = texts;
+    if (texts.length < values.length) place.note('enum');
+  } else if (values.length > 0) {
+    const text = `One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`;
+    out.description = typeof out.description === 'string' ? `${out.description}\n${text}` : text;
+    place.note('enum');
+  }
+}
+
+function addProperties(schema: JsonObject, out: JsonObject, place: Place): void {
+  if (isObject(schema.additionalProperties)) place.note('additionalProperties');
+  if (!isObject(schema.properties)) return;
+  if (place.depth >= depthMax) return place.note('depth');
+  const inside = { ...place, depth: place.depth + 1 };
+  const properties = Object.fromEntries(
+    Object.entries(schema.properties).map(([name, property]) => [name, compile(property, inside)]),
+  );
+  out.properties = properties;
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const known = required.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
+  if (known.length < required.length) place.note('required');
+  if (known.length > 0) out.required = known;
+}
+
+/** An array must say what it holds. A tuple becomes an array of its length that holds any of its members. */
+function addItems(schema: JsonObject, out: JsonObject, place: Place): void {
+  const tuple = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : null;
+  const inside = { ...place, depth: place.depth + 1 };
+  if (tuple !== null && tuple.length > 0) {
+    place.note('prefixItems');
+    out.items = compile(tuple.length === 1 ? tuple[0] : { anyOf: tuple }, inside);
+    out.minItems ??= tuple.length;
+    if (schema.items === undefined || schema.items === false) out.maxItems ??= tuple.length;
+  } else if (isObject(schema.items) && place.depth < depthMax) {
+    out.items = compile(schema.items, inside);
+  } else {
+    place.note(isObject(schema.items) ? 'depth' : 'items');
+    out.items = { type: 'STRING' };
+  }
+}
+
+/** The type a schema means without saying so. */
+function impliedType(schema: JsonObject): string | undefined {
+  if (schema.properties !== undefined || schema.additionalProperties !== undefined) return 'object';
+  if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array';
+  const [value] = Array.isArray(schema.enum) ? schema.enum : [schema.const];
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value === 'string' || typeof value === 'boolean' ? typeof value : undefined;
+}

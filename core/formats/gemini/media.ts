@@ -1,0 +1,70 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+
+/** Media types by the ending of a file name: Gemini wants to be told the type of everything it is to fetch. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  ...{ jpg: 'image/jpeg', jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic' },
+  ...{ mp4: 'video/mp4', mov: 'video/mov', webm: 'video/webm', mpeg: 'video/mpeg', avi: 'video/avi' },
+  ...{ mp3: 'audio/mp3', wav: 'audio/wav', flac: 'audio/flac', ogg: 'audio/ogg', aac: 'audio/aac', m4a: 'audio/m4a' },
+  ...{ pdf: 'application/pdf', txt: 'text/plain', md: 'text/md', csv: 'text/csv', html: 'text/html', json: 'application/json' },
+};
+
+/** An `image_url` part of a chat message: data URLs travel inside the call, other addresses are fetched by Google. */
+export function imagePart(part: JsonObject, path: string): JsonObject {
+  const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
+  if (typeof image.url !== 'string' || image.url === '') throw badParam(`${path}.image_url`, 'a URL is expected');
+  const stated = textOf(image.mime_type) ?? textOf(part.mime_type);
+  return mediaPart(image.url, stated, 'image/jpeg', `${path}.image_url`);
+}
+
+/**
+ * A `file` part: `file_data` as data URL, web or storage address, or bare base64; `file_id` is the address Google's own file
+ * store gave the file.
+ */
+export function filePart(part: JsonObject, path: string): JsonObject {
+  const file = isObject(part.file) ? part.file : {};
+  const stated = textOf(file.mime_type) ?? typeOf(textOf(file.filename) ?? '');
+  const id = textOf(file.file_id);
+  if (id !== null) return fileData(id, stated ?? typeOf(id) ?? 'application/pdf');
+  const data = textOf(file.file_data) ?? textOf(file.file_url);
+  if (data === null) throw badParam(`${path}.file`, 'file_data or file_id is expected');
+  if (/^[a-z][a-z0-9+.-]*:/i.test(data)) return mediaPart(data, stated, 'application/pdf', `${path}.file.file_data`);
+  return { inlineData: { mimeType: stated ?? 'application/pdf', data } };
+}
+
+/** An `input_audio` part. */
+export function audioPart(part: JsonObject, path: string): JsonObject {
+  const audio = isObject(part.input_audio) ? part.input_audio : {};
+  if (typeof audio.data !== 'string') throw badParam(`${path}.input_audio.data`, 'base64 is expected');
+  const format = textOf(audio.format) ?? 'wav';
+  return { inlineData: { mimeType: mediaTypes[format] ?? `audio/${format}`, data: audio.data } };
+}
+
+/** Inline data of a reply as a data URL (RFC 2397). */
+export function dataUrlOf(inlineData: JsonObject): string {
+  return `data:${String(inlineData.mimeType ?? 'application/octet-stream')};base64,${String(inlineData.data ?? '')}`;
+}
+
+function mediaPart(url: string, stated: string | null, otherwise: string, path: string): JsonObject {
+  if (!url.startsWith('data:')) return fileData(url, stated ?? typeOf(url) ?? otherwise);
+  const comma = url.indexOf(',');
+  const [mediaType = '', ...attributes] = url.slice('data:'.length, comma).split(';');
+  if (comma < 0 || attributes.at(-1) !== 'base64') {
+    throw badParam(path, 'a data URL must be base64: data:<media type>;base64,<data>');
+  }
+  return { inlineData: { mimeType: mediaType.toLowerCase() || otherwise, data: url.slice(comma + 1) } };
+}
+
+function fileData(fileUri: string, mimeType: string): JsonObject {
+  return { fileData: { mimeType, fileUri } };
+}
+
+/** The media type that the ending of a file name or address tells; null for one that tells none. */
+export function typeOf(name: string): string | null {
+  const ending = /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(name)?.[1];
+  return ending === undefined ? null : (mediaTypes[ending.toLowerCase()] ?? null);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

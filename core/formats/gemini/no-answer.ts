@@ -1,0 +1,71 @@
+import type { StreamReader } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { refusalOf } from './chat-reply.ts';
+import { geminiStreamReader } from './usage.ts';
+
+/**
+ * A reply without what was asked for, as the refusal it is: the prompt was blocked, the result was held back, or the model answered
+ * in words. 400 like other refusals of content, so that it is not tried again at the same place.
+ */
+export function noAnswer(provider: string, reply: JsonObject, wanted: string): GatewayError {
+  const [candidate] = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
+  const why =
+    refusalOf(reply.promptFeedback) ??
+    textIn(candidate?.finishMessage) ??
+    heldBack(candidate?.finishReason) ??
+    saidInstead(candidate) ??
+    'no reason was given';
+  return new GatewayError('upstream_status', {
+    status: 400,
+    message: `${provider} error: the reply holds no ${wanted}: ${why.slice(0, 500)}`,
+  });
+}
+
+/** The parts of every candidate of a generateContent reply or event. */
+export function partsOf(reply: JsonObject): JsonObject[] {
+  const candidates = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
+  return candidates.flatMap(({ content }) =>
+    isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [],
+  );
+}
+
+/** Data of this kind (`image/`, `audio/`) within the parts, thoughts left out. */
+export function inlineDataOf(reply: JsonObject, kind: string): { readonly mimeType: string; readonly data: string }[] {
+  return partsOf(reply).flatMap(({ inlineData, thought }) => {
+    if (thought === true || !isObject(inlineData) || typeof inlineData.data !== 'string') return [];
+    const mimeType = String(inlineData.mimeType ?? '');
+    return mimeType.startsWith(kind) ? [{ mimeType, data: inlineData.data }] : [];
+  });
+}
+
+/** Follows a stream that has to bring data of this kind: one that ends whole without any is a refusal. */
+export function mediaStreamReader(provider: string, kind: string, wanted: string): StreamReader {
+  const reader = geminiStreamReader(provider);
+  let seen = false;
+  let last: JsonObject = {};
+  return {
+    push(event) {
+      reader.push(event);
+      if (!isObject(event.data)) return;
+      last = event.data;
+      seen ||= inlineDataOf(event.data, kind).length > 0;
+    },
+    usage: reader.usage,
+    complete: reader.complete,
+    error: () => reader.error?.() ?? (reader.complete() && !seen ? noAnswer(provider, last, wanted) : null),
+  };
+}
+
+function heldBack(reason: unknown): string | null {
+  return typeof reason === 'string' && reason !== 'STOP' ? reason : null;
+}
+
+function saidInstead(candidate: JsonObject | undefined): string | null {
+  const texts = partsOf({ candidates: [candidate] }).map(({ text }) => textIn(text) ?? '');
+  return textIn(texts.join(''));
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,150 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { dropFromReply } from '../reply-notes.ts';
+import { contentOf, kindOf } from '../sealed-blocks.ts';
+import { annotationsOf, documentsOf } from './grounding.ts';
+import { dataUrlOf } from './media.ts';
+import { isPieceOfCall, type PartialCall, partialCall } from './partial-call.ts';
+import { extraContent, type SignedPlace, toBlockSignature } from './signatures.ts';
+
+/** Part of a native block: `content_blocks` of a delta. The first of an index opens the block, texts of later ones append. */
+export interface BlockPiece {
+  readonly index: number;
+  readonly delta: JsonObject;
+}
+
+/** What some parts of a candidate say, in the fields of a chat message or delta. Empty fields are left out. */
+export interface Said {
+  readonly content: string | null;
+  readonly reasoning: string;
+  readonly toolCalls: readonly JsonObject[];
+  readonly images: readonly JsonObject[];
+  readonly annotations: readonly JsonObject[];
+  /** Citations of documents, in Anthropic's form; for callers that are not strict. */
+  readonly citations: readonly JsonObject[];
+  /** Signature of the text. */
+  readonly signature: string | null;
+  readonly blocks: readonly BlockPiece[];
+}
+
+/** Reads the parts of one candidate, all at once or chunk by chunk: both give the same blocks. */
+export interface PartsReader {
+  read(candidate: JsonObject): Said;
+  callsTools(): boolean;
+}
+
+/** `Said` while it is put together. */
+interface Saying {
+  content: string | null;
+  reasoning: string;
+  readonly toolCalls: JsonObject[];
+  readonly images: JsonObject[];
+  signature: string | null;
+  readonly blocks: BlockPiece[];
+}
+
+export function partsReader(call: OperationCall): PartsReader {
+  /** The block that is open: what it is, and whether a signature has closed it. */
+  let open: 'none' | 'thinking' | 'sealed' | 'text' | 'other' = 'none';
+  let last = -1;
+  let [calls, images] = [0, 0];
+  /** All text so far: annotations count in it. */
+  let text = '';
+  let pending: PartialCall | null = null;
+
+  const piece = (kind: typeof open, opening: JsonObject, more: JsonObject | null): BlockPiece => {
+    if (more !== null && open === kind) return { index: last, delta: more };
+    open = kind;
+    last += 1;
+    return { index: last, delta: opening };
+  };
+  const thought = (said: string): BlockPiece =>
+    piece('thinking', { type: 'thinking', thinking: said, signature: '' }, { thinking: said });
+  const spoken = (said: string): BlockPiece => piece('text', { type: 'text', text: said }, { text: said });
+  /** A signature goes to the thoughts before it, or stands in a block without any. */
+  const sealed = (signature: string, place: SignedPlace): BlockPiece => {
+    const marked = toBlockSignature(signature, place);
+    const made = piece('thinking', { type: 'thinking', thinking: '', signature: marked }, { signature: marked });
+    open = 'sealed';
+    return made;
+  };
+
+  const addCall = (said: Saying, { id, name, args }: JsonObject, signature: string | null): void => {
+    if (signature !== null) said.blocks.push(sealed(signature, `call.${calls}`));
+    const callId = typeof id === 'string' && id !== '' ? id : call.newId('call_');
+    said.blocks.push(piece('other', { type: 'tool_use', id: callId, name, input: args ?? {} }, null));
+    const fn = { name, arguments: JSON.stringify(args ?? {}) };
+    said.toolCalls.push({ id: callId, type: 'function', function: fn, ...(signature === null ? {} : extraContent(signature)) });
+    calls += 1;
+  };
+  const endPending = (said: Saying): void => {
+    if (pending !== null) addCall(said, pending.whole(), pending.signature);
+    pending = null;
+  };
+  const addPiece = (said: Saying, functionCall: JsonObject, signature: string | null): void => {
+    if (typeof functionCall.name === 'string') {
+      endPending(said);
+      pending = partialCall(functionCall, signature);
+    }
+    pending?.add(functionCall);
+    if (functionCall.willContinue !== true) endPending(said);
+  };
+  const addText = (said: Saying, words: string, signature: string | null): void => {
+    if (words !== '' || signature === null) said.content = (said.content ?? '') + words;
+    text += words;
+    if (words !== '') said.blocks.push(spoken(words));
+    if (signature === null) return;
+    said.signature = signature;
+    said.blocks.push(sealed(signature, 'text'));
+  };
+
+  const addPart = (said: Saying, part: JsonObject): void => {
+    const signature = typeof part.thoughtSignature === 'string' ? part.thoughtSignature : null;
+    const { functionCall, inlineData } = part;
+    if (isObject(functionCall) && isPieceOfCall(functionCall, pending)) return addPiece(said, functionCall, signature);
+    endPending(said);
+    if (isObject(functionCall)) {
+      // The end of a call in pieces that had ended already.
+      if (functionCall.name !== undefined) addCall(said, functionCall, signature);
+    } else if (part.thought === true && typeof part.text === 'string') {
+      said.reasoning += part.text;
+      said.blocks.push(thought(part.text));
+      if (signature !== null) said.blocks.push(sealed(signature, 'thought'));
+    } else if (typeof part.text === 'string') addText(said, part.text, signature);
+    else if (part.thought !== true && isObject(inlineData) && String(inlineData.mimeType).startsWith('image/')) {
+      const extra = signature === null ? {} : extraContent(signature);
+      said.images.push({ type: 'image_url', image_url: { url: dataUrlOf(inlineData) }, ...extra });
+      if (signature !== null) said.blocks.push(sealed(signature, `image.${images}`));
+      images += 1;
+    } else {
+      if (call.strict) dropFromReply(call, contentOf(part));
+      said.blocks.push(piece('other', { type: kindOf(part), ...part }, null));
+    }
+  };
+
+  return {
+    callsTools: () => calls > 0,
+    read(candidate) {
+      const said: Saying = { content: null, reasoning: '', toolCalls: [], images: [], signature: null, blocks: [] };
+      const parts = isObject(candidate.content) && Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
+      for (const part of parts.filter(isObject)) addPart(said, part);
+      if (typeof candidate.finishReason === 'string') endPending(said);
+      const citations = call.strict ? [] : documentsOf(candidate);
+      return { ...said, annotations: annotationsOf(candidate, text, call), citations };
+    },
+  };
+}
+
+/** Pieces of blocks put together, as a plain reply has them. */
+export function wholeBlocks(pieces: readonly BlockPiece[]): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  for (const { index, delta } of pieces) {
+    const block = blocks[index];
+    if (block === undefined) blocks[index] = delta;
+    else {
+      const appended = Object.entries(delta).map(([name, text]) => [name, `${String(block[name] ?? '')}${String(text)}`]);
+      blocks[index] = { ...block, ...Object.fromEntries(appended) };
+    }
+  }
+  return blocks;
+}

@@ -1,0 +1,44 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/**
+ * Thought signatures are opaque texts that Gemini puts on parts of a reply and wants back where they stood
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures). In chat completions they travel where Google's own
+ * OpenAI-compatible endpoint has them, `extra_content.google.thought_signature`; in thinking blocks, whose signature field
+ * other providers use too, as `gemini:<place>:<signature>`.
+ */
+const mark = 'gemini:';
+
+/** What stands in for a signature that is not to be had, for example of a call another model made. Documented by Google. */
+export const unsigned = 'skip_thought_signature_validator';
+
+/** The part that a signature belongs to: thoughts, text, or the n-th call or image of the reply, counted from 0. */
+export type SignedPlace = 'thought' | 'text' | `call.${number}` | `image.${number}`;
+
+export interface PlacedSignature {
+  /** Null for a signature that an older version of the gateway handed out. */
+  readonly place: SignedPlace | null;
+  readonly signature: string;
+}
+
+export function extraContent(signature: string): JsonObject {
+  return { extra_content: { google: { thought_signature: signature } } };
+}
+
+/** The signature on a message, tool call or image of a chat conversation. */
+export function signatureIn(from: JsonObject): string | null {
+  const google = isObject(from.extra_content) ? from.extra_content.google : null;
+  const signature = isObject(google) ? google.thought_signature : null;
+  return typeof signature === 'string' && signature !== '' ? signature : null;
+}
+
+export function toBlockSignature(signature: string, place: SignedPlace): string {
+  return `${mark}${place}:${signature}`;
+}
+
+/** Null for a signature of another provider: sent on, it would be refused. */
+export function fromBlockSignature(text: unknown): PlacedSignature | null {
+  if (typeof text !== 'string' || !text.startsWith(mark)) return null;
+  const [, place, signature] = /^gemini:(thought|text|call\.\d{1,4}|image\.\d{1,4}):(.*)$/s.exec(text) ?? [];
+  if (signature === undefined) return { place: null, signature: text.slice(mark.length) };
+  return { place: place as SignedPlace, signature };
+}

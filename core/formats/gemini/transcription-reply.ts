@@ -1,0 +1,61 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { type SpokenSegment, segmentsOfWords } from '../media/subtitles.ts';
+import type { Heard } from '../media/transcript.ts';
+import { partsOf } from './no-answer.ts';
+import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
+
+/** The transcript in a generateContent reply; null where it holds none. Silence is a transcript without text. */
+export function heardOf(reply: JsonObject, call: OperationCall): Heard | null {
+  const parts = partsOf(reply).filter(({ thought }) => thought !== true);
+  const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
+  if (transcribesOnItsOwn(call.model)) return ownTranscript(parts, text);
+  const [candidate] = Array.isArray(reply.candidates) ? reply.candidates : [];
+  if (text === '' && !(isObject(candidate) && candidate.finishReason === 'STOP')) return null;
+  return isTimed(call.params) ? timedTranscript(text) : { ...plain, text: text.trim() };
+}
+
+const plain: Heard = { text: '', language: null, segments: [], words: [] };
+
+function ownTranscript(parts: readonly JsonObject[], text: string): Heard | null {
+  const said = parts.map((part) => part.audioTranscription).filter(isObject);
+  if (text === '' && said.length === 0) return null;
+  const words = said.flatMap((one) => (Array.isArray(one.words) ? one.words.filter(isObject).flatMap(wordOf) : []));
+  const language = said.map((one) => one.languageCode).find((code) => typeof code === 'string');
+  const joined = said.map((one) => (typeof one.text === 'string' ? one.text : '')).join('');
+  const segments = segmentsOfWords(words);
+  return { text: (text === '' ? joined : text).trim(), language: language ?? null, segments, words };
+}
+
+/** A cut or odd answer is still a transcript: then it is all text. */
+function timedTranscript(text: string): Heard {
+  const answer = parsed(text);
+  if (!answer || !Array.isArray(answer.segments)) return { ...plain, text: text.trim() };
+  const segments = answer.segments.filter(isObject).map(({ start, end, text: said }) => ({
+    start: secondsOf(start) ?? 0,
+    end: secondsOf(end) ?? secondsOf(start) ?? 0,
+    text: String(said ?? '').trim(),
+  }));
+  const language = typeof answer.language === 'string' ? answer.language : null;
+  return { text: segments.map((segment) => segment.text).join(' '), language, segments, words: [] };
+}
+
+function wordOf({ word, text, startOffset, endOffset }: JsonObject): SpokenSegment[] {
+  const [start, end, said] = [secondsOf(startOffset), secondsOf(endOffset), word ?? text];
+  return start === null || end === null || typeof said !== 'string' ? [] : [{ start, end, text: said }];
+}
+
+/** A number, or a protobuf duration in JSON: `1.200s`. */
+function secondsOf(value: unknown): number | null {
+  const seconds = typeof value === 'string' ? Number(value.replace(/s$/, '')) : value;
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+}
+
+function parsed(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,79 @@
+import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { type Heard, verboseTranscript, writtenTranscript } from '../media/transcript.ts';
+import { noAnswer, partsOf } from './no-answer.ts';
+import { heardOf } from './transcription-reply.ts';
+import { type Task, transcriptionRequest } from './transcription-request.ts';
+import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';
+
+/**
+ * Transcription and translation by generateContent (https://ai.google.dev/gemini-api/docs/audio): models made for it transcribe on
+ * their own, the others are asked to in words. `path` is that of the model, without the method.
+ */
+export function geminiTranscription(provider: string, path: (call: OperationCall) => string, task: Task): Operation {
+  const heard = (reply: JsonObject, call: OperationCall): Heard => {
+    const said = heardOf(reply, call);
+    if (said === null) throw noAnswer(provider, reply, 'transcript');
+    return said;
+  };
+  return {
+    path: (call) => `${path(call)}:${call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    toContent: (params, call) => ({ kind: 'json', body: transcriptionRequest(params, call, task) }),
+    fromProvider: (reply, call) => transcript(reply, heard(reply, call), call, task),
+    toBytes: (reply, call) => writtenTranscript(heard(reply, call), call.params.response_format),
+    translateStream: () => transcriptStream(),
+    usage: usageOfReply,
+    streamReader: () => geminiStreamReader(provider),
+  };
+}
+
+function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: Task): JsonObject {
+  const {
+    candidates: _candidates,
+    usageMetadata,
+    modelVersion: _version,
+    responseId: _id,
+    promptFeedback: _feedback,
+    createTime: _created,
+    ...others
+  } = reply;
+  const counted = isObject(usageMetadata) ? { usage: transcriptUsage(usageMetadata) } : {};
+  if (call.params.response_format !== 'verbose_json') return { text: heard.text, ...counted, ...others };
+  return { ...verboseTranscript(heard, task), ...counted, ...others };
+}
+
+/** Events of a stream of generateContent as OpenAI's: `transcript.text.delta` … `transcript.text.done`. */
+function transcriptStream(): StreamTranslator {
+  let text = '';
+  let counts: JsonObject | null = null;
+  return {
+    push({ data }) {
+      if (!isObject(data)) return [];
+      if (isObject(data.error)) return [{ event: 'error', data: { type: 'error', error: data.error } }];
+      if (isObject(data.usageMetadata)) counts = { ...counts, ...data.usageMetadata };
+      return partsOf(data).flatMap((part) => {
+        const delta = typeof part.text === 'string' && part.thought !== true ? part.text : '';
+        if (delta === '') return [];
+        text += delta;
+        return [{ event: 'transcript.text.delta', data: { type: 'transcript.text.delta', delta } }];
+      });
+    },
+    end: () => {
+      const usage = counts ? { usage: transcriptUsage(counts) } : {};
+      return [{ event: 'transcript.text.done', data: { type: 'transcript.text.done', text, ...usage } }];
+    },
+  };
+}
+
+/** Token counts as OpenAI's transcriptions have them. */
+function transcriptUsage(counts: JsonObject): JsonObject {
+  const { inputTokens, cacheReadTokens, outputTokens, audioInputTokens } = usageOf(counts);
+  const input = inputTokens + cacheReadTokens;
+  return {
+    type: 'tokens',
+    input_tokens: input,
+    input_token_details: { text_tokens: Math.max(0, input - audioInputTokens), audio_tokens: audioInputTokens },
+    output_tokens: outputTokens,
+    total_tokens: input + outputTokens,
+  };
+}

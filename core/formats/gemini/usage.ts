@@ -1,0 +1,85 @@
+import type { StreamReader } from '../../contract/provider/provider.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
+import { tokenCount } from '../openai/chat-usage.ts';
+import { streamFault } from './errors.ts';
+
+/** Tokens of a plain generateContent reply; null when it carries no `usageMetadata`. */
+export function usageOfReply(reply: JsonObject): Usage | null {
+  return isObject(reply.usageMetadata) ? usageOf(reply.usageMetadata) : null;
+}
+
+/** Gemini's counts as ours. Its prompt count includes what came from the cache, its candidates leave thoughts out. */
+export function usageOf(counts: JsonObject): Usage {
+  const prompt = tokenCount(counts.promptTokenCount);
+  const cacheReadTokens = Math.min(prompt, tokenCount(counts.cachedContentTokenCount));
+  const reasoningTokens = tokenCount(counts.thoughtsTokenCount);
+  return {
+    ...emptyUsage(),
+    inputTokens: prompt - cacheReadTokens + tokenCount(counts.toolUsePromptTokenCount),
+    cacheReadTokens,
+    outputTokens: tokenCount(counts.candidatesTokenCount) + reasoningTokens,
+    reasoningTokens,
+    audioInputTokens: tokensOf('AUDIO', counts.promptTokensDetails),
+    audioOutputTokens: tokensOf('AUDIO', counts.candidatesTokensDetails),
+    imageInputTokens: tokensOf('IMAGE', counts.promptTokensDetails),
+    imageOutputTokens: tokensOf('IMAGE', counts.candidatesTokensDetails),
+    raw: counts,
+  };
+}
+
+/**
+ * Counts of a stream so far. Those with a total are of the whole reply and replace earlier ones: a count that is missing in them is 0,
+ * even if an earlier event had one. Others, which come before the end, add to what is known.
+ */
+export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
+  if (!isObject(later)) return counts;
+  return typeof later.totalTokenCount === 'number' ? later : { ...counts, ...later };
+}
+
+/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
+  const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, audioInputTokens, audioOutputTokens } = usage;
+  return {
+    prompt_tokens: inputTokens + cacheReadTokens,
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens(usage),
+    prompt_tokens_details: { cached_tokens: cacheReadTokens, audio_tokens: audioInputTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens, audio_tokens: audioOutputTokens },
+    ...(strict ? {} : { cache_read_input_tokens: cacheReadTokens }),
+  };
+}
+
+/**
+ * Reads a streamGenerateContent stream. It has no terminal event: it is complete once every candidate that began has a finish
+ * reason, or when the prompt was refused.
+ */
+export function geminiStreamReader(provider: string): StreamReader {
+  let counts: JsonObject | null = null;
+  let refused = false;
+  let fault: GatewayError | null = null;
+  const begun = new Set<unknown>();
+  const ended = new Set<unknown>();
+  return {
+    push({ data }) {
+      if (!isObject(data)) return;
+      if (isObject(data.error)) fault ??= streamFault(provider, data.error);
+      counts = laterCounts(counts, data.usageMetadata);
+      if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
+      for (const candidate of Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []) {
+        const index = candidate.index ?? 0;
+        begun.add(index);
+        if (typeof candidate.finishReason === 'string') ended.add(index);
+      }
+    },
+    usage: () => (counts === null ? null : usageOf(counts)),
+    complete: () => fault === null && (refused || (begun.size > 0 && ended.size === begun.size)),
+    error: () => fault,
+  };
+}
+
+function tokensOf(modality: string, details: unknown): number {
+  const parts = Array.isArray(details) ? details.filter(isObject) : [];
+  return parts.filter((part) => part.modality === modality).reduce((sum, part) => sum + tokenCount(part.tokenCount), 0);
+}

@@ -1,0 +1,62 @@
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+
+/** Keywords whose values are schemas by name, lists of schemas, and one schema. */
+const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const listsOfSchemas: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'prefixItems']);
+
+/** Keywords that bind a value beyond its shape. Few providers compile them, so they become words the model can read. */
+const bounds: ReadonlySet<string> = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
+  ...['minProperties', 'maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'not', 'if', 'then', 'else'],
+]);
+
+/** Notes about the schema itself, without effect on what it takes. */
+const notes: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
+
+export interface SchemaRules {
+  /** True where every object has to be closed (`additionalProperties: false`). */
+  readonly closesObjects: boolean;
+  /** Called when the result means something else than what was given. */
+  readonly changed: () => void;
+}
+
+/**
+ * A JSON schema with only the keywords that providers with constrained decoding compile: shapes stay, `oneOf` is `anyOf`, and
+ * bounds (lengths, ranges, conditions) move into the description.
+ */
+export function schemaWithoutBounds(schema: JsonObject, rules: SchemaRules): JsonObject {
+  const { changed } = rules;
+  const compiled: JsonObject = {};
+  const told: JsonObject = {};
+  for (const [name, value] of Object.entries(schema)) {
+    if (notes.has(name)) continue;
+    if (bounds.has(name) || (name === 'minItems' && value !== 0 && value !== 1)) told[name] = value;
+    else if (mapsOfSchemas.has(name) && isObject(value)) compiled[name] = mapped(value, rules);
+    else if (listsOfSchemas.has(name) && Array.isArray(value)) compiled[name] = value.map((item) => inner(item, rules));
+    else if (name === 'oneOf' && Array.isArray(value)) {
+      compiled.anyOf = value.map((item) => inner(item, rules));
+      changed();
+    } else if (name === 'items') compiled.items = inner(value, rules);
+    else compiled[name] = value;
+  }
+  const isObjectType = schema.type === 'object' || (Array.isArray(schema.type) && schema.type.includes('object'));
+  if (rules.closesObjects && (isObjectType || schema.properties !== undefined) && schema.additionalProperties !== false) {
+    compiled.additionalProperties = false;
+    changed();
+  }
+  if (Object.keys(told).length > 0) {
+    const before = typeof schema.description === 'string' ? `${schema.description} ` : '';
+    compiled.description = `${before}(${JSON.stringify(told)})`;
+    changed();
+  }
+  return compiled;
+}
+
+function mapped(schemas: JsonObject, rules: SchemaRules): JsonObject {
+  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, inner(schema, rules)]));
+}
+
+function inner(schema: unknown, rules: SchemaRules): unknown {
+  return isObject(schema) ? schemaWithoutBounds(schema, rules) : schema;
+}

@@ -1,0 +1,97 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { type FormPart, filesOf } from '../../contract/values/form.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+
+/** One image of an edit, however the client sent it. */
+export interface SentImage {
+  /** `image/png` where nobody said. */
+  readonly contentType: string;
+  readonly body: Uint8Array;
+}
+
+/**
+ * The images of an edit from the client's form, or from its JSON as OpenAI has it (`images: [{image_url}]`) or as people write it
+ * (`image`: base64, a data URL, or a list of them). Addresses cannot be fetched here. Throws `bad_request`.
+ */
+export function sentImages(params: JsonObject, call: OperationCall, name = 'image'): SentImage[] {
+  if (call.form) return filesOf(call.form, name).map(fromPart);
+  const given = name === 'image' ? (params.images ?? params.image) : params[name];
+  if (given === undefined || given === null) return [];
+  return (Array.isArray(given) ? given : [given]).map((item) => fromJson(item, name));
+}
+
+/** A JSON edit as the form that many providers only take. */
+export function editForm(params: JsonObject, call: OperationCall): FormPart[] {
+  const { images: _images, image: _image, mask: _mask, ...fields } = params;
+  const parts = Object.entries(fields).flatMap(([name, value]) => fieldOf(name, value));
+  for (const [name, list] of [
+    ['image', sentImages(params, call)],
+    ['mask', sentImages(params, call, 'mask')],
+  ] as const) {
+    for (const [index, { contentType, body }] of list.entries()) {
+      const extension = contentType.slice(contentType.indexOf('/') + 1);
+      parts.push({
+        name: list.length > 1 ? `${name}[]` : name,
+        filename: `${name}-${index + 1}.${extension}`,
+        contentType,
+        body,
+      });
+    }
+  }
+  return parts;
+}
+
+/** A form as the JSON edit of providers that take no form: images as data URLs in `images[].image_url`, the mask likewise. */
+export function editJson(params: JsonObject, call: OperationCall): JsonObject {
+  const mask = sentImages(params, call, 'mask')[0];
+  return {
+    ...numbersOf(params),
+    images: sentImages(params, call).map((image) => ({ image_url: dataUrl(image) })),
+    ...(mask ? { mask: { image_url: dataUrl(mask) } } : {}),
+  };
+}
+
+/** `data:image/png;base64,…` */
+export function dataUrl(image: SentImage): string {
+  return `data:${image.contentType};base64,${base64Of(image)}`;
+}
+
+/** The image alone, as JSON holds it. */
+export function base64Of({ body }: SentImage): string {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
+}
+
+/** Form fields are text: those that JSON has as numbers and booleans become them again. */
+function numbersOf(params: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if ((name === 'n' || name === 'output_compression' || name === 'partial_images') && value !== '')
+      result[name] = Number(value);
+    else result[name] = name === 'stream' ? value === 'true' || value === true : value;
+  }
+  return result;
+}
+
+function fromPart({ contentType, body }: FormPart): SentImage {
+  return { contentType: contentType?.startsWith('image/') ? contentType : 'image/png', body };
+}
+
+function fromJson(item: unknown, name: string): SentImage {
+  const text = isObject(item) ? (item.image_url ?? item.b64_json) : item;
+  if (typeof text !== 'string') throw badParam(name, 'an image as base64 or data URL is expected');
+  const url = /^data:(image\/[\w.+-]+);base64,/.exec(text);
+  if (!url && /^[a-z]+:/i.test(text)) throw badParam(name, 'this provider takes images only as base64 or data URL');
+  const body = Buffer.from(url ? text.slice(url[0].length) : text, 'base64');
+  if (body.length === 0) throw badParam(name, 'an image as base64 or data URL is expected');
+  return { contentType: url?.[1] ?? 'image/png', body };
+}
+
+/** A parameter as text fields of a form: one for each item of a list, JSON for objects, none for what is not there. */
+export function fieldOf(name: string, value: unknown): FormPart[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => fieldOf(`${name}[]`, item));
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return [{ name, filename: null, contentType: null, body: Buffer.from(text) }];
+}

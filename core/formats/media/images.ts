@@ -1,0 +1,77 @@
+import type { BytesReply, Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { withoutRefused, withRenames } from '../openai/chat-request.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+import { mediaUsage, withUnit } from './media-usage.ts';
+
+/** How a provider's images differ from OpenAI's. Everything absent = no difference. */
+export interface ImageQuirks {
+  /** Default `/images/generations`, below the prefix of the API. */
+  readonly path?: string;
+  /** The whole path below the base URL, where it depends on the call. */
+  readonly pathOf?: (call: OperationCall) => string;
+  readonly renames?: Readonly<Record<string, string>>;
+  /** OpenAI parameters the provider answers with an error or cannot act on: taken out and reported. */
+  readonly refuses?: readonly string[];
+  /** What else has to change in a request; must return the same object when nothing does. */
+  readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
+  /** What else has to change in a reply; must return the same object when nothing does. */
+  readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
+  /** True where some models answer with the image itself. */
+  readonly answersWithImage?: boolean;
+}
+
+/** Image generations of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/images/create). */
+export function imageGenerations(id: string, path: (call: OperationCall) => string, quirks: ImageQuirks = {}): Operation {
+  return {
+    ...images(id, quirks.pathOf ?? path),
+    ...(quirks.answersWithImage ? { fromBytes: listOfOne } : {}),
+    toProvider: (params, call) => {
+      const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
+      return quirks.request ? quirks.request(body, call) : body;
+    },
+    fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
+    usage: (reply) => imageUsage(reply),
+  };
+}
+
+/** Edits and variations: the client's form, or its JSON, goes on as it came. */
+export function images(id: string, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    usage: imageUsage,
+    streamReader: () =>
+      typedEventsReader(id, ['image_generation.completed', 'image_edit.completed'], (raw, ends) =>
+        withUnit(raw ? mediaUsage(raw) : null, 'generated_images', ends),
+      ),
+  };
+}
+
+/** Tokens where the reply counts them, and always the number of images. */
+export function imageUsage(reply: JsonObject): Usage | null {
+  const result = isObject(reply.result) ? reply.result : {};
+  const list = [reply.data, reply.images, reply.base64].find(Array.isArray);
+  const count = list?.length ?? (typeof result.image === 'string' ? 1 : 0);
+  return withUnit(isObject(reply.usage) ? mediaUsage(reply.usage) : null, 'generated_images', count);
+}
+
+/** An image that came as it is, as the list that the route answers with. */
+function listOfOne({ body }: BytesReply, call: OperationCall): JsonObject {
+  const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
+  return { created: call.nowSeconds, data: [{ b64_json: base64 }] };
+}
+
+/** `size` (`1024x768`) as two numbers, for providers that have them so. Throws nothing: a size of another form is left out. */
+export function withWidthAndHeight(params: JsonObject, call: OperationCall): JsonObject {
+  const { size, ...rest } = params;
+  if (size === undefined) return params;
+  const found = typeof size === 'string' ? /^(\d{2,5})x(\d{2,5})$/.exec(size) : null;
+  if (!found) {
+    call.dropped.push('size');
+    return rest;
+  }
+  call.adapted.push('size->width,height');
+  return { width: Number(found[1]), height: Number(found[2]), ...rest };
+}

@@ -1,0 +1,51 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { emptyUsage, type Usage, type UsageUnit } from '../../contract/values/usage.ts';
+import { tokenCount } from '../openai/chat-usage.ts';
+
+/**
+ * The `usage` object of OpenAI's audio and image routes in our counts: `{input_tokens, output_tokens}` with details of text, audio
+ * and image tokens, or `{type: "duration", seconds}`.
+ * https://platform.openai.com/docs/api-reference/audio/json-object and …/images/object
+ */
+export function mediaUsage(raw: JsonObject): Usage {
+  if (typeof raw.seconds === 'number' && raw.input_tokens === undefined) return unitUsage('audio_seconds', raw.seconds, raw);
+  const input = firstObject(raw.input_tokens_details, raw.input_token_details);
+  const output = firstObject(raw.output_tokens_details, raw.output_token_details);
+  const inputTokens = tokenCount(raw.input_tokens);
+  const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  return {
+    ...emptyUsage(),
+    inputTokens: inputTokens - cacheReadTokens,
+    cacheReadTokens,
+    outputTokens: tokenCount(raw.output_tokens),
+    audioInputTokens: tokenCount(input.audio_tokens),
+    audioOutputTokens: tokenCount(output.audio_tokens),
+    imageInputTokens: tokenCount(input.image_tokens),
+    imageOutputTokens: tokenCount(output.image_tokens),
+    raw,
+  };
+}
+
+/** Usage that is counted in one unit other than tokens; null for amounts that are none. */
+export function unitUsage(unit: UsageUnit, amount: number, raw: JsonObject | null): Usage {
+  return { ...emptyUsage(), units: amount > 0 && Number.isFinite(amount) ? { [unit]: amount } : {}, raw };
+}
+
+/** The same usage with this many of a unit more. */
+export function withUnit(usage: Usage | null, unit: UsageUnit, amount: number): Usage | null {
+  if (!(amount > 0) || !Number.isFinite(amount)) return usage;
+  const counted = usage ?? emptyUsage();
+  return { ...counted, units: { ...counted.units, [unit]: amount } };
+}
+
+/** The characters of a text that is to be spoken: what is billed where the provider counts no tokens. */
+export function spokenCharacters(call: OperationCall): Usage | null {
+  const { input } = call.params;
+  return typeof input === 'string' && input !== '' ? unitUsage('characters', [...input].length, null) : null;
+}
+
+function firstObject(...values: readonly unknown[]): JsonObject {
+  return values.find(isObject) ?? {};
+}

@@ -1,0 +1,18 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+import { mediaUsage, spokenCharacters } from './media-usage.ts';
+
+/**
+ * Speech of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/audio/createSpeech): audio bytes, or events
+ * with `stream_format: "sse"`, both as they come.
+ */
+export function speech(id: string, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    passesBytes: true,
+    usage: (reply) => (isObject(reply.usage) ? mediaUsage(reply.usage) : null),
+    usageOfCall: spokenCharacters,
+    streamReader: () => typedEventsReader(id, ['speech.audio.done']),
+  };
+}

@@ -1,0 +1,47 @@
+import type { BytesReply } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { type SpokenSegment, toSrt, toVtt } from './subtitles.ts';
+
+/** What was said, in pieces where the provider tells when. */
+export interface Heard {
+  readonly text: string;
+  readonly language: string | null;
+  readonly segments: readonly SpokenSegment[];
+  readonly words: readonly SpokenSegment[];
+}
+
+/** A transcript in a `response_format` that is not JSON; null for one that is. */
+export function writtenTranscript(heard: Heard, format: unknown): BytesReply | null {
+  const written = plainForms[String(format)];
+  return written ? { contentType: written.contentType, body: Buffer.from(written.write(heard)) } : null;
+}
+
+/** A transcript as OpenAI's `verbose_json`. `durationSeconds`: where the provider tells it; else the end of what was said. */
+export function verboseTranscript(heard: Heard, task: 'transcribe' | 'translate', durationSeconds?: number): JsonObject {
+  const duration = durationSeconds ?? heard.segments.at(-1)?.end;
+  return {
+    task,
+    ...(heard.language === null ? {} : { language: heard.language }),
+    ...(duration === undefined ? {} : { duration }),
+    text: heard.text,
+    segments: heard.segments.map(({ start, end, text }, id) => ({ id, start, end, text })),
+    ...(heard.words.length > 0 ? { words: heard.words.map(({ start, end, text }) => ({ word: text, start, end })) } : {}),
+  };
+}
+
+interface PlainForm {
+  readonly contentType: string;
+  readonly write: (heard: Heard) => string;
+}
+
+/** Formats that are not JSON. */
+const plainForms: Readonly<Record<string, PlainForm>> = {
+  text: { contentType: 'text/plain; charset=utf-8', write: ({ text }) => `${text}\n` },
+  srt: { contentType: 'application/x-subrip; charset=utf-8', write: (heard) => toSrt(cuesOf(heard)) },
+  vtt: { contentType: 'text/vtt; charset=utf-8', write: (heard) => toVtt(cuesOf(heard)) },
+};
+
+/** Text without times is one cue without any. */
+function cuesOf({ segments, text }: Heard): readonly SpokenSegment[] {
+  return segments.length > 0 || text === '' ? segments : [{ start: 0, end: 0, text }];
+}

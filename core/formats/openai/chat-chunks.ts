@@ -1,0 +1,34 @@
+import type { OperationCall, StreamEvent } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/** Writes the chunks of one streamed chat completion. */
+export interface ChatChunks {
+  /** The reply's id, null until the provider gave one or the first chunk was written, and its model. */
+  readonly head: { id: string | null; model: string };
+  /** True where the client asked for a last chunk with token counts. */
+  readonly withUsage: boolean;
+  chunk(fields: JsonObject): StreamEvent;
+  /** A chunk of one choice, all of whose fields are given. */
+  choiceOf(fields: JsonObject): StreamEvent;
+  /** A chunk of the only choice. */
+  choice(delta: JsonObject, finishReason?: string | null): StreamEvent;
+  /** The same, nothing where the delta says nothing. */
+  emit(delta: JsonObject): StreamEvent[];
+}
+
+/** Chunks in OpenAI's form (https://platform.openai.com/docs/api-reference/chat-streaming) of a provider with another one. */
+export function chatChunks(call: OperationCall, provider: string): ChatChunks {
+  const options = call.params.stream_options;
+  const withUsage = isObject(options) && options.include_usage === true;
+  const head: ChatChunks['head'] = { id: null, model: call.model };
+  const chunk = (fields: JsonObject): StreamEvent => {
+    head.id ??= call.newId('chatcmpl-');
+    const { id, model } = head;
+    return { event: null, data: { id, object: 'chat.completion.chunk', created: call.nowSeconds, model, provider, ...fields } };
+  };
+  const choiceOf = (fields: JsonObject): StreamEvent => chunk({ choices: [fields], ...(withUsage ? { usage: null } : {}) });
+  const choice = (delta: JsonObject, finishReason: string | null = null): StreamEvent =>
+    choiceOf({ index: 0, delta, logprobs: null, finish_reason: finishReason });
+  const emit = (delta: JsonObject): StreamEvent[] => (Object.keys(delta).length === 0 ? [] : [choice(delta)]);
+  return { head, withUsage, chunk, choiceOf, choice, emit };
+}

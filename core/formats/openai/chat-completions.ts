@@ -1,0 +1,34 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { withMappedFinishReasons } from './chat-finish-reason.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { withoutRefused, withRenames, withSystemRole, withUsageInStream } from './chat-request.ts';
+import { chatStream } from './chat-stream.ts';
+import { chatStreamReader } from './chat-stream-reader.ts';
+import { chatUsage } from './chat-usage.ts';
+
+/** Chat completions of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/chat). */
+export function chatCompletions(id: string, quirks: ChatQuirks, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    toProvider: (params, call) => {
+      let body = withUsageInStream(params, quirks);
+      body = withRenames(body, quirks, call);
+      body = withoutRefused(body, quirks, call);
+      body = quirks.developerAsSystem ? withSystemRole(body, call) : body;
+      return quirks.request ? quirks.request(body, call) : body;
+    },
+    fromProvider: (reply, call) => {
+      const body = quirks.reply ? quirks.reply(call)(reply) : reply;
+      return quirks.ownFinishReasons && call.strict ? withMappedFinishReasons(body) : body;
+    },
+    translateStream: (call) => chatStream(quirks, call),
+    usage: usageOfReply,
+    streamReader: () => chatStreamReader(id),
+  };
+}
+
+function usageOfReply(reply: JsonObject) {
+  return isObject(reply.usage) ? chatUsage(reply.usage, reply.service_tier) : null;
+}

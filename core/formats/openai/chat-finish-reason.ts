@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+
+const known: Readonly<Record<string, string>> = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  function_call: 'function_call',
+  eos: 'stop',
+  eos_token: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  complete: 'stop',
+  max_tokens: 'length',
+  model_length: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  // The reply is cut short by a fault of the provider: `stop` would call it whole.
+  error: 'length',
+  insufficient_system_resource: 'length',
+};
+
+/** OpenAI's word for how an OpenAI-compatible provider says a reply ended; what nobody knows counts as `stop` (data-plane §8.3). */
+export function chatFinishReason(native: string): string {
+  return known[native.toLowerCase()] ?? 'stop';
+}
+
+/** A chat or completion reply, or one chunk of it, with OpenAI's words; the same object when it has them already. */
+export function withMappedFinishReasons(reply: JsonObject): JsonObject {
+  const { choices } = reply;
+  if (!Array.isArray(choices) || !choices.some(needsMapping)) return reply;
+  return {
+    ...reply,
+    choices: choices.map((choice) =>
+      needsMapping(choice) ? { ...choice, finish_reason: chatFinishReason(choice.finish_reason) } : choice,
+    ),
+  };
+}
+
+function needsMapping(choice: unknown): choice is JsonObject & { finish_reason: string } {
+  if (!isObject(choice) || typeof choice.finish_reason !== 'string') return false;
+  return chatFinishReason(choice.finish_reason) !== choice.finish_reason;
+}

@@ -1,0 +1,35 @@
+import type { OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { withMappedFinishReasons } from './chat-finish-reason.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { asksForUsage } from './chat-request.ts';
+import { withToolIndexes } from './tool-indexes.ts';
+
+/**
+ * Keeps a stream as the client asked for it: without the chunk of token counts that only we wanted, with OpenAI's finish reasons, and
+ * with the index of each tool call. Null when neither is at stake, so that the bytes pass; events that need no change come back as the same object.
+ */
+export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
+  const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
+  const mapsReasons = quirks.ownFinishReasons === true && call.strict;
+  const reply = quirks.reply?.(call);
+  if (!hidesUsage && !mapsReasons && !reply) return null;
+  const indexed = withToolIndexes();
+  return {
+    push(event) {
+      const { data } = event;
+      if (!isObject(data)) return [event];
+      if (hidesUsage && isUsageChunk(data)) return [];
+      const shaped = indexed(reply ? reply(data) : data);
+      const mapped = mapsReasons ? withMappedFinishReasons(shaped) : shaped;
+      return mapped === data ? [event] : [{ event: event.event, data: mapped }];
+    },
+    end: () => [],
+  };
+}
+
+/** The additional chunk of `stream_options.include_usage`: counts and not a single choice. */
+function isUsageChunk(data: JsonObject): boolean {
+  return isObject(data.usage) && Array.isArray(data.choices) && data.choices.length === 0;
+}

@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { emptyUsage, serviceTierOf, unitsPerCallMax } from '../../contract/values/usage.ts';
+
+/**
+ * The `usage` object of chat completions, completions and embeddings in our counts. Covers the places where compatible
+ * providers keep the same number: DeepSeek's `prompt_cache_hit_tokens`, OpenRouter's `cache_write_tokens`, Perplexity's
+ * top-level `reasoning_tokens`. `serviceTier` is what the reply says of it beside its usage.
+ */
+export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
+  const input = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {};
+  const output = isObject(raw.completion_tokens_details) ? raw.completion_tokens_details : {};
+  const total = tokenCount(raw.total_tokens);
+  const promptTokens = tokenCount(raw.prompt_tokens ?? (raw.completion_tokens === undefined ? total : 0));
+  const completionTokens = tokenCount(raw.completion_tokens);
+  const cacheReadTokens = Math.min(promptTokens, tokenCount(input.cached_tokens ?? raw.prompt_cache_hit_tokens));
+  const cacheWriteTokens = Math.min(promptTokens - cacheReadTokens, tokenCount(input.cache_write_tokens));
+  const reasoningTokens = tokenCount(output.reasoning_tokens ?? raw.reasoning_tokens);
+  return {
+    ...emptyUsage(),
+    inputTokens: promptTokens - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens: completionTokens + reasoningOutside(promptTokens, completionTokens, reasoningTokens, total),
+    reasoningTokens,
+    audioInputTokens: tokenCount(input.audio_tokens),
+    audioOutputTokens: tokenCount(output.audio_tokens),
+    serviceTier: serviceTierOf(serviceTier),
+    raw,
+  };
+}
+
+/** A count as whole number ≥ 0, no more than one call can have used; anything else is 0. */
+export function tokenCount(value: unknown): number {
+  return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.min(Math.round(value), unitsPerCallMax) : 0;
+}
+
+/**
+ * xAI counts reasoning beside `completion_tokens`, everyone else within it. The total tells which: it is the one that adds up.
+ * https://docs.x.ai/docs/key-information/consumption-and-rate-limits
+ */
+function reasoningOutside(prompt: number, completion: number, reasoning: number, total: number): number {
+  return reasoning > 0 && total === prompt + completion + reasoning ? reasoning : 0;
+}

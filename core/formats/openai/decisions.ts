@@ -1,0 +1,17 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+import { responsesUsage } from './responses.ts';
+
+/**
+ * Typed judgments of decision models. OpenAI's questions (https://developers.openai.com/api/reference/resources/decisions) and those of
+ * the models' makers (https://openrouter.ai/docs/guides/features/decisions) differ, so bytes pass both ways.
+ */
+export function decisions(id: string, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    usage: ({ usage }) => (isObject(usage) ? responsesUsage(usage) : null),
+    // Never streamed; the contract wants a reader all the same.
+    streamReader: () => typedEventsReader(id, []),
+  };
+}

@@ -1,0 +1,49 @@
+import { isObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+
+/** One thing to embed: a text, an image, or both as one. At least one of them is there. */
+export interface EmbeddingInput {
+  readonly text: string | null;
+  /** A data URL, or a web address as it was sent. */
+  readonly image: string | null;
+}
+
+/**
+ * What an embeddings call wants embedded: texts as OpenAI has them; images as content parts (`{type: "image_url", image_url}`), as
+ * `{image}` (a data URL, base64, an address, or `{base64}`/`{url}`), together with a text as `{text, image}` or `{content: [parts]}`.
+ * Throws `bad_request` for anything else, token numbers included, which only OpenAI's own models can read.
+ */
+export function embeddingInputs(input: unknown, provider: string): EmbeddingInput[] {
+  const items = Array.isArray(input) ? input : [input];
+  if (items.length === 0) throw badParam('input', `a text or a list of texts is expected by ${provider}`);
+  return items.map((item) => inputOf(item, provider));
+}
+
+/** An image that travels inside the request. Throws `bad_request` for a web address. */
+export function inlineImage(image: string, provider: string): { readonly format: string; readonly base64: string } {
+  const found = /^data:image\/([\w.+-]+);base64,/.exec(image);
+  if (!found) throw badParam('input', `${provider} takes images only as base64 or data URL`);
+  return { format: found[1] as string, base64: image.slice(found[0].length) };
+}
+
+function inputOf(item: unknown, provider: string): EmbeddingInput {
+  if (typeof item === 'string') return { text: item, image: null };
+  const parts: unknown[] = isObject(item) && Array.isArray(item.content) ? item.content : [item];
+  let [text, image]: [string | null, string | null] = [null, null];
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    if (typeof part.text === 'string') text = text === null ? part.text : `${text}\n${part.text}`;
+    image ??= imageOf(part.image_url ?? part.image);
+  }
+  if (text === null && image === null)
+    throw badParam('input', `texts, or objects with text or image, are expected by ${provider}`);
+  return { text, image };
+}
+
+function imageOf(given: unknown): string | null {
+  const text = isObject(given) ? (given.url ?? given.base64) : given;
+  if (typeof text !== 'string' || text === '') return null;
+  if (/^(data|https?|s3):/i.test(text)) return text;
+  // How base64 of a JPEG begins; the other formats do not need to be told from PNG.
+  return `data:image/${text.startsWith('/9j/') ? 'jpeg' : 'png'};base64,${text}`;
+}

@@ -1,0 +1,14 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+import { chatUsage } from './chat-usage.ts';
+
+/** Moderations (https://platform.openai.com/docs/api-reference/moderations): bytes pass both ways; most makers do not bill them. */
+export function moderations(path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
+    // Never streamed; the contract wants a reader all the same.
+    streamReader: () => typedEventsReader('moderations', []),
+  };
+}

@@ -1,0 +1,23 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { unitUsage } from '../media/media-usage.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+
+/** OCR in Mistral's shape (https://docs.mistral.ai/api/#tag/ocr): bytes pass both ways, pages are counted. */
+export function ocr(path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    usage: ocrUsage,
+    // Never streamed; the contract wants a reader all the same.
+    streamReader: () => typedEventsReader('ocr', []),
+  };
+}
+
+function ocrUsage(reply: JsonObject): Usage | null {
+  const raw = isObject(reply.usage_info) ? reply.usage_info : null;
+  const pages =
+    typeof raw?.pages_processed === 'number' ? raw.pages_processed : Array.isArray(reply.pages) ? reply.pages.length : 0;
+  return pages > 0 ? unitUsage('pages', pages, raw) : null;
+}

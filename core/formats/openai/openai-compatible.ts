@@ -1,0 +1,130 @@
+import * as v from 'valibot';
+import type {
+  Operation,
+  OperationCall,
+  OperationName,
+  ProviderAdapter,
+  ProviderSettings,
+} from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { chatOrResponses, sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { completionsOverChat } from '../../translate/completions-over-chat.ts';
+import type { ChatExtra, ChatExtras } from '../../translate/messages-over-chat/request.ts';
+import { type CompatibleMedia, type MediaOperation, mediaOperations } from '../media/compatible-media.ts';
+import { type KeptFamilies, keptOperations } from '../stored/stored-files.ts';
+import { chatCompletions } from './chat-completions.ts';
+import type { ChatQuirks } from './chat-quirks.ts';
+import { completions } from './completions.ts';
+import { type EmbedQuirks, embeddings } from './embeddings.ts';
+import { providerFault } from './provider-error.ts';
+import { realtime } from './realtime.ts';
+import { responses } from './responses.ts';
+import { responsesApiSetting } from './responses-only.ts';
+
+/** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
+export interface CompatibleProvider extends CompatibleMedia {
+  readonly id: string;
+  /** Without trailing slash; null where every user has their own and `custom_host` must say it; a function where settings tell. */
+  readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
+  /** Path of the API below the base URL, default none. */
+  readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
+  readonly operations: readonly CompatibleOperation[];
+  /** Headers that carry the key, where it is not `Authorization: Bearer <key>`. */
+  readonly credential?: (key: string) => HeaderList;
+  /** Settings beside `custom_host`, by config name. */
+  readonly settings?: v.ObjectEntries;
+  /** Headers beside the credential. */
+  readonly headers?: (settings: ProviderSettings) => HeaderList;
+  readonly forwards?: readonly string[];
+  readonly chat?: ChatQuirks;
+  /** True where text completions are answered by its chat completions. */
+  readonly completesOverChat?: boolean;
+  readonly embed?: EmbedQuirks;
+  /** What its chat completions take of the Messages format beyond OpenAI's fields. */
+  readonly chatExtras?: readonly ChatExtra[];
+  /** Which chat calls go to its Responses API, where it has one; default: where the setting `use_responses_api` says so. */
+  readonly byResponses?: (call: OperationCall) => boolean;
+  /** What it keeps in OpenAI's form: files, batches, fine-tuning jobs. */
+  readonly kept?: KeptFamilies;
+  /** True where it has realtime sessions. */
+  readonly realtime?: boolean;
+  /** Path of a pass-through call, and of responses, where it is not prefix + path. */
+  readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
+}
+
+/** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
+export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
+
+export type CompatibleOperation =
+  | Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>
+  | MediaOperation;
+
+/**
+ * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
+ * and where a streamed call has to be asked for its token counts.
+ */
+export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
+  const prefix = (settings: ProviderSettings): string =>
+    typeof row.pathPrefix === 'function' ? row.pathPrefix(settings) : (row.pathPrefix ?? '');
+  const hasResponses = row.operations.includes('createModelResponse');
+  const settingsSchema = v.object({
+    custom_host: v.optional(v.string()),
+    ...(hasResponses ? responsesApiSetting : {}),
+    ...row.settings,
+  });
+  const operations: Partial<Record<OperationName, Operation>> = {};
+  for (const name of row.operations) operations[name] = build[name](row, prefix);
+  const adapter: CompatibleAdapter = {
+    id: row.id,
+    settings: settingsSchema as v.GenericSchema<unknown, ProviderSettings>,
+    baseUrl: (settings) => baseUrlOf(row, settings),
+    headers: (settings, credentials) => {
+      const key = credentials.api_key;
+      const headers = row.headers?.(settings) ?? [];
+      if (key === undefined) return headers;
+      return [...(row.credential?.(key.reveal()) ?? ['authorization', `Bearer ${key.reveal()}`]), ...headers];
+    },
+    forwards: row.forwards ?? [],
+    proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
+    operations,
+    ...(row.realtime ? { realtime: realtime(prefix) } : {}),
+    chatExtras: hasResponses ? sealedThoughts(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
+    error: providerFault(row.id),
+  };
+  if (row.kept) Object.assign(operations, keptOperations(adapter, row.kept));
+  return adapter;
+}
+
+type Prefix = (settings: ProviderSettings) => string;
+
+const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefix) => Operation> = {
+  chatComplete(row, prefix) {
+    const chat = chatCompletions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/chat/completions`);
+    if (!row.operations.includes('createModelResponse')) return chat;
+    return chatOrResponses(row.id, byResponsesOf(row), chat, build.createModelResponse(row, prefix));
+  },
+  complete: (row, prefix) =>
+    row.completesOverChat
+      ? completionsOverChat(build.chatComplete(row, prefix), row.id)
+      : completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
+  embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
+  createModelResponse: (row, prefix) =>
+    responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),
+  ...mediaOperations,
+};
+
+function byResponsesOf(row: CompatibleProvider): (call: OperationCall) => boolean {
+  return row.byResponses ?? ((call) => call.settings.use_responses_api === true);
+}
+
+function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string {
+  const custom = settings.custom_host;
+  if (typeof custom === 'string' && custom !== '') return custom.replace(/\/+$/, '');
+  if (typeof row.baseUrl === 'function') return row.baseUrl(settings);
+  if (row.baseUrl !== null) return row.baseUrl;
+  throw new GatewayError('invalid_custom_host', {
+    message: `Provider ${row.id} has no address of its own: set custom_host, for example x-svc-custom-host: https://llm.example.com`,
+    param: 'custom_host',
+  });
+}

@@ -1,0 +1,84 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { noteOnce } from '../note-once.ts';
+
+/**
+ * Parameters a provider has nothing for, each with the value that asks for nothing. `{}` stands for any empty object; `null` and
+ * `undefined` never ask.
+ */
+export type LostParams = Readonly<Record<string, unknown>>;
+
+/** Chat parameters of OpenAI that no provider with a format of its own has anything for. */
+export const openAiOnly: LostParams = {
+  best_of: 1,
+  echo: false,
+  suffix: '',
+  store: false,
+  logit_bias: {},
+  prediction: {},
+  audio: {},
+  verbosity: undefined,
+  web_search_options: undefined,
+  moderation: undefined,
+  prompt_cache_key: undefined,
+  prompt_cache_retention: undefined,
+  prompt_cache_options: {},
+};
+
+/** The same, where nothing can be done either about choices, probabilities, penalties, seeds and kinds of output. */
+export const textOnly: LostParams = {
+  ...openAiOnly,
+  n: 1,
+  logprobs: false,
+  top_logprobs: 0,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  seed: undefined,
+  modalities: undefined,
+};
+
+/**
+ * What of a chat call goes on under its own name: all that is neither read elsewhere nor lost, so that the provider's own parameters may
+ * be mixed in. Lost ones that did ask for something are reported as dropped.
+ */
+export function passedParams(
+  params: JsonObject,
+  call: OperationCall,
+  isRead: (name: string) => boolean,
+  lost: LostParams,
+): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (isRead(name)) continue;
+    if (!Object.hasOwn(lost, name)) passed[name] = value;
+    else if (value !== lost[name] && asksForSomething(value, lost[name])) noteOnce(call.dropped, name);
+  }
+  return passed;
+}
+
+/** Text is what is answered anyway, whether `modalities` or a `response_format` say so. */
+function asksForSomething(value: unknown, nothing: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  if (Array.isArray(value)) return !(value.length === 1 && value[0] === 'text');
+  if (!isObject(value)) return true;
+  // An empty object may ask for much: `web_search_options: {}` asks for a search.
+  return Object.keys(value).length === 0 ? !isObject(nothing) : value.type !== 'text';
+}
+
+/**
+ * The fields of an image call that go on, less those that are lost (each with the values that ask for nothing, in JSON or in a form): ones
+ * that did ask for something are reported as dropped.
+ */
+export function passedImageParams(
+  params: JsonObject,
+  call: OperationCall,
+  lost: Readonly<Record<string, readonly unknown[]>>,
+): JsonObject {
+  const passed: JsonObject = {};
+  for (const [name, value] of Object.entries(params)) {
+    const nothing = Object.hasOwn(lost, name) ? lost[name] : undefined;
+    if (!nothing) passed[name] = value;
+    else if (value !== undefined && value !== null && !nothing.includes(value)) noteOnce(call.dropped, name);
+  }
+  return passed;
+}

@@ -1,0 +1,60 @@
+import type { ProviderFault } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { retryAfterMs } from '../retry-after.ts';
+
+/**
+ * Reads refusals of OpenAI-compatible providers, in each of the forms they come in: `{error: {message, type, param, code}}`,
+ * `{error: "text", code}` (xAI, Ollama), `{message, type, code}` and `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers).
+ */
+export function providerFault(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderFault {
+  return (status, body, headers) => {
+    const error: JsonObject = isObject(body?.error) ? body.error : (body ?? {});
+    const said = messageIn(body) ?? `the provider answered with status ${status} and no message`;
+    return {
+      message: `${id} error: ${said}`,
+      type: textOf(error.type),
+      param: textOf(error.param),
+      code: textOf(error.code),
+      retryAfterMs: retryAfterMs(headers),
+    };
+  };
+}
+
+/** An error event in a stream as ours. The status is the provider's where the event names one. */
+export function streamFault(id: string, error: unknown): GatewayError {
+  const { code, status }: JsonObject = isObject(error) ? error : {};
+  const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599);
+  return new GatewayError('upstream_status', {
+    message: `${id} error: ${messageIn({ error }) ?? 'the provider broke off the stream'}`,
+    ...(stated === undefined ? {} : { status: stated }),
+    detail: JSON.stringify(error)?.slice(0, 2000),
+  });
+}
+
+function messageIn(body: JsonObject | null): string | null {
+  if (body === null) return null;
+  for (const value of [body.error, body.message, body.detail]) {
+    if (typeof value === 'string' && value !== '') return value;
+    if (Array.isArray(value) && value.length > 0) return value.map(lineOf).join('; ');
+    if (isObject(value)) {
+      const inner = messageIn({ message: value.message, detail: value.detail });
+      if (inner !== null) return inner;
+    }
+  }
+  return null;
+}
+
+/** One validation fault of a FastAPI server: `body.temperature: Input should be a valid number`. */
+function lineOf(fault: unknown): string {
+  if (!isObject(fault)) return String(fault);
+  const where = Array.isArray(fault.loc) ? `${fault.loc.join('.')}: ` : '';
+  return `${where}${textOf(fault.msg) ?? JSON.stringify(fault)}`;
+}
+
+function textOf(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : null;
+}

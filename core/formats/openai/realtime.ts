@@ -1,0 +1,61 @@
+import type { ProviderSettings, Realtime } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { tokenCount } from './chat-usage.ts';
+
+/**
+ * Realtime sessions in OpenAI's format (https://platform.openai.com/docs/guides/realtime-websocket): the client's query goes on as it
+ * is. `root`: what stands before `/realtime` below the base URL.
+ */
+export function realtime(root: (settings: ProviderSettings) => string): Realtime {
+  return {
+    path: (query, _model, settings) => `${root(settings)}/realtime${query.size === 0 ? '' : `?${query}`}`,
+    usage: realtimeUsage,
+  };
+}
+
+/** Events that end a response: of the realtime API, and of the Responses API over a WebSocket. */
+const endsResponse = new Set(['response.done', 'response.completed', 'response.incomplete', 'response.failed']);
+const endsTranscription = 'conversation.item.input_audio_transcription.completed';
+
+/**
+ * Tokens of one event of a session. What a transcription of the user's speech took is counted too, and kept apart in `raw`: it is the
+ * work of another model.
+ */
+export function realtimeUsage(event: JsonObject): Usage | null {
+  const { type, response } = event;
+  if (type === endsTranscription && isObject(event.usage))
+    return usageOf(event.usage, { input_audio_transcription: event.usage });
+  if (typeof type !== 'string' || !endsResponse.has(type) || !isObject(response) || !isObject(response.usage)) return null;
+  return usageOf(response.usage, response.usage);
+}
+
+function usageOf(counts: JsonObject, raw: JsonObject): Usage {
+  const input = detailsOf(counts, 'input');
+  const output = detailsOf(counts, 'output');
+  const inputTokens = tokenCount(counts.input_tokens);
+  const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  return {
+    ...emptyUsage(),
+    inputTokens: inputTokens - cacheReadTokens,
+    cacheReadTokens,
+    outputTokens: tokenCount(counts.output_tokens),
+    reasoningTokens: tokenCount(output.reasoning_tokens),
+    audioInputTokens: tokenCount(input.audio_tokens),
+    audioOutputTokens: tokenCount(output.audio_tokens),
+    imageInputTokens: tokenCount(input.image_tokens),
+    // Some transcription models are billed by time.
+    ...(typeof counts.seconds === 'number' && counts.seconds > 0 ? { units: { audio_seconds: counts.seconds } } : {}),
+    raw,
+  };
+}
+
+/** The two APIs spell it differently. */
+function detailsOf(counts: JsonObject, side: 'input' | 'output'): JsonObject {
+  for (const name of [`${side}_token_details`, `${side}_tokens_details`]) {
+    const details = counts[name];
+    if (isObject(details)) return details;
+  }
+  return {};
+}

@@ -1,0 +1,52 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { unitUsage } from '../media/media-usage.ts';
+import { typedEventsReader } from '../typed-events-reader.ts';
+import { withoutRefused, withRenames } from './chat-request.ts';
+import { chatUsage } from './chat-usage.ts';
+
+/** How a provider's rerank differs from the route's, which is Cohere's. Everything absent = no difference. */
+export interface RerankQuirks {
+  readonly renames?: Readonly<Record<string, string>>;
+  /** Parameters the provider answers with an error: taken out and reported. */
+  readonly refuses?: readonly string[];
+  readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
+  readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
+}
+
+/** Rerank in Cohere's shape (https://docs.cohere.com/reference/rerank): `{model, query, documents, top_n}` → `{results}`. */
+export function rerank(path: (call: OperationCall) => string, quirks: RerankQuirks = {}): Operation {
+  return {
+    path,
+    toProvider: (params, call) => {
+      const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
+      return quirks.request ? quirks.request(body, call) : body;
+    },
+    fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
+    usage: rerankUsage,
+    // Never streamed; the contract wants a reader all the same.
+    streamReader: () => typedEventsReader('rerank', []),
+  };
+}
+
+/** Search units as Cohere bills them (`meta.billed_units`), or tokens as others do. */
+export function rerankUsage(reply: JsonObject): Usage | null {
+  const billed = isObject(reply.meta) && isObject(reply.meta.billed_units) ? reply.meta.billed_units : null;
+  if (typeof billed?.search_units === 'number') return unitUsage('search_units', billed.search_units, billed);
+  return isObject(reply.usage) ? chatUsage(reply.usage) : null;
+}
+
+/** Documents as plain texts: Cohere also takes `{text}` and objects of several fields, which others refuse. */
+export function withTextDocuments(params: JsonObject, call: OperationCall): JsonObject {
+  const { documents } = params;
+  if (!Array.isArray(documents) || documents.every((item) => typeof item === 'string')) return params;
+  call.adapted.push('documents:object->text');
+  return { ...params, documents: documents.map(textOf) };
+}
+
+function textOf(document: unknown): unknown {
+  if (!isObject(document)) return document;
+  return typeof document.text === 'string' ? document.text : JSON.stringify(document);
+}

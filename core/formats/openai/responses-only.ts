@@ -1,0 +1,42 @@
+import * as v from 'valibot';
+import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
+
+/**
+ * OpenAI's models that have no chat completions, by the name of their family: those of the SDK's list that chat calls cannot name
+ * (`ResponsesModel` in https://github.com/openai/openai-node/blob/master/src/resources/shared.ts), and all of their line that came
+ * before or between. Looked up 2026-11-21. A list of names would be out of date with the next release.
+ */
+const responsesOnly =
+  /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
+
+/** True for a model of OpenAI that is known to have the Responses API alone. */
+export function isResponsesOnly(model: string): boolean {
+  return responsesOnly.test(model);
+}
+
+/** `use_responses_api`: chat and Messages calls go to the Responses API always (true), never (false), or where the model has no other. */
+export const responsesApiSetting = {
+  use_responses_api: v.nullish(
+    v.union(
+      [
+        v.boolean(),
+        v.pipe(
+          v.picklist(['true', 'false']),
+          v.transform((text) => text === 'true'),
+        ),
+      ],
+      'use_responses_api must be true or false',
+    ),
+  ),
+};
+
+/** Whether a chat call of one of these models goes to the Responses API. */
+export function goesByResponses(settings: ProviderSettings, models: readonly unknown[]): boolean {
+  const { use_responses_api: asked } = settings;
+  if (typeof asked === 'boolean') return asked;
+  return models.some((model) => typeof model === 'string' && isResponsesOnly(model));
+}
+
+export function goesByResponsesApi(call: OperationCall): boolean {
+  return goesByResponses(call.settings, [call.model]);
+}

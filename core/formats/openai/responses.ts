@@ -1,0 +1,83 @@
+import type { Operation, OperationCall, StreamReader } from '../../contract/provider/provider.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { emptyUsage, serviceTierOf } from '../../contract/values/usage.ts';
+import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
+import { noteOnce } from '../note-once.ts';
+import { tokenCount } from './chat-usage.ts';
+import { streamFault } from './provider-error.ts';
+
+/**
+ * The Responses API where the provider has it (https://platform.openai.com/docs/api-reference/responses): bytes pass both ways.
+ * Only thoughts of models that were reached over chat completions are left out.
+ */
+export function responses(id: string, path: (call: OperationCall) => string): Operation {
+  return {
+    path,
+    toProvider: withReadableThoughts,
+    usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
+    streamReader: () => responsesStreamReader(id),
+  };
+}
+
+/**
+ * A Responses call without reasoning items that hold what another provider signed: in a conversation that moved between providers
+ * they make the whole call fail. The very same object where there are none.
+ */
+export function withReadableThoughts(params: JsonObject, call: OperationCall): JsonObject {
+  const { input } = params;
+  if (!Array.isArray(input) || !input.some(isSealed)) return params;
+  noteOnce(call.dropped, 'input.reasoning');
+  return { ...params, input: input.filter((item) => !isSealed(item)) };
+}
+
+function isSealed(item: unknown): boolean {
+  return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
+}
+
+/** The `usage` object of a response in our counts. `serviceTier` is what the response says of it. */
+export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
+  const input = isObject(raw.input_tokens_details) ? raw.input_tokens_details : {};
+  const output = isObject(raw.output_tokens_details) ? raw.output_tokens_details : {};
+  const inputTokens = tokenCount(raw.input_tokens);
+  const cacheReadTokens = Math.min(inputTokens, tokenCount(input.cached_tokens));
+  const cacheWriteTokens = Math.min(inputTokens - cacheReadTokens, tokenCount(input.cache_write_tokens));
+  return {
+    ...emptyUsage(),
+    inputTokens: inputTokens - cacheReadTokens - cacheWriteTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens: tokenCount(raw.output_tokens),
+    reasoningTokens: tokenCount(output.reasoning_tokens),
+    serviceTier: serviceTierOf(serviceTier),
+    raw,
+  };
+}
+
+const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Follows a stream of response events: the terminal one carries the whole response, token counts included. */
+function responsesStreamReader(id: string): StreamReader {
+  let raw: JsonObject | null = null;
+  let serviceTier: unknown = null;
+  let complete = false;
+  let error: GatewayError | null = null;
+  return {
+    push({ event, data }) {
+      if (!isObject(data)) return;
+      const type = typeof data.type === 'string' ? data.type : event;
+      if (type === 'error') error ??= streamFault(id, isObject(data.error) ? data.error : data);
+      if (type === null || !terminal.has(type)) return;
+      complete = true;
+      if (!isObject(data.response)) return;
+      if (isObject(data.response.usage)) raw = data.response.usage;
+      serviceTier = data.response.service_tier;
+      if (type === 'response.failed') error ??= streamFault(id, data.response.error);
+    },
+    usage: () => (raw === null ? null : responsesUsage(raw, serviceTier)),
+    complete: () => complete,
+    error: () => error,
+  };
+}

@@ -1,0 +1,21 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/**
+ * Results of a rerank with the documents they speak of, where the caller asked for them (`return_documents`) and the provider does
+ * not send them back itself.
+ */
+export function withReturnedDocuments(results: readonly unknown[], { params }: OperationCall): unknown[] {
+  const documents = params.return_documents === true && Array.isArray(params.documents) ? params.documents : null;
+  if (documents === null) return [...results];
+  return results.map((result) => {
+    if (!isObject(result) || isObject(result.document) || typeof result.index !== 'number') return result;
+    const document: unknown = documents[result.index];
+    return document === undefined ? result : { ...result, document: isObject(document) ? document : { text: document } };
+  });
+}
+
+/** Search units as rerank models are billed: one for every hundred documents begun. */
+export function searchUnits({ documents }: JsonObject): number {
+  return Array.isArray(documents) ? Math.ceil(documents.length / 100) : 0;
+}

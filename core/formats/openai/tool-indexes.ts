@@ -1,0 +1,46 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+
+/**
+ * Gives the tool calls of a stream's chunks the `index` that some servers leave out (Mistral since January 2026); OpenAI's clients refuse
+ * a call without one. A call with a new id is the next call, a piece without an id goes on with the last one. The very same chunk if
+ * none lacks an index.
+ */
+export function withToolIndexes(): (chunk: JsonObject) => JsonObject {
+  /** Ids of calls by choice and index. */
+  const calls = new Map<unknown, unknown[]>();
+  const indexOf = (known: unknown[], id: unknown): number => {
+    if (typeof id !== 'string' || id === '') return Math.max(0, known.length - 1);
+    const at = known.indexOf(id);
+    return at === -1 ? known.push(id) - 1 : at;
+  };
+  const completed = (choice: unknown): unknown => {
+    const toolCalls = toolCallsOf(choice);
+    if (!isObject(choice) || !isObject(choice.delta) || toolCalls === null) return choice;
+    const known = calls.get(choice.index) ?? [];
+    calls.set(choice.index, known);
+    const tool_calls = toolCalls.map((call: unknown) => {
+      if (!isObject(call)) return call;
+      if (typeof call.index !== 'number') return { index: indexOf(known, call.id), ...call };
+      known[call.index] ??= call.id;
+      return call;
+    });
+    return { ...choice, delta: { ...choice.delta, tool_calls } };
+  };
+  return (chunk) => {
+    const { choices } = chunk;
+    if (!Array.isArray(choices) || !choices.some(hasToolCalls)) return chunk;
+    const lacks = choices.some((choice) => toolCallsOf(choice)?.some((call) => isObject(call) && typeof call.index !== 'number'));
+    if (!lacks && calls.size === 0) return chunk;
+    return { ...chunk, choices: choices.map(completed) };
+  };
+}
+
+function hasToolCalls(choice: unknown): boolean {
+  return toolCallsOf(choice) !== null;
+}
+
+function toolCallsOf(choice: unknown): unknown[] | null {
+  const calls = isObject(choice) && isObject(choice.delta) ? choice.delta.tool_calls : null;
+  return Array.isArray(calls) && calls.length > 0 ? calls : null;
+}

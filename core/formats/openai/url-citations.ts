@@ -1,0 +1,13 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+
+/** A citation of a web page as chat completions have it, in `annotations`. `start` and `end` are places in the message's text. */
+export function urlCitation(url: string, title: unknown, start: number, end: number): JsonObject {
+  const named = typeof title === 'string' ? title : '';
+  return { type: 'url_citation', url_citation: { start_index: start, end_index: end, url, title: named } };
+}
+
+/** The first of these values that is a web address; null if none is. */
+export function webAddressIn(...values: readonly unknown[]): string | null {
+  const found = values.find((value) => typeof value === 'string' && /^https?:\/\//i.test(value));
+  return found === undefined ? null : String(found);
+}

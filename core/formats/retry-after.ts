@@ -1,0 +1,25 @@
+import type { HeaderList } from '../contract/values/http.ts';
+import { findHeader } from '../contract/values/http.ts';
+
+/**
+ * When the provider says to come back, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then
+ * `retry-after` in seconds or as a date (RFC 9110 §10.2.3). Null when it says nothing that can be read.
+ */
+export function retryAfterMs(headers: HeaderList): number | null {
+  for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
+    const ms = numberIn(findHeader(headers, name));
+    if (ms !== null) return ms;
+  }
+  const value = findHeader(headers, 'retry-after');
+  const seconds = numberIn(value);
+  if (seconds !== null) return Math.round(seconds * 1000);
+  const until = value === undefined ? Number.NaN : Date.parse(value);
+  if (Number.isNaN(until)) return null;
+  // Measured on the provider's clock where it shows it: ours may differ.
+  const date = Date.parse(findHeader(headers, 'date') ?? '');
+  return Math.max(0, until - (Number.isNaN(date) ? Date.now() : date));
+}
+
+function numberIn(text: string | undefined): number | null {
+  return text !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,70 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { lineTooLong, textLines } from '../../contract/values/text-lines.ts';
+import { badParam } from '../bad-param.ts';
+
+/** One request of a batch in OpenAI's form (https://platform.openai.com/docs/api-reference/batch/request-input). */
+export interface BatchRequest {
+  readonly customId: string;
+  readonly url: string;
+  readonly body: JsonObject;
+}
+
+/** The requests of an input file. Throws `bad_request` naming the line that is none, behind `param`. */
+export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param = 'input_file_id'): AsyncGenerator<BatchRequest> {
+  let number = 0;
+  for await (const text of readLines(file)) {
+    number++;
+    if (text.trim() === '') continue;
+    const line = parse(text);
+    if (!line || typeof line.custom_id !== 'string' || !isObject(line.body)) {
+      throw badParam(`${param} line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
+    }
+    yield { customId: line.custom_id, url: String(line.url ?? ''), body: line.body };
+  }
+}
+
+/** Lines of UTF-8 text as JSON objects; what is none is left out, or `bad_request` naming `param` where that is given. */
+export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: string): AsyncGenerator<JsonObject> {
+  let number = 0;
+  for await (const text of readLines(source)) {
+    number++;
+    const line = parse(text);
+    if (line) yield line;
+    else if (param !== undefined && text.trim() !== '') throw badParam(`${param} line ${number}`, 'a JSON object is expected');
+  }
+}
+
+/** The call as one line of a batch makes it. Throws `model_not_allowed` while a batch is made that must not have its model. */
+export function callOfLine(call: OperationCall, body: JsonObject): OperationCall {
+  const model = typeof body.model === 'string' ? body.model.replace(/^@(?!cf\/|hf\/)[^/]+\//, '') : '';
+  call.allowModel?.(model);
+  return { ...call, params: { ...body, model }, model, stream: false, form: null };
+}
+
+/** A line of output in OpenAI's form. */
+export function outputLine(
+  id: string,
+  customId: unknown,
+  outcome: { readonly response: JsonObject | null; readonly error: JsonObject | null },
+) {
+  return Buffer.from(`${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`);
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const lineCharactersMax = 64 * 1024 * 1024;
+
+async function* readLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const line of textLines(source, lineCharactersMax)) {
+    if (line === lineTooLong) throw badParam('input_file_id', 'a line of the file is too long');
+    yield line;
+  }
+}

@@ -1,0 +1,67 @@
+import { bucketPattern } from '../../contract/provider/provider-settings.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { isMetadata } from './batch-plan.ts';
+import type { ObjectPlace } from './stored-object.ts';
+
+/**
+ * What a cloud's job has no place for, kept as an object beside the job's input: `svc-batches/<uuid>/batch.json` with `input_file_id`
+ * and `metadata`. It is shown, and nothing is decided by it.
+ */
+export interface BatchNote {
+  readonly input_file_id: string;
+  readonly metadata: Readonly<Record<string, string>> | null;
+}
+
+const noteBytesMax = 64 * 1024;
+/** Notes read at a time for a list. */
+const atOnce = 10;
+
+/** The note's place in the folder of a batch. */
+export function noteIn(bucket: string, folder: string): ObjectPlace {
+  return { bucket, key: `${folder}batch.json` };
+}
+
+/**
+ * The note's place beside the input at this `s3://` or `gs://` address; null where that was not written here, or lies in another bucket
+ * than the one of the settings (null: any).
+ */
+export function noteBeside(address: string | null, own: string | null): ObjectPlace | null {
+  const [, bucket, folder] = /^\w\w:\/\/([^/]+)\/(svc-batches\/[\da-f-]{36}\/)[^/]+$/.exec(address ?? '') ?? [];
+  if (bucket === undefined || folder === undefined || !bucketPattern.test(bucket)) return null;
+  return own === null || own === bucket ? noteIn(bucket, folder) : null;
+}
+
+export async function* noteBytes(note: BatchNote): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(note));
+}
+
+/** The batch with what its note says; as it is where there is no note, or one that cannot be read. */
+export async function withNote(batch: JsonObject, bytes: AsyncIterable<Uint8Array> | null): Promise<JsonObject> {
+  const note = bytes && (await parsed(bytes));
+  return note ? { ...batch, ...note } : batch;
+}
+
+/** `each` for all items, a few at a time, in their order. */
+export async function fewAtOnce<Item, Result>(items: readonly Item[], each: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let i = 0; i < items.length; i += atOnce) results.push(...(await Promise.all(items.slice(i, i + atOnce).map(each))));
+  return results;
+}
+
+async function parsed(bytes: AsyncIterable<Uint8Array>): Promise<BatchNote | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    size += chunk.length;
+    if (size > noteBytesMax) return null;
+    chunks.push(chunk);
+  }
+  try {
+    const note: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (!isObject(note) || typeof note.input_file_id !== 'string') return null;
+    return { input_file_id: note.input_file_id, metadata: isMetadata(note.metadata) ? note.metadata : null };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,48 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+
+/** One page of a provider's list, each item in OpenAI's form. */
+export interface KeptPage {
+  readonly items: readonly JsonObject[];
+  /** What the provider wants to be asked with for the next page; null at the end. */
+  readonly next: string | null;
+}
+
+const pagesMax = 100;
+
+/**
+ * A list of OpenAI's (`limit`, `after`: the id of the item before) from a provider that pages by tokens of its own: its pages are
+ * walked, at most 100 of them. Throws `bad_request` for a `limit` that is none.
+ */
+export async function listPages(
+  call: OperationCall,
+  limitDefault: number,
+  page: (token: string | null) => Promise<KeptPage>,
+  matches: (item: JsonObject) => boolean = () => true,
+): Promise<JsonObject> {
+  const query = new URLSearchParams(call.query);
+  const after = query.get('after');
+  const limit = Number(query.get('limit') ?? limitDefault);
+  if (!Number.isInteger(limit) || limit < 1) throw badParam('limit', 'a whole number from 1 is expected');
+  const data: JsonObject[] = [];
+  let isPast = after === null;
+  let token: string | null = null;
+  for (let i = 0; i < pagesMax && data.length <= limit; i++) {
+    const { items, next } = await page(token);
+    for (const item of items) {
+      if (isPast && matches(item)) data.push(item);
+      else if (item.id === after) isPast = true;
+    }
+    if (next === null) break;
+    token = next;
+  }
+  const shown = data.slice(0, limit);
+  return {
+    object: 'list',
+    data: shown,
+    first_id: shown[0]?.id ?? null,
+    last_id: shown.at(-1)?.id ?? null,
+    has_more: data.length > limit,
+  };
+}

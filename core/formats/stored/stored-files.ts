@@ -1,0 +1,161 @@
+import type {
+  Operation,
+  OperationCall,
+  OperationName,
+  ProviderAdapter,
+  StepReply,
+  StepServices,
+} from '../../contract/provider/provider.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { askForJson, exchange, kept, linesReply, uncounted } from './stored-operation.ts';
+
+export type KeptName = Extract<
+  OperationName,
+  | 'uploadFile'
+  | 'listFiles'
+  | 'retrieveFile'
+  | 'retrieveFileContent'
+  | 'deleteFile'
+  | 'createBatch'
+  | 'listBatches'
+  | 'retrieveBatch'
+  | 'getBatchOutput'
+  | 'cancelBatch'
+  | 'createFinetune'
+  | 'listFinetunes'
+  | 'retrieveFinetune'
+  | 'cancelFinetune'
+>;
+
+/** What a provider keeps in OpenAI's form: all functions of a family, and their paths where they are other ones. */
+export interface KeptFamilies {
+  readonly files?: readonly KeptName[];
+  readonly batches?: readonly KeptName[];
+  readonly finetunes?: readonly KeptName[];
+  /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
+  readonly path?: (path: string, call: OperationCall) => string;
+  /** A batch in OpenAI's form, where the provider's is another. */
+  readonly toBatch?: (batch: JsonObject) => JsonObject;
+}
+
+export const allFiles = ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'] as const;
+export const allBatches = ['createBatch', 'listBatches', 'retrieveBatch', 'getBatchOutput', 'cancelBatch'] as const;
+export const allFinetunes = ['createFinetune', 'listFinetunes', 'retrieveFinetune', 'cancelFinetune'] as const;
+
+/** Fields of a batch or fine-tuning job that are for the gateway and that no provider knows. */
+const ownFields = ['svc_options', 'provider_options'] as const;
+
+/**
+ * Files, batches and fine-tuning jobs of a provider that has OpenAI's API for them
+ * (https://platform.openai.com/docs/api-reference/files): bytes pass as they came, both ways.
+ */
+export function keptOperations(adapter: ProviderAdapter, families: KeptFamilies): Partial<Record<KeptName, Operation>> {
+  const names = [...(families.files ?? []), ...(families.batches ?? []), ...(families.finetunes ?? [])];
+  const place = families.path ?? ((path, call) => adapter.proxyPath?.(path, call.settings) ?? path);
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      name === 'getBatchOutput' ? outputOf(place, families.toBatch ?? ((batch) => batch)) : passed(name, place),
+    ]),
+  );
+}
+
+type Place = NonNullable<KeptFamilies['path']>;
+type ToBatch = NonNullable<KeptFamilies['toBatch']>;
+
+const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) => string>> = {
+  uploadFile: () => '/files',
+  listFiles: () => '/files',
+  retrieveFile: (id) => `/files/${id}`,
+  retrieveFileContent: (id) => `/files/${id}/content`,
+  deleteFile: (id) => `/files/${id}`,
+  createBatch: () => '/batches',
+  listBatches: () => '/batches',
+  retrieveBatch: (id) => `/batches/${id}`,
+  cancelBatch: (id) => `/batches/${id}/cancel`,
+  createFinetune: () => '/fine_tuning/jobs',
+  listFinetunes: () => '/fine_tuning/jobs',
+  retrieveFinetune: (id) => `/fine_tuning/jobs/${id}`,
+  cancelFinetune: (id) => `/fine_tuning/jobs/${id}/cancel`,
+};
+
+function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operation {
+  const path = paths[name];
+  const takesId = path('{id}').includes('{id}');
+  return {
+    path: (call) => withQuery(place(path(takesId ? idOf(call) : ''), call), call),
+    ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
+    ...(name === 'createBatch' ? { requestFiles: requestFilesAt(place) } : {}),
+    passesBytes: true,
+    // Which batch was made is noted: it is read whole, and goes on as it came.
+    passesJson: name !== 'createBatch',
+    ...uncounted,
+  };
+}
+
+/** Where the files with the requests of a new batch are read: OpenAI's `input_file_id`, or a list `input_files`. */
+function requestFilesAt(place: Place): NonNullable<Operation['requestFiles']> {
+  return ({ input_file_id: one, input_files: many }, call) =>
+    [one, many].flat().flatMap((id) => {
+      if (id === undefined) return [];
+      if (typeof id !== 'string' || !/^[\w-]{1,255}$/.test(id)) throw badParam('input_file_id', 'the id of a file is expected');
+      return [place(`/files/${id}/content`, call)];
+    });
+}
+
+/** The output file of a batch, then its error file: lines are OpenAI's already. */
+function outputOf(place: Place, toBatch: ToBatch): Operation {
+  return kept((call, services) => batchOutput(call, services, place, toBatch));
+}
+
+async function batchOutput(call: OperationCall, services: StepServices, place: Place, toBatch: ToBatch): Promise<StepReply> {
+  const batch = toBatch(await askForJson(services, 'GET', place(`/batches/${idOf(call)}`, call)));
+  const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
+  if (files.length === 0) throw notReady(batch);
+  return linesReply(
+    contents(
+      files.map((id) => place(`/files/${encodeURIComponent(id)}/content`, call)),
+      services,
+    ),
+  );
+}
+
+async function* contents(filePaths: readonly string[], services: StepServices): AsyncGenerator<Uint8Array> {
+  for (const path of filePaths) {
+    const response = await exchange(services, { method: 'GET', path });
+    let last = newline;
+    for await (const chunk of response.body) {
+      if (chunk.length > 0) last = chunk[chunk.length - 1] as number;
+      yield chunk;
+    }
+    if (last !== newline) yield Buffer.from('\n');
+  }
+}
+
+const newline = 10;
+
+/** What is asked for the output of a batch that has none yet. */
+export function notReady(batch: JsonObject): Error {
+  return badParam('id', `the batch is ${String(batch.status ?? 'not completed')} and has no output yet`);
+}
+
+/** The body less the fields that are for the gateway; the very same object where it has none. */
+export function withoutOwnFields(params: JsonObject): JsonObject {
+  if (!ownFields.some((field) => field in params)) return params;
+  const { svc_options: _options, provider_options: given, ...rest } = params;
+  return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...rest, ...given } : rest;
+}
+
+/** The id as it stands in the client's path. A dot segment would name another path. */
+export function idOf(call: OperationCall): string {
+  const id = call.pathParams?.id ?? '';
+  if (id === '' || /^(\.|%2e){1,2}$/i.test(id)) throw badParam('id', 'the id of a file, batch or job is expected');
+  return id;
+}
+
+/** The client's query goes along, less what is asked of the gateway. */
+function withQuery(path: string, call: OperationCall): string {
+  const query = call.query?.replace(/(^|&)include_provider_details=[^&]*/g, '').replace(/^&/, '');
+  return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { bucketPattern } from '../../contract/provider/provider-settings.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { limitOf } from './stored-operation.ts';
+
+/** Where an object lies in a cloud's storage. */
+export interface ObjectPlace {
+  readonly bucket: string;
+  readonly key: string;
+}
+
+/** Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`, so that nothing else has to be kept about them. */
+export const filesFolder = 'svc-files/';
+
+/** A file's id: its `s3://` or `gs://` address percent-encoded, so that it is one segment of a path. */
+export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): string {
+  return encodeURIComponent(`${scheme}://${bucket}/${key}`);
+}
+
+/**
+ * The object an id means, percent-encoded once, twice (as clients do with ids in paths) or not at all. Throws `bad_request` naming
+ * `param`. `bucket` is the one of the settings: files of another bucket are nobody's business here.
+ */
+export function objectOfId(scheme: 's3' | 'gs', id: unknown, param: string, bucket: string | null = null): ObjectPlace {
+  const found = new RegExp(`^${scheme}://([^/]+)/(.+)$`, 's').exec(decoded(id));
+  const place = { bucket: found?.[1] ?? '', key: found?.[2] ?? '' };
+  const dots = place.key.split('/').some((segment) => segment === '.' || segment === '..');
+  if (!bucketPattern.test(place.bucket) || dots) throw badParam(param, `a file such as ${scheme}://bucket/key is expected`);
+  if (bucket !== null && place.bucket !== bucket) throw badParam(param, `the file is not in the bucket ${bucket}`);
+  return place;
+}
+
+/** An id of a path or body without its percent-encoding, however often it was encoded. */
+export function decoded(id: unknown): string {
+  let text = typeof id === 'string' ? id : '';
+  try {
+    for (let i = 0; i < 2 && /%[0-9a-f]{2}/i.test(text); i++) text = decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+  return text;
+}
+
+/** Key of a new upload; for `note` see `noteOfUpload`. */
+export function keyOfUpload(purpose: string, filename: string, note = ''): string {
+  const name = filename.replace(/[^\w.-]+/g, '_').slice(-100);
+  return `${filesFolder}${purpose}/${randomUUID()}${note}/${/^\.*$/.test(name) ? 'file' : name}`;
+}
+
+/** OpenAI's file object (https://platform.openai.com/docs/api-reference/files/object). */
+export function fileObject(
+  scheme: 's3' | 'gs',
+  place: ObjectPlace,
+  facts: { bytes: number; createdAt: number | null },
+): JsonObject {
+  const [, purpose] = place.key.startsWith(filesFolder) ? place.key.split('/') : [];
+  return {
+    id: idOfObject(scheme, place),
+    object: 'file',
+    bytes: facts.bytes,
+    created_at: facts.createdAt,
+    filename: place.key.split('/').at(-1) ?? place.key,
+    purpose: purpose ?? (place.key.endsWith('.out') ? 'batch_output' : 'batch'),
+    status: 'processed',
+  };
+}
+
+/** A percent-encoded path of segments, as signatures want it: all but unreserved characters (RFC 3986). */
+export function encodedKey(key: string): string {
+  return key.split('/').map(strictly).join('/');
+}
+
+/** One value of a query or path, all but unreserved characters encoded. */
+export function strictly(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Which objects a list of files asks for: below a prefix, behind a key. Throws `bad_request` naming `after`. */
+export function askedObjects(
+  scheme: 's3' | 'gs',
+  call: OperationCall,
+  bucket: string,
+): { readonly prefix: string; readonly limit: number; readonly after: string | null } {
+  const asked = new URLSearchParams(call.query);
+  const after = asked.get('after');
+  const purpose = asked.get('purpose');
+  return {
+    prefix: purpose !== null && /^[\w-]{1,64}$/.test(purpose) ? `${filesFolder}${purpose}/` : filesFolder,
+    limit: limitOf(asked, 100),
+    after: after === null ? null : objectOfId(scheme, after, 'after', bucket).key,
+  };
+}

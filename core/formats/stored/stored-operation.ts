@@ -1,0 +1,74 @@
+import type {
+  Operation,
+  OperationCall,
+  StepReply,
+  StepRequest,
+  StepResponse,
+  StepServices,
+} from '../../contract/provider/provider.ts';
+import { findHeader } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+
+/** Calls about files, batches and jobs are billed by nothing: tokens are on the lines of a batch. */
+export const uncounted = {
+  usage: () => null,
+  streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+} satisfies Partial<Operation>;
+
+/** An operation about these of several exchanges. */
+export function kept(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
+  return { path: () => '', steps, ...uncounted };
+}
+
+/** One exchange. Rejects with `upstream_status` for whatever is no success. */
+export async function exchange(services: StepServices, request: StepRequest): Promise<StepResponse> {
+  const response = await services.send(request);
+  if (response.status >= 300) throw await services.fault(response);
+  return response;
+}
+
+/** A JSON body with its header, as part of a request. */
+export function jsonBody(body: JsonObject): Pick<StepRequest, 'headers' | 'body'> {
+  return { headers: ['content-type', 'application/json'], body: Buffer.from(JSON.stringify(body)) };
+}
+
+/** One exchange of JSON, without a body where none is given. */
+export async function askForJson(services: StepServices, method: string, path: string, body?: JsonObject): Promise<JsonObject> {
+  return (await exchange(services, { method, path, ...(body ? jsonBody(body) : {}) })).json();
+}
+
+export function jsonReply(body: JsonObject): StepReply {
+  return { status: 200, contentType: 'application/json', body };
+}
+
+/** A page of OpenAI's lists. */
+export function listReply(data: readonly JsonObject[], hasMore: boolean): StepReply {
+  return jsonReply({ object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore });
+}
+
+/** Lines of results in OpenAI's form. */
+export function linesReply(lines: AsyncIterable<Uint8Array>): StepReply {
+  return { status: 200, contentType: 'application/jsonl', body: lines };
+}
+
+/** A file's bytes as they come. */
+export function bytesReply({ headers, body }: StepResponse): StepReply {
+  return { status: 200, contentType: findHeader(headers, 'content-type') ?? 'application/octet-stream', body };
+}
+
+/** Unix seconds of an ISO time; null for what is none. */
+export function secondsOf(time: unknown): number | null {
+  const ms = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1000);
+}
+
+/** A page size a client asked for, between 1 and 100. */
+export function limitOf(query: URLSearchParams, fallback = 20): number {
+  const limit = Number(query.get('limit') ?? fallback);
+  return Number.isInteger(limit) && limit >= 1 ? Math.min(limit, 100) : fallback;
+}
+
+/** True where the query asks for the provider's own answer beside ours. */
+export function wantsDetails(call: OperationCall): boolean {
+  return new URLSearchParams(call.query).get('include_provider_details') === 'true';
+}

@@ -1,0 +1,81 @@
+import type { Operation, OperationCall, OperationName, ProviderAdapter, StreamReader } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { badParam } from '../bad-param.ts';
+import { responsesUsage } from '../openai/responses.ts';
+
+type KeptName = Extract<
+  OperationName,
+  | 'getModelResponse'
+  | 'deleteModelResponse'
+  | 'listResponseInputItems'
+  | 'cancelModelResponse'
+  | 'countResponseInputTokens'
+  | 'compactModelResponse'
+>;
+
+/** Method and path below `/v1` of each of these routes. */
+const routes: Readonly<Record<KeptName, readonly [method: string, path: (id: string) => string]>> = {
+  getModelResponse: ['GET', (id) => `/responses/${id}`],
+  deleteModelResponse: ['DELETE', (id) => `/responses/${id}`],
+  listResponseInputItems: ['GET', (id) => `/responses/${id}/input_items`],
+  cancelModelResponse: ['POST', (id) => `/responses/${id}/cancel`],
+  countResponseInputTokens: ['POST', () => '/responses/input_tokens'],
+  compactModelResponse: ['POST', () => '/responses/compact'],
+};
+
+/**
+ * The routes below `/responses` (https://platform.openai.com/docs/api-reference/responses): passed where the provider has the
+ * Responses API itself, refused with 400 where it is answered over chat completions, which keep nothing.
+ */
+export function keptResponses(adapter: ProviderAdapter): Record<KeptName, Operation> {
+  const { createModelResponse: create } = adapter.operations;
+  const names = Object.keys(routes) as KeptName[];
+  const operations = names.map((name) => [name, create ? passed(name, adapter, create) : refused(name, adapter.id)] as const);
+  return Object.fromEntries(operations) as Record<KeptName, Operation>;
+}
+
+function passed(name: KeptName, adapter: ProviderAdapter, create: Operation): Operation {
+  const [, path] = routes[name];
+  return {
+    path: (call) => {
+      const below = path(idOf(call));
+      const query = call.query ? `?${call.query}` : '';
+      return (adapter.proxyPath?.(below, call.settings) ?? below) + query;
+    },
+    // Where the path names no deployment the body does, as it does for a new response.
+    ...(create.toProvider ? { toProvider: create.toProvider } : {}),
+    // A response that is fetched with `stream=true` comes as the events it was made of.
+    passesBytes: true,
+    // What was used for a response was counted when it was made; compacting one is a call of its own.
+    usage: (reply) => (name === 'compactModelResponse' && isCounted(reply.usage) ? responsesUsage(reply.usage) : null),
+    streamReader: noReader,
+  };
+}
+
+function refused(name: KeptName, id: string): Operation {
+  const [method] = routes[name];
+  return {
+    path() {
+      throw new GatewayError('unsupported_operation', {
+        message: `${method} /v1/responses is only supported for native Responses API providers: ${id} is not one (${name})`,
+      });
+    },
+    usage: () => null,
+    streamReader: noReader,
+  };
+}
+
+/** The id as it stands in the client's path. A dot segment would name another path. */
+function idOf(call: OperationCall): string {
+  const id = call.pathParams?.id ?? '';
+  if (/^(\.|%2e){1,2}$/i.test(id)) throw badParam('id', 'the id of a response is expected');
+  return id;
+}
+
+function isCounted(usage: unknown): usage is Record<string, unknown> {
+  return typeof usage === 'object' && usage !== null;
+}
+
+function noReader(): StreamReader {
+  return { push: () => {}, usage: () => null, complete: () => true };
+}

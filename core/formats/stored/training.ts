@@ -1,0 +1,40 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../bad-param.ts';
+import { callOfLine, readJsonLines } from './batch-lines.ts';
+
+/**
+ * The lines of a training file as the provider wants them, written while they are read. `toExample` gets the call as one with the
+ * messages of a line that has OpenAI's form; other lines stay as they are. Throws `bad_request` naming `param`.
+ */
+export async function* trainingLines(
+  file: AsyncIterable<Uint8Array>,
+  param: string,
+  call: OperationCall,
+  toExample: (line: OperationCall) => JsonObject,
+): AsyncGenerator<Uint8Array> {
+  let count = 0;
+  for await (const line of readJsonLines(file, param)) {
+    count++;
+    // Lines of Bedrock's own form have messages too, and say which form it is.
+    const isForeign = !Array.isArray(line.messages) || line.schemaVersion !== undefined;
+    const { messages } = line;
+    const example = isForeign ? line : toExample(callOfLine(call, { model: call.params.model, messages }));
+    yield Buffer.from(`${JSON.stringify(example)}\n`);
+  }
+  if (count === 0) throw badParam(param, 'the file has no lines');
+}
+
+/**
+ * `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised fine-tuning job, said in `method` or, as of old, beside it.
+ * Throws `bad_request` for any other method.
+ */
+export function supervisedHyperparameters(params: JsonObject, provider: string): JsonObject {
+  const { method, hyperparameters } = params;
+  if (!isObject(method)) return isObject(hyperparameters) ? hyperparameters : {};
+  if (method.type !== undefined && method.type !== 'supervised') {
+    throw badParam('method.type', `${provider} has supervised fine-tuning here; other methods are reached by pass-through`);
+  }
+  const { supervised } = method;
+  return [isObject(supervised) ? supervised.hyperparameters : undefined, hyperparameters].find(isObject) ?? {};
+}

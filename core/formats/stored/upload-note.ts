@@ -1,0 +1,42 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { badParam } from '../bad-param.ts';
+import { decoded } from './stored-object.ts';
+import { keptText } from './stored-settings.ts';
+
+/** What is known of a batch before its lines are read; null for what nobody said. */
+export interface UploadNote {
+  readonly endpoint: string | null;
+  readonly model: string | null;
+}
+
+/** Characters of a note: keys of objects have 1,024 at most. */
+const noteMax = 600;
+
+/**
+ * What the headers of an upload say of the batches that will be made of it, as a part of its key: nothing else has to be kept about
+ * files. Empty where they say nothing. `model` goes before `provider_model`.
+ */
+export function noteOfUpload(call: OperationCall, model: unknown = null): string {
+  const said = [keptText(call, 'provider_batch_endpoint'), textOrNull(model) ?? keptText(call, 'provider_model')];
+  if (said.every((value) => value === null)) return '';
+  const note = `.${Buffer.from(JSON.stringify(said)).toString('base64url')}`;
+  if (note.length > noteMax)
+    throw badParam('provider_model', 'too long to be kept with a file; name the model when the batch is made');
+  return note;
+}
+
+/** The note in a file's id; nothing is said by an id without one. */
+export function readUploadNote(id: unknown): UploadNote {
+  const [, note] = /^\w\w:\/\/[^/]+\/svc-files\/[^/]+\/[\da-f-]{36}\.([\w-]+)\//.exec(decoded(id)) ?? [];
+  try {
+    const parsed: unknown = note === undefined ? [] : JSON.parse(Buffer.from(note, 'base64url').toString());
+    const [endpoint, model]: unknown[] = Array.isArray(parsed) ? parsed : [];
+    return { endpoint: textOrNull(endpoint), model: textOrNull(model) };
+  } catch {
+    return { endpoint: null, model: null };
+  }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

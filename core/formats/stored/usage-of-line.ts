@@ -1,0 +1,12 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { usageOfReply } from '../anthropic/usage.ts';
+import { chatUsage } from '../openai/chat-usage.ts';
+import { responsesUsage } from '../openai/responses.ts';
+
+/** Tokens of a reply in any format that lines of a batch are answered in; null where it has none. */
+export function usageOfLine(reply: JsonObject): Usage | null {
+  if (!isObject(reply.usage)) return null;
+  if (reply.object === 'response') return responsesUsage(reply.usage, reply.service_tier);
+  return reply.type === 'message' ? usageOfReply(reply) : chatUsage(reply.usage, reply.service_tier);
+}

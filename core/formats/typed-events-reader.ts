@@ -1,0 +1,34 @@
+import type { StreamReader } from '../contract/provider/provider.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { isObject } from '../contract/values/json.ts';
+import type { Usage } from '../contract/values/usage.ts';
+import { mediaUsage } from './media/media-usage.ts';
+import { streamFault } from './openai/provider-error.ts';
+
+/**
+ * Follows a stream of events that say what they are in `type`. It is complete once an event of one of these types has passed; the
+ * counts are those that the last of them carries. `count` makes usage of them where there is more to say.
+ */
+export function typedEventsReader(
+  id: string,
+  terminal: readonly string[],
+  count: (raw: JsonObject | null, ends: number) => Usage | null = (raw) => (raw ? mediaUsage(raw) : null),
+): StreamReader {
+  let raw: JsonObject | null = null;
+  let ends = 0;
+  let error: GatewayError | null = null;
+  return {
+    push({ event, data }) {
+      if (!isObject(data)) return;
+      const type = typeof data.type === 'string' ? data.type : event;
+      if (type === 'error' || isObject(data.error)) error ??= streamFault(id, isObject(data.error) ? data.error : data);
+      if (type === null || !terminal.includes(type)) return;
+      ends++;
+      if (isObject(data.usage)) raw = data.usage;
+    },
+    usage: () => count(raw, ends),
+    complete: () => error === null && ends > 0,
+    error: () => error,
+  };
+}

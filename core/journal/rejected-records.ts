@@ -1,0 +1,49 @@
+import { appendFileSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Log } from '../contract/values/log.ts';
+
+/** Records that the control plane has rejected, kept for an operator. */
+export interface RefusedRecords {
+  /** One record as it stood in the spool. */
+  keep(line: Uint8Array): void;
+  /** Those records of a batch (a JSON array) whose id is among `ids`. */
+  keepSome(batch: Uint8Array, ids: ReadonlySet<string>): void;
+}
+
+const bytesMax = 64 * 1024 * 1024;
+
+/** Keeps them as lines of one file, at most 64 MiB; beyond that they are only logged. Never throws. */
+export function createRefusedRecords(path: string, slotDirectory: string, log: Log): RefusedRecords {
+  const again = join(slotDirectory, '0000000000000-000000.ndjson');
+  return {
+    keep(line) {
+      append(Buffer.from(line));
+      report(1);
+    },
+    keepSome(batch, ids) {
+      const records = JSON.parse(Buffer.from(batch).toString('utf8')) as { id: string }[];
+      for (const record of records) if (ids.has(record.id)) append(Buffer.from(JSON.stringify(record)));
+      report(ids.size);
+    },
+  };
+
+  function report(records: number): void {
+    log.error(
+      { records, file: path },
+      `the control plane rejected records; they are kept in ${path}. If the control plane is older than this gateway, update it, then move the file to ${again} and restart the gateway to send them again. Otherwise report the records as a defect.`,
+    );
+  }
+
+  function append(line: Buffer): void {
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      if (sizeOf(path) + line.length < bytesMax) appendFileSync(path, Buffer.concat([line, Buffer.from('\n')]), { mode: 0o600 });
+    } catch (error) {
+      log.error({ reason: String(error) }, 'cannot keep a rejected record');
+    }
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

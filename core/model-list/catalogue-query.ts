@@ -1,0 +1,60 @@
+import * as v from 'valibot';
+import { GatewayError } from '../contract/values/errors.ts';
+
+/** One model of the workspace's catalogue as `GET /models` shows it. */
+export interface CatalogueModel {
+  /** `@<provider slug>/<model>`: what a request has as its `model`. */
+  readonly id: string;
+  readonly slug: string;
+  /** The model's own name where the workspace's is another. */
+  readonly canonical_slug: string;
+  /** Unix seconds; 0 = not known. */
+  readonly created: number;
+  readonly object: 'model';
+  /** Type of the provider. */
+  readonly owned_by: string;
+  /** Slug of the provider. */
+  readonly provider: string;
+}
+
+const wholeNumber = v.pipe(v.string(), v.regex(/^\d{1,6}$/, 'a whole number is expected'), v.transform(Number));
+
+const query = v.object({
+  /** Type of the provider: `openai`. */
+  ai_service: v.optional(v.string()),
+  /** Slug of the provider, with or without `@`. */
+  provider: v.optional(v.string()),
+  limit: v.optional(wholeNumber),
+  offset: v.optional(wholeNumber, '0'),
+  sort: v.optional(v.picklist(['name', 'provider', 'ai_service'], 'name, provider or ai_service is expected'), 'name'),
+  order: v.optional(v.picklist(['asc', 'desc'], 'asc or desc is expected'), 'asc'),
+});
+
+const sortKeys = {
+  name: (model: CatalogueModel) => model.slug,
+  provider: (model: CatalogueModel) => model.provider,
+  ai_service: (model: CatalogueModel) => model.owned_by,
+};
+
+/** Filters, sorts and cuts the catalogue as the query says. Throws `bad_request` naming the parameter that cannot be read. */
+export function pickModels(models: readonly CatalogueModel[], given: URLSearchParams) {
+  const parsed = v.safeParse(query, Object.fromEntries(given));
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const name = String(issue.path?.[0]?.key ?? 'query');
+    throw new GatewayError('bad_request', { message: `${name}: ${issue.message}`, param: name });
+  }
+  const { ai_service: type, provider, limit, offset, sort, order } = parsed.output;
+  const slug = provider?.replace(/^@/, '');
+  const found = models.filter(
+    (model) => (type === undefined || model.owned_by === type) && (slug === undefined || model.provider === slug),
+  );
+  const keyOf = sortKeys[sort];
+  const direction = order === 'asc' ? 1 : -1;
+  found.sort((a, b) => direction * (compare(keyOf(a), keyOf(b)) || compare(a.id, b.id)));
+  return { models: found.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,109 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Target } from '../contract/plugin/plan.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import type { WorkspaceModelsDocument } from '../contract/protocol/documents.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import type { Dispatcher } from '../pipeline/dispatch.ts';
+import { type CatalogueModel, pickModels } from './catalogue-query.ts';
+import { type ProviderModel, readProviderModels } from './provider-models.ts';
+
+/**
+ * `GET /models` (data-plane §8.5): the workspace's catalogue where neither headers nor config name a provider, or where
+ * `fetch_integrated_models` asks for it; else the lists of the providers that are named, in OpenAI's form. With the header
+ * `anthropic-version` the same in Anthropic's. Throws what look-ups and providers throw.
+ */
+export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
+  const named = targetsByProvider(ctx);
+  const fromCatalogue = named.size === 0 || asksForCatalogue(ctx);
+  const list = fromCatalogue ? await readCatalogue(ctx, named, dispatcher) : await readUpstream(ctx, named, dispatcher);
+  const body = ctx.request.header('anthropic-version') === undefined ? openAiList(list) : anthropicList(list);
+  return { status: 200, headers: ['content-type', 'application/json'], body: JSON.stringify(body) };
+}
+
+interface ModelList {
+  readonly models: readonly (CatalogueModel | ProviderModel)[];
+  /** All that matched, before `limit` and `offset`. */
+  readonly total: number;
+}
+
+/** The first target of each provider that is named; one that leaves it to the request counts when the request says. */
+function targetsByProvider(ctx: RequestContext): Map<string, Target> {
+  const named = new Map<string, Target>();
+  for (const target of ctx.plan.targets) {
+    const provider = target.provider ?? ctx.requestTarget?.provider ?? null;
+    if (provider !== null && !named.has(provider)) named.set(provider, target);
+  }
+  return named;
+}
+
+function asksForCatalogue(ctx: RequestContext): boolean {
+  for (const name of ['fetch-integrated-models', 'models-endpoint']) {
+    const value = ctx.gatewayHeaders.get(name);
+    if (value === undefined || value === '') continue;
+    if (value === 'true' || value === 'false') return value === 'true';
+    throw new GatewayError('bad_request', { message: `x-svc-${name} must be true or false`, param: `x-svc-${name}` });
+  }
+  return ctx.plan.config.fetch_integrated_models === true;
+}
+
+async function readCatalogue(
+  ctx: RequestContext,
+  named: ReadonlyMap<string, Target>,
+  dispatcher: Dispatcher,
+): Promise<ModelList> {
+  const workspaceId = ctx.identity?.workspaceId ?? '';
+  const document = await dispatcher.services.documents.get('workspace-models', workspaceId);
+  // A provider named by its type has no catalogue of its own: what it may do is not ours to say.
+  const isOpen = [...named.keys()].some((name) => !name.startsWith('@'));
+  const slugs = isOpen || named.size === 0 ? null : new Set([...named.keys()].map((name) => name.slice(1)));
+  return pickModels(modelsOf(document, slugs), new URLSearchParams(ctx.query));
+}
+
+function modelsOf(document: WorkspaceModelsDocument | null, slugs: ReadonlySet<string> | null): CatalogueModel[] {
+  const models: CatalogueModel[] = [];
+  for (const provider of document?.providers ?? []) {
+    if (slugs !== null && !slugs.has(provider.slug)) continue;
+    for (const model of provider.models) {
+      models.push({
+        id: `@${provider.slug}/${model.slug}`,
+        slug: model.slug,
+        canonical_slug: model.canonicalSlug ?? model.slug,
+        created: model.created,
+        object: 'model',
+        owned_by: provider.provider,
+        provider: provider.slug,
+      });
+    }
+  }
+  return models;
+}
+
+/** All lists at once. One that fails is left out as long as another answers; when none does, the first failure is the answer. */
+async function readUpstream(ctx: RequestContext, named: ReadonlyMap<string, Target>, dispatcher: Dispatcher): Promise<ModelList> {
+  const answers = await Promise.allSettled([...named.values()].map((target) => readProviderModels(ctx, target, dispatcher)));
+  const models: ProviderModel[] = [];
+  let failure: unknown = null;
+  for (const answer of answers) {
+    if (answer.status === 'fulfilled') models.push(...answer.value);
+    else failure ??= answer.reason;
+  }
+  if (failure !== null && answers.every((answer) => answer.status === 'rejected')) throw failure;
+  if (failure !== null) ctx.replyHeaders.push(`${ctx.headerPrefix}incomplete`, 'true');
+  return { models, total: models.length };
+}
+
+function openAiList({ models, total }: ModelList): JsonObject {
+  return { object: 'list', total_count: total, data: models };
+}
+
+/** https://docs.anthropic.com/en/api/models-list */
+function anthropicList({ models }: ModelList): JsonObject {
+  const data = models.map(({ id, created }) => ({
+    type: 'model',
+    id,
+    display_name: id,
+    created_at: new Date(created * 1000).toISOString(),
+  }));
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}

@@ -1,0 +1,40 @@
+import { ownStoreOrigin, ownStorePath } from '../contract/provider/own-store.ts';
+import { internalTenant, type UpstreamHandler, type UpstreamTransport } from '../contract/provider/upstream.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+
+/**
+ * The transport with the service's own store behind `ownStoreOrigin`: its calls go to the control plane with the cluster key. Only the
+ * paths of the store can be reached so, whatever a call says.
+ */
+export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: string, clusterKey: string): UpstreamTransport {
+  return {
+    send(call, handler) {
+      if (call.origin !== ownStoreOrigin) return inner.send(call, handler);
+      if (!ownStorePath.test(call.path) || call.webSocket) {
+        queueMicrotask(() =>
+          handler.onError(new GatewayError('not_found', { message: 'The store of the service has no such path' })),
+        );
+        return { resume: () => {}, abort: () => {} };
+      }
+      const headers = ['authorization', `Bearer ${clusterKey}`];
+      for (let i = 0; i < call.headers.length; i += 2) {
+        if (call.headers[i] !== 'authorization') headers.push(call.headers[i] as string, call.headers[i + 1] as string);
+      }
+      return inner.send({ ...call, tenant: internalTenant, origin: controlPlaneUrl, headers }, ownFaults(handler));
+    },
+    close: () => inner.close(),
+  };
+}
+
+/** That the control plane is away is our fault, not a provider's. */
+function ownFaults(handler: UpstreamHandler): UpstreamHandler {
+  return {
+    onHead: (status, headers) => handler.onHead(status, headers),
+    onData: (chunk) => handler.onData(chunk),
+    onEnd: () => handler.onEnd(),
+    onError(error) {
+      const isAway = error.code === 'upstream_connect' || error.code === 'upstream_reset';
+      handler.onError(isAway ? new GatewayError('unavailable', { cause: error, retryAfterMs: 1000 }) : error);
+    },
+  };
+}

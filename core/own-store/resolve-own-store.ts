@@ -1,0 +1,68 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Target } from '../contract/plugin/plan.ts';
+import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
+import type { ProviderAdapter } from '../contract/provider/provider.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+
+/** What this needs of a target that was looked up: which operations its provider has. */
+interface Resolved {
+  readonly adapter: ProviderAdapter;
+}
+
+/** What a provider without files or batches of its own leaves to the service. */
+const emulated: ReadonlySet<string> = new Set(['uploadFile', 'listFiles', 'createBatch', 'listBatches']);
+
+/**
+ * Looks targets up with the service's own store among them. It is meant where a request for files or batches names no provider or
+ * `svc`, where the id is one of its own, for a batch whose input it keeps or that is to be run at once, and where the provider has no
+ * files or batches itself.
+ */
+export function withOwnStore<Found extends Resolved>(
+  resolve: (ctx: RequestContext, target: Target) => Maybe<Found>,
+  own: Found,
+): (ctx: RequestContext, target: Target) => Maybe<Found> {
+  return (ctx, target) => {
+    const { endpoint } = ctx;
+    const name = target.provider ?? ctx.requestTarget?.provider ?? null;
+    if (name === ownStoreProvider) return ownFor(ctx);
+    if (!endpoint?.isKept) return resolve(ctx, target);
+    if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return ownFor(ctx);
+    const found = resolve(ctx, target);
+    return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);
+  };
+
+  function orOwn(ctx: RequestContext, resolved: Found): Found {
+    const name = ctx.endpoint?.operation;
+    if (!name || !emulated.has(name)) return resolved;
+    const operation = resolved.adapter.operations[name];
+    if (!operation || operation.serves?.(ctx.request) === false) return ownFor(ctx);
+    return name === 'createBatch' && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
+  }
+
+  function ownFor(ctx: RequestContext): Found {
+    if (ctx.token === null || ctx.endpoint?.operation !== 'createBatch') return own;
+    // Its lines are sent for the key that made it, over as much as a day.
+    throw new GatewayError('forbidden', {
+      message: 'Forbidden! A batch that the service runs takes an API key: a token may end before its lines are sent',
+    });
+  }
+}
+
+function isRunHere(ctx: RequestContext): boolean {
+  return ctx.endpoint?.operation === 'createBatch' && ctx.params?.completion_window === 'immediate';
+}
+
+/** The one target that is the own store. */
+export function ownStoreTarget(adapter: ProviderAdapter) {
+  return {
+    adapter,
+    slug: null,
+    settings: {},
+    credentials: {},
+    origin: ownStoreOrigin,
+    basePath: '',
+    headers: [],
+    ofModel: null,
+  };
+}

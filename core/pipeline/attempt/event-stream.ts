@@ -1,0 +1,111 @@
+import { createParser, type EventSourceParser } from 'eventsource-parser';
+import type { StreamDecoder, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { EventFrames } from './event-frames.ts';
+
+/**
+ * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes and this only looks
+ * on; with one, `push` returns the text that goes to the client instead. Events that the translator leaves alone, and comments,
+ * keep their own text.
+ */
+export class EventStream {
+  readonly #reader: StreamReader;
+  readonly #translator: StreamTranslator | null;
+  readonly #parser: EventSourceParser;
+  readonly #text = new TextDecoder('utf-8');
+  readonly #decoder: StreamDecoder | null;
+  readonly #frames: EventFrames;
+  /** Events seen so far. */
+  count = 0;
+  /** Text that goes to the client, null while the frame at hand has held no event. */
+  #out: string | null = null;
+
+  /**
+   * `decoder` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the code units
+   * that an unfinished event adds to what the stream holds at most.
+   */
+  constructor(
+    reader: StreamReader,
+    translator: StreamTranslator | null,
+    decoder: StreamDecoder | null = null,
+    onGrow: (length: number) => void = () => {},
+  ) {
+    this.#decoder = decoder;
+    this.#frames = new EventFrames(onGrow);
+    this.#reader = reader;
+    this.#translator = translator;
+    this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
+  }
+
+  /** The text to send for this chunk; always empty without a translator. Throws GatewayError `upstream_invalid` on an event without end. */
+  push(chunk: Uint8Array): string {
+    if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
+    const frames = this.#frames.push(this.#text.decode(chunk, { stream: true }));
+    let sent = '';
+    for (const frame of frames) sent += this.#frame(frame);
+    return this.#translator ? sent : '';
+  }
+
+  /** The text to send after the provider's last byte. */
+  end(): string {
+    if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#owed();
+    // A last event without its blank line counts: otherwise its content would be lost.
+    const last = this.#frames.rest() + this.#text.decode();
+    const sent = last === '' ? '' : this.#frame(`${last}\n\n`);
+    return this.#translator ? sent + this.#owed() : '';
+  }
+
+  #decoded(events: readonly StreamEvent[]): string {
+    let sent = '';
+    for (const event of events) {
+      this.#out = null;
+      this.#take(event);
+      if (this.#out !== null) sent += this.#out === sameText ? encodeEvent(event) : this.#out;
+    }
+    return sent;
+  }
+
+  #owed(): string {
+    let sent = '';
+    for (const event of this.#translator?.end() ?? []) sent += encodeEvent(event);
+    return sent;
+  }
+
+  #frame(text: string): string {
+    this.#out = null;
+    this.#parser.feed(text);
+    return this.#out === null || this.#out === sameText ? text : this.#out;
+  }
+
+  #take(event: StreamEvent): void {
+    this.count++;
+    this.#reader.push(event);
+    if (!this.#translator) return;
+    const translated = this.#translator.push(event);
+    if (translated.length === 1 && translated[0] === event && this.#out === null) {
+      this.#out = sameText;
+      return;
+    }
+    this.#out = this.#out === null || this.#out === sameText ? '' : this.#out;
+    for (const item of translated) this.#out += encodeEvent(item);
+  }
+}
+
+/** Marks a frame whose event came back from the translator as it was. No encoded event looks like this. */
+const sameText = '\0same';
+
+/** One event as it travels (HTML standard, server-sent events). JSON never holds a line break, so one `data:` line does. */
+export function encodeEvent(event: StreamEvent): string {
+  const data = typeof event.data === 'string' ? event.data.replace(/\r\n|\r|\n/g, '\ndata: ') : JSON.stringify(event.data);
+  return event.event === null ? `data: ${data}\n\n` : `event: ${event.event}\ndata: ${data}\n\n`;
+}
+
+function parseData(text: string): StreamEvent['data'] {
+  if (text.charCodeAt(0) !== 123) return text;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,34 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { holdBytes } from '../request/hold-bytes.ts';
+
+/** Largest plain reply that is read before it is sent on. */
+const replyBytesMax = 64 * 1024 * 1024;
+/** How much of an error reply is kept when another target may be asked. */
+const errorBytesMax = 1024 * 1024;
+
+/** A reply that is read whole before any of it is sent on. */
+export class HeldReply {
+  #chunks: Uint8Array[] = [];
+  #size = 0;
+
+  /** Keeps one more chunk. False: an error page that goes on without end, of which enough is here. Throws GatewayError. */
+  push(ctx: RequestContext, status: number, chunk: Uint8Array, provider: string): boolean {
+    this.#size += chunk.length;
+    const ok = status < 300;
+    if (this.#size > (ok ? replyBytesMax : errorBytesMax)) {
+      if (!ok) return false;
+      // What should be JSON is not usable in part.
+      throw new GatewayError('upstream_invalid', { message: `The reply of ${provider} is larger than ${replyBytesMax} bytes` });
+    }
+    holdBytes(ctx, chunk.length);
+    this.#chunks.push(chunk);
+    return true;
+  }
+
+  /** The bytes so far. The chunks are released, so that a large reply is not held twice while it is sent. */
+  get body(): Uint8Array {
+    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] as Uint8Array;
+  }
+}

@@ -1,0 +1,99 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { type FormPart, partText } from '../../contract/values/form.ts';
+import type { RequestBody } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { encodeForm, withParams } from '../request/form-data.ts';
+
+/** A body and its type; null type and body for requests that have none. */
+export interface Body {
+  readonly contentType: string | null;
+  readonly body: Uint8Array | RequestBody | null;
+}
+
+/**
+ * The body of a request that is not the JSON `toProvider` makes: what the operation made of it, the client's form, a streamed body,
+ * or none. Null: it is that JSON. Throws `body_too_large` where a form of over `formBytesMax` would have to be changed.
+ */
+export function otherContent(ctx: RequestContext, operation: Operation, call: OperationCall, formBytesMax: number): Body | null {
+  if (ctx.streamedForm) return streamedForm(ctx, ctx.streamedForm, operation, call, formBytesMax);
+  const content = operation.toContent?.(call.params, call) ?? null;
+  if (content?.kind === 'json') return { contentType: 'application/json', body: encode(content.body) };
+  if (content?.kind === 'bytes') return content;
+  const form = content?.parts ?? call.form;
+  if (form) return formOf(ctx, content ? form : withModel(form, operation, call));
+  const kind = ctx.endpoint?.body;
+  if (kind === 'none') return { contentType: null, body: null };
+  if (kind !== 'stream') return null;
+  const type = ctx.request.header('content-type') ?? 'application/octet-stream';
+  return { contentType: type, body: ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body) };
+}
+
+/** The client's form with its text fields as these parameters have them; the very parts that came where nothing changed. */
+export function shapedForm(ctx: RequestContext, form: readonly FormPart[], params: JsonObject): readonly FormPart[] {
+  if (params === ctx.params && !ctx.bodyChanged) return form;
+  const model = form.find((part) => part.name === 'model' && part.filename === null);
+  // What the form itself says: the parameters may have lost the slug of its model already.
+  const sent = model ? { ...ctx.params, model: partText(model) } : (ctx.params ?? {});
+  return withParams(form, sent, params);
+}
+
+/** Nobody changed anything: boundary, order and every byte stay the client's. */
+function formOf(ctx: RequestContext, parts: readonly FormPart[]): Body {
+  return parts === ctx.form ? { contentType: contentTypeOf(ctx), body: ctx.body } : encodeForm(parts);
+}
+
+function withModel(form: readonly FormPart[], operation: Operation, call: OperationCall): readonly FormPart[] {
+  const model = operation.modelInForm?.(call) ?? call.model;
+  return model === call.model ? form : withParams(form, call.params, { ...call.params, model });
+}
+
+function streamedForm(
+  ctx: RequestContext,
+  form: NonNullable<RequestContext['streamedForm']>,
+  operation: Operation,
+  call: OperationCall,
+  bytesMax: number,
+): Body {
+  const known = ctx.params ?? {};
+  const model = operation.modelInForm?.(call) ?? call.model;
+  const changed = Object.keys({ ...known, ...call.params }).find((name) => name !== 'model' && call.params[name] !== known[name]);
+  const isStuck = known.model === undefined && model !== '' && model !== undefined;
+  const isRemade = operation.toContent !== undefined && !operation.takesForms;
+  if (isRemade || changed !== undefined || isStuck) {
+    const why = isRemade ? 'this provider takes it in another shape' : `${changed ?? 'model'} has to be changed in it`;
+    throw new GatewayError('body_too_large', {
+      message: `Payload size exceeds the limit: a form over ${bytesMax} bytes goes through as it arrives, but ${why}`,
+    });
+  }
+  return { contentType: contentTypeOf(ctx), body: takenOnce(ctx, form.body(model === '' ? null : model)) };
+}
+
+function contentTypeOf(ctx: RequestContext): string {
+  return ctx.request.header('content-type') as string;
+}
+
+/** A body as it arrives; remembers when somebody has begun to read it. */
+export function takenOnce(ctx: RequestContext, body: RequestBody): RequestBody {
+  return {
+    length: body.length,
+    bytes(maxBytes, onGrow, onChunk) {
+      ctx.bodyTaken = true;
+      return body.bytes(maxBytes, onGrow, onChunk);
+    },
+    pipe(to, maxBytes) {
+      ctx.bodyTaken = true;
+      return body.pipe(to, maxBytes);
+    },
+  };
+}
+
+/** JSON as bytes. Throws `bad_request` for nesting beyond the stack, the only thing that cannot be written. */
+export function encode(body: JsonObject): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify(body));
+  } catch (thrown) {
+    throw new GatewayError('bad_request', { message: 'The body is nested too deeply', cause: thrown });
+  }
+}

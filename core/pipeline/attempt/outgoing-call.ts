@@ -1,0 +1,254 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import type { Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
+import type { UpstreamCall } from '../../contract/provider/upstream.ts';
+import { holdsCredential } from '../../contract/values/api-key.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { callerOf } from '../request/caller.ts';
+import { isGatewayHeader } from '../request/gateway-headers.ts';
+import { meteredBody } from '../request/passed-request.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
+import { leaveDefaults, shapeParams } from './shape-params.ts';
+
+export interface OutgoingOptions {
+  readonly prefixes: readonly string[];
+  /** Values of parameters that leave them to the provider, see `defaultWordsOf`. */
+  readonly defaultWords: readonly string[];
+  readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
+  readonly streamedBodyBytesMax: number;
+  /** Above this a form is not kept, so it cannot be changed or turned into what another provider takes. */
+  readonly formBytesMax: number;
+  readonly now: () => number;
+  readonly newId: () => string;
+}
+
+/** One call ready to leave, and what the adapter will need to read its reply. */
+export interface Outgoing {
+  readonly call: UpstreamCall;
+  readonly operation: Operation | null;
+  readonly operationCall: OperationCall | null;
+}
+
+/** Request headers that never go upstream as the client sent them: framing, hop-by-hop, and where the reply is ours to encode. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'connection',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+]);
+
+/** What a client sends as its own provider credential; a stored provider brings another one, and only that one. */
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
+
+/** Header names that would let a caller speak to a metadata service or an internal router through us. */
+const refusedForwards: ReadonlySet<string> = new Set([
+  ...ownHeaders,
+  'metadata',
+  'metadata-flavor',
+  'x-aws-ec2-metadata-token',
+  'x-aws-ec2-metadata-token-ttl-seconds',
+  'x-google-metadata-request',
+  'x-forwarded-host',
+  'x-original-url',
+  'x-rewrite-url',
+]);
+
+/** The call of a shaped route: the adapter's path and body, its headers, and the few client headers it asks for. */
+export function shapedCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const name = ctx.endpoint?.operation;
+  const operation = name ? resolved.adapter.operations[name] : undefined;
+  if (!name || !operation) {
+    throw new GatewayError('unsupported_operation', {
+      message: `${ctx.request.method} ${ctx.request.path} is not supported by ${resolved.adapter.id}`,
+    });
+  }
+  const given = ctx.params as JsonObject;
+  const params = leaveDefaults(shapeParams(given, target), options.defaultWords);
+  const operationCall: OperationCall = {
+    model: typeof params.model === 'string' ? params.model : '',
+    stream: ctx.stream,
+    params,
+    form: ctx.form && shapedForm(ctx, ctx.form, params),
+    pathParams: ctx.endpoint?.pathParams,
+    query: ctx.query,
+    header: (name) => ctx.request.header(name),
+    settings: resolved.settings,
+    metadata: ctx.metadata,
+    caller: ctx.endpoint?.isKept ? callerOf(ctx) : null,
+    strict: ctx.requestTarget?.strict ?? target.strict ?? true,
+    dropped: [],
+    adapted: [],
+    nowSeconds: Math.floor(options.now() / 1000),
+    clockSeconds: () => Math.floor(options.now() / 1000),
+    newId: (prefix) => prefix + options.newId(),
+  };
+  ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
+  const { contentType, body } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
+  if (target.strictParams && operationCall.dropped.length > 0) throw noPlaceFor(operationCall.dropped, resolved.adapter.id);
+  const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
+  if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
+  headers.push('accept', acceptOf(ctx, operation));
+  for (const header of resolved.headers) headers.push(header);
+  for (const forwarded of resolved.adapter.forwards ?? []) forward(ctx, forwarded, headers);
+  addForwarded(ctx, target, headers, options);
+  return {
+    call: {
+      tenant: tenantOf(ctx),
+      origin: resolved.origin,
+      path: resolved.basePath + withClientQuery(ctx, operation.path(operationCall)),
+      method: operation.method ?? ctx.endpoint?.method ?? 'POST',
+      headers,
+      body,
+      timeouts: timeoutsOf(ctx, target, options, operation),
+      bodyBytesMax: options.streamedBodyBytesMax,
+    },
+    operation,
+    operationCall,
+  };
+}
+
+/**
+ * The path with the client's query, if the provider serves the client's own route: `?beta=true` means there what the client meant.
+ * Another route of a provider would refuse or misread it.
+ */
+function withClientQuery(ctx: RequestContext, path: string): string {
+  if (ctx.query === '' || ctx.request.path !== `/v1${path}`) return path;
+  const query = ctx.query.replace(/(^|&)include_provider_details=[^&]*/g, '').replace(/^&/, '');
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** `strict_params`: the caller would rather know than have something left out. */
+function noPlaceFor(dropped: readonly string[], provider: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `strict_params: ${provider} has no place for ${dropped.join(', ').slice(0, 1000)}`,
+    param: dropped[0] as string,
+  });
+}
+
+/** The request's body for this target, and its type. */
+function contentOf(
+  ctx: RequestContext,
+  operation: Operation,
+  params: JsonObject,
+  call: OperationCall,
+  options: OutgoingOptions,
+): { readonly contentType: string | null; readonly body: UpstreamCall['body'] } {
+  if (operation.toContent || (ctx.endpoint?.body ?? 'json') !== 'json') {
+    const other = otherContent(ctx, operation, call, options.formBytesMax);
+    if (other) return other;
+  }
+  const body = operation.toProvider ? operation.toProvider(params, call) : params;
+  // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
+  const bytes = body === ctx.params && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
+  return { contentType: jsonType, body: bytes };
+}
+
+/** Several exchanges make their own bodies. */
+const noContent = { contentType: null, body: null };
+
+const jsonType = 'application/json';
+
+function acceptOf(ctx: RequestContext, operation: Operation): string {
+  if (ctx.stream) return 'text/event-stream';
+  return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
+}
+
+/** The call of a pass-through route: everything the client sent, less what is ours, plus the provider's credential. */
+export function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const below = ctx.endpoint?.proxyPath ?? '';
+  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
+  const headers: HeaderList = [...resolved.headers];
+  const fixed = resolved.headers.length;
+  const sent = ctx.request.headers;
+  const hopNames =
+    ctx.request
+      .header('connection')
+      ?.toLowerCase()
+      .split(/[,\s]+/) ?? [];
+  for (let i = 0; i < sent.length; i += 2) {
+    const name = sent[i] as string;
+    const value = sent[i + 1] as string;
+    if (ownHeaders.has(name) || isGatewayHeader(name, options.prefixes) || carriesOurKey(ctx, name, value)) continue;
+    if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
+    if (hasHeader(headers, name, fixed)) continue;
+    headers.push(name, value);
+  }
+  const call = {
+    tenant: tenantOf(ctx),
+    origin: resolved.origin,
+    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
+    method: ctx.request.method,
+    headers,
+    body:
+      ctx.body ?? (ctx.request.body.length === 0 ? null : meteredBody(ctx, takenOnce(ctx, ctx.peekedBody ?? ctx.request.body))),
+    timeouts: timeoutsOf(ctx, target, options, null),
+    bodyBytesMax: options.streamedBodyBytesMax,
+  };
+  if (resolved.adapter.adjustProxyCall) {
+    const adjusted: OutgoingCall = { ...call, body: ctx.body };
+    resolved.adapter.adjustProxyCall(adjusted, ctx.request);
+    const { path: adjustedPath, headers: adjustedHeaders } = adjusted;
+    Object.assign(call, { path: adjustedPath, headers: adjustedHeaders, body: adjusted.body ?? call.body });
+  }
+  return { call, operation: null, operationCall: null };
+}
+
+/** True when this header of the client carried a key of the gateway: such a header never leaves. */
+function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
+  return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
+}
+
+function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {
+  for (const name of ctx.requestTarget?.forwardHeaders ?? target.forwardHeaders ?? []) {
+    if (refusedForwards.has(name) || isGatewayHeader(name, options.prefixes)) {
+      throw new GatewayError('bad_request', {
+        message: `forward_headers: ${name} cannot be forwarded`,
+        param: 'forward_headers',
+      });
+    }
+    forward(ctx, name, headers);
+  }
+}
+
+/** Adds a client header under its own name, unless the provider's own settings have said it already. */
+function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
+  const value = ctx.request.header(name);
+  if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
+  headers.push(name, value);
+}
+
+function hasHeader(headers: HeaderList, name: string, end: number): boolean {
+  for (let i = 0; i < end; i += 2) if (headers[i] === name) return true;
+  return false;
+}
+
+function timeoutsOf(
+  ctx: RequestContext,
+  target: Target,
+  options: OutgoingOptions,
+  operation: Operation | null,
+): UpstreamCall['timeouts'] {
+  const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
+  return {
+    connectMs: Math.min(options.timeouts.connectMs, requestMs),
+    firstByteMs: requestMs,
+    idleMs: options.timeouts.idleMs,
+    // A streamed reply may go on for as long as it keeps coming; its clock stops at the first byte.
+    totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
+  };
+}
+
+function tenantOf(ctx: RequestContext): string {
+  return ctx.identity?.organisationId ?? '';
+}

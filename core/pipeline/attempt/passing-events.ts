@@ -1,0 +1,74 @@
+import type { Operation, OperationCall, StreamReader } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { EventStream } from './event-stream.ts';
+import { lateNotes } from './reply-headers.ts';
+
+/** How a stream of events came to its end. */
+export interface StreamEnd {
+  /** Bytes that are owed to the client behind the last of the provider's; empty for none. */
+  readonly owed: string;
+  /** Why it ended early, if it did. */
+  readonly error: GatewayError | null;
+  /** True when the client has read of the error already, in an event of the provider. */
+  readonly told: boolean;
+}
+
+/** The events of a provider on their way to the client: looked at, and translated where the route is of another format. */
+export class PassingEvents {
+  readonly isTranslated: boolean;
+  readonly #reader: StreamReader;
+  readonly #events: EventStream;
+  readonly #call: OperationCall;
+  readonly #headed: { readonly dropped: number; readonly adapted: number };
+  #begun = false;
+
+  /**
+   * Construct it when the reply's headers are written: what `call` notes later is reported at the end of the stream. `onGrow` is called
+   * with the memory that an unfinished event takes beyond the largest one so far.
+   */
+  constructor(operation: Operation, call: OperationCall, onGrow: (length: number) => void) {
+    const translator = operation.translateStream?.(call) ?? null;
+    this.isTranslated = translator !== null;
+    this.#call = call;
+    this.#headed = { dropped: call.dropped.length, adapted: call.adapted.length };
+    this.#reader = operation.streamReader();
+    this.#events = new EventStream(this.#reader, translator, operation.decodeStream?.create() ?? null, onGrow);
+  }
+
+  /** Events so far. */
+  get count(): number {
+    return this.#events.count;
+  }
+
+  /** As far as the provider has told. */
+  get usage(): Usage | null {
+    return this.#reader.usage();
+  }
+
+  /**
+   * What goes to the client for this chunk; null: nothing yet. Throws where an event has no end, and the provider's error where the
+   * stream begins with one: no byte has left then, so another target can still be asked.
+   */
+  push(chunk: Uint8Array): Uint8Array | null {
+    const text = this.#events.push(chunk);
+    if (!this.isTranslated) {
+      const error = this.#begun ? null : (this.#reader.error?.() ?? null);
+      if (error !== null) throw error;
+      this.#begun = true;
+      return chunk;
+    }
+    return text === '' ? null : Buffer.from(text);
+  }
+
+  /** `prefix` is that of the reply's own headers. */
+  end(provider: string, prefix: string): StreamEnd {
+    const text = this.#events.end();
+    const owed = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
+    const error = this.#reader.error?.() ?? null;
+    if (error !== null || this.#reader.complete()) return { owed, error, told: error !== null };
+    const message = `${provider} ended the stream before it was complete`;
+    // What a translator would add to round the reply off would make a cut stream look whole.
+    return { owed: '', error: new GatewayError('stream_incomplete', { message }), told: false };
+  }
+}

@@ -1,0 +1,146 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { messagesErrorType } from '../../contract/values/messages-errors.ts';
+import type { Answer, PlainAnswer } from '../answer.ts';
+import { unfinishedUsage, usageOfCall } from '../usage/unfinished-usage.ts';
+import { EventStream } from './event-stream.ts';
+import type { Outgoing } from './outgoing-call.ts';
+import { excerpt, isJson, isStream, parseJson } from './reply-body.ts';
+import { passedHeaders } from './reply-headers.ts';
+
+/** A reply of a provider that was read whole. */
+export interface WholeReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** Turns a reply that was read whole into the answer of the route, and notes its usage. Never throws. */
+export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgoing: Outgoing, reply: WholeReply): Answer {
+  const { status, headers, body } = reply;
+  const { operation, operationCall } = outgoing;
+  const ok = status >= 200 && status < 300;
+  if (!operation || !operationCall) {
+    const error = ok ? null : faultOf(ctx, adapter, reply, parseJson(body), false).error;
+    return plain(reply, passedHeaders(headers, null), body, error, null);
+  }
+  if (!ok) return faultAnswer(ctx, adapter, operationCall, reply);
+  try {
+    if (operationCall.stream && isStream(headers, operation)) return streamAnswer(ctx, operation, operationCall, reply);
+    if (!isJson(headers)) {
+      if (operation.fromBytes) return bytesAnswer(ctx, operation, operation.fromBytes, operationCall, reply);
+      if (operation.passesBytes) {
+        ctx.usage = usageOfCall(outgoing);
+        return plain(reply, passedHeaders(headers, null), body, null, operationCall);
+      }
+    }
+    return jsonAnswer(ctx, adapter, operation, operationCall, reply);
+  } catch (thrown) {
+    // The adapter could make nothing of the reply; one that knows why has said so in a GatewayError.
+    return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
+  }
+}
+
+function jsonAnswer(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  operation: Operation,
+  call: OperationCall,
+  given: WholeReply,
+): Answer {
+  const { headers, body } = given;
+  const reply = parseJson(body);
+  if (!reply) {
+    const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
+    return { kind: 'error', error: new GatewayError('upstream_invalid', { message }) };
+  }
+  ctx.usage = operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call });
+  const bytes = operation.toBytes?.(reply, call) ?? null;
+  if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
+  const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
+  const same = shaped === reply;
+  const sent = same ? body : Buffer.from(JSON.stringify(shaped));
+  return plain(given, passedHeaders(headers, same ? null : 'application/json'), sent, null, call);
+}
+
+/** A reply that is not JSON, as the JSON of the route. */
+function bytesAnswer(
+  ctx: RequestContext,
+  operation: Operation,
+  fromBytes: NonNullable<Operation['fromBytes']>,
+  call: OperationCall,
+  given: WholeReply,
+): Answer {
+  const { headers, body } = given;
+  const reply = fromBytes({ contentType: findHeader(headers, 'content-type') ?? '', body }, call);
+  ctx.usage = operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call });
+  return plain(given, passedHeaders(headers, 'application/json'), Buffer.from(JSON.stringify(reply)), null, call);
+}
+
+/** A stream that a plugin wanted to read whole: translated at once instead of chunk by chunk. */
+function streamAnswer(ctx: RequestContext, operation: Operation, call: OperationCall, given: WholeReply): Answer {
+  const { headers, body } = given;
+  const translator = operation.translateStream?.(call) ?? null;
+  const reader = operation.streamReader();
+  const events = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
+  const text = events.push(body) + events.end();
+  ctx.usage = reader.usage();
+  ctx.streamEvents = events.count;
+  const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
+  if (error) {
+    const seen = { usage: ctx.usage, events: events.count, body: null };
+    ctx.usage = unfinishedUsage(ctx, { operation, operationCall: call }, seen);
+    return { kind: 'error', error };
+  }
+  const passed = passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null);
+  return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
+}
+
+/** A refusal of the provider on a shaped route. */
+function faultAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): Answer {
+  const { error, reply } = faultOf(ctx, adapter, given, parseJson(given.body), true);
+  const headers = passedHeaders(given.headers, 'application/json');
+  return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
+}
+
+/** The provider's error as a GatewayError, and the body for the client of a shaped route: the provider's own error is `provider_error`. */
+function faultOf(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  { status, headers, body: raw }: WholeReply,
+  parsed: JsonObject | null,
+  isShaped: boolean,
+): { error: GatewayError; reply: JsonObject } {
+  const { id } = adapter;
+  const fault = adapter.error(status, parsed, headers);
+  const message = parsed || !isShaped ? fault.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
+  const error = new GatewayError('upstream_status', { status, message, retryAfterMs: fault.retryAfterMs ?? undefined });
+  const isMessages = ctx.endpoint?.format === 'messages';
+  const type = isMessages ? messagesErrorType(status, fault.type) : fault.type;
+  const original = providerError(parsed);
+  const body: JsonObject = {
+    error: { message, type, param: fault.param, code: fault.code, ...(original === null ? {} : { provider_error: original }) },
+    provider: id,
+  };
+  return { error, reply: isMessages ? { type: 'error', ...body } : body };
+}
+
+/** The provider's own error: the member `error` if there is nothing beside it but the type of the envelope, otherwise the whole body. */
+function providerError(parsed: JsonObject | null): JsonObject | null {
+  if (parsed === null) return null;
+  const { error, type: _type, ...rest } = parsed;
+  return isObject(error) && Object.keys(rest).length === 0 ? error : parsed;
+}
+
+function plain(
+  { status }: WholeReply,
+  headers: HeaderList,
+  body: Uint8Array,
+  error: GatewayError | null,
+  call: OperationCall | null,
+): PlainAnswer {
+  return { kind: 'plain', status, headers, body, error, retryAfterMs: error?.retryAfterMs ?? null, call };
+}

@@ -1,0 +1,126 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { ownStoreProvider } from '../../contract/provider/own-store.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+
+/** Headers of one hop: the gateway writes its own. */
+const hopHeaders: ReadonlySet<string> = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'date',
+  'upgrade',
+  'trailer',
+  'te',
+  'proxy-authenticate',
+]);
+
+/**
+ * Provider headers that would take effect on the gateway's own origin, where people have their sessions: cookies, storage, CORS,
+ * policies and reports of a browser, and where the origin is reached.
+ */
+const originHeaders: ReadonlySet<string> = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'nel',
+  'origin-agent-cluster',
+  'permissions-policy',
+  'public-key-pins',
+  'refresh',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'set-login',
+  'sourcemap',
+  'speculation-rules',
+  'strict-transport-security',
+]);
+
+/** One look-up per header of a reply. */
+const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
+
+/** A provider's `location` under a name that no client follows: a relative one would be a path of the gateway. */
+const movedLocation = 'x-svc-upstream-location';
+
+/** Headers that describe bytes we are about to change. */
+const describesBytes: ReadonlySet<string> = new Set([
+  'content-encoding',
+  'etag',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'content-type',
+]);
+
+/** Headers of the control plane as the client gets them. */
+export function forwardedHeaders(headers: HeaderList): HeaderList {
+  const passed: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!hopHeaders.has(headers[i] as string)) passed.push(headers[i] as string, headers[i + 1] as string);
+  }
+  return passed;
+}
+
+/**
+ * Returns the provider's headers as the client gets them: without those of one hop or of an origin, and with `location` renamed. With `contentType` the body was rewritten, so what described the old bytes
+ * goes too.
+ */
+export function passedHeaders(headers: HeaderList, contentType: string | null): HeaderList {
+  const passed: HeaderList = contentType === null ? [] : ['content-type', contentType];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (notPassed.has(name) || (contentType !== null && describesBytes.has(name))) continue;
+    if (name.startsWith('x-svc-') || name.startsWith('access-control-')) continue;
+    passed.push(name === 'location' ? movedLocation : name, headers[i + 1] as string);
+  }
+  return passed;
+}
+
+/** Adds the service's own headers (data-plane §3) under the prefix the client used. */
+export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call: OperationCall | null): void {
+  const prefix = ctx.headerPrefix;
+  headers.push(`${prefix}trace-id`, ctx.traceId);
+  if (ctx.targetPath !== null) {
+    headers.push(
+      `${prefix}last-used-option-index`,
+      ctx.targetPath,
+      `${prefix}retry-attempt-count`,
+      String(ctx.retryAttemptCount),
+    );
+  }
+  if (ctx.provider !== null && ctx.provider !== ownStoreProvider) headers.push(`${prefix}provider`, ctx.provider);
+  // Once a target was chosen, saying nothing would leave open whether anybody looked.
+  const cacheStatus = ctx.cacheStatus ?? (ctx.targetPath === null ? null : 'DISABLED');
+  if (cacheStatus !== null) headers.push(`${prefix}cache-status`, cacheStatus);
+  if (call !== null) {
+    if (call.dropped.length > 0) headers.push(`${prefix}dropped-params`, headerList(call.dropped));
+    if (call.adapted.length > 0) headers.push(`${prefix}adapted`, headerList(call.adapted));
+  }
+  for (const item of ctx.replyHeaders) headers.push(item);
+}
+
+/**
+ * Comments of an event stream (HTML standard, server-sent events: clients ignore them) with what a translator dropped or adapted after
+ * the headers had left. They follow the last event and repeat the names of the headers. Empty if there is nothing to report.
+ * `headed` = how many names of each list the headers have.
+ */
+export function lateNotes(prefix: string, call: OperationCall, headed: { dropped: number; adapted: number }): string {
+  const lines: string[] = [];
+  if (call.dropped.length > headed.dropped)
+    lines.push(`: ${prefix}dropped-params: ${headerList(call.dropped.slice(headed.dropped))}\n`);
+  if (call.adapted.length > headed.adapted) lines.push(`: ${prefix}adapted: ${headerList(call.adapted.slice(headed.adapted))}\n`);
+  return lines.length === 0 ? '' : `${lines.join('')}\n`;
+}
+
+/** Names from a request body may hold anything: only what fits a header value is shown, at most 1,000 characters. */
+function headerList(names: readonly string[]): string {
+  return names
+    .join(', ')
+    .replace(/[^\x20-\x7e]/g, '?')
+    .slice(0, 1000);
+}

@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../contract/values/clock.ts';
+
+export interface RetryBudgetOptions {
+  readonly clock: Clock;
+  /** Retries of one tenant at one origin, as a share of its requests in the last ten seconds, 0 to 100. */
+  readonly percent: number;
+  /** Retries within ten seconds that are allowed whatever the traffic. */
+  readonly floor: number;
+}
+
+/** Keeps retries a small part of the traffic: a provider in trouble must not get several times its load. */
+export interface RetryBudget {
+  readonly counts: { allowed: number; refused: number };
+  /** Where requests of this tenant to this origin are counted. */
+  of(tenant: string, origin: string): RetryAccount;
+}
+
+export interface RetryAccount {
+  /** A request that may be retried begins. */
+  request(): void;
+  /** True, and counted, when one more retry is within the budget. */
+  retry(): boolean;
+}
+
+/** Pairs of tenant and origin that are counted; the ones used longest ago begin anew. */
+const accountsMax = 10_000;
+const slots = 10;
+const slotMs = 1000;
+
+/** Counts per tenant and origin in this process, over the last ten seconds. */
+export function createRetryBudget(options: RetryBudgetOptions): RetryBudget {
+  const accounts = new LRUCache<string, RetryAccount>({ max: accountsMax });
+  const counts = { allowed: 0, refused: 0 };
+  return {
+    counts,
+    of(tenant, origin) {
+      const key = `${tenant} ${origin}`;
+      let account = accounts.get(key);
+      if (!account) {
+        account = openAccount(options, counts);
+        accounts.set(key, account);
+      }
+      return account;
+    },
+  };
+}
+
+function openAccount({ clock, percent, floor }: RetryBudgetOptions, counts: RetryBudget['counts']): RetryAccount {
+  const requests = new Uint32Array(slots);
+  const retries = new Uint32Array(slots);
+  let latest = Math.floor(clock.elapsed() / slotMs);
+  return {
+    request() {
+      const at = advance();
+      requests[at] = (requests[at] as number) + 1;
+    },
+    retry() {
+      const at = advance();
+      if (sum(retries) >= Math.max(floor, Math.floor((sum(requests) * percent) / 100))) {
+        counts.refused++;
+        return false;
+      }
+      retries[at] = (retries[at] as number) + 1;
+      counts.allowed++;
+      return true;
+    },
+  };
+
+  /** Empties the slots whose second has gone by; returns the one of now. */
+  function advance(): number {
+    const now = Math.floor(clock.elapsed() / slotMs);
+    for (let second = Math.max(latest + 1, now - slots + 1); second <= now; second++) {
+      requests[second % slots] = 0;
+      retries[second % slots] = 0;
+    }
+    latest = Math.max(latest, now);
+    return now % slots;
+  }
+}
+
+function sum(values: Uint32Array): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,90 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { StepReply } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
+import type { Answer } from '../answer.ts';
+import type { StepTransport } from '../run-attempt.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { incoming } from './exchange-stream.ts';
+import { takenOnce } from './outgoing-body.ts';
+import type { Outgoing } from './outgoing-call.ts';
+import { addGatewayHeaders } from './reply-headers.ts';
+import { ReplyStream } from './reply-stream.ts';
+import { openSteps, replyBytesMax, type Steps, whole } from './step-services.ts';
+
+/** An operation that takes several exchanges: each is signed and limited as a call of its own, the answer streams where it may. */
+export async function runSteps(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  given: StepTransport,
+): Promise<Answer> {
+  const { operation, operationCall } = outgoing;
+  if (!operation?.steps || !operationCall) throw new GatewayError('internal', { detail: 'an operation without steps' });
+  const steps = stepsOf(ctx, resolved, outgoing, given);
+  try {
+    const reply = await operation.steps(operationCall, steps.services);
+    if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+    return await answer(ctx, sink, resolved, outgoing, reply, given);
+  } finally {
+    steps.abort();
+  }
+}
+
+/** Exchanges for this request: its client's leaving ends them. */
+export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing: Outgoing, given: StepTransport): Steps {
+  const { call, operationCall } = outgoing;
+  const steps = openSteps({
+    ...{ resolved, call, transport: given.transport, sign: given.sign },
+    caller: operationCall?.caller ?? null,
+    isLeft: () => ctx.aborted,
+    body: () => incoming(takenOnce(ctx, ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
+  });
+  ctx.abortUpstream = steps.abort;
+  return steps;
+}
+
+async function answer(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  reply: StepReply,
+  given: StepTransport,
+): Promise<Answer> {
+  const { status, contentType, body } = reply;
+  const headers: HeaderList = ['content-type', contentType];
+  const { operationCall } = outgoing;
+  ctx.provider = resolved.adapter.id;
+  if (!(Symbol.asyncIterator in body) || ctx.plan.readsReply) {
+    const bytes =
+      Symbol.asyncIterator in body ? await whole(body as AsyncIterable<Uint8Array>) : Buffer.from(JSON.stringify(body));
+    return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
+  }
+  addGatewayHeaders(ctx, headers, operationCall);
+  const stream = new ReplyStream(ctx, sink, given.clock, { status, headers }, undefined);
+  stream.decide(() => {});
+  await stream.decided;
+  if (stream.failure !== null) throw stream.failure;
+  if (stream.replacement) return { kind: 'replaced', reply: stream.replacement };
+  let drained: (() => void) | null = null;
+  sink.onDrain(() => drained?.());
+  sink.onAbort(() => drained?.());
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+      if (stream.write(chunk)) continue;
+      await new Promise<void>((resolve) => {
+        drained = resolve;
+        if (ctx.aborted) resolve();
+      });
+      drained = null;
+    }
+    stream.start();
+  } catch (thrown) {
+    const error = thrown instanceof GatewayError ? thrown : new GatewayError('upstream_invalid', { cause: thrown });
+    return sink.started ? { kind: 'streamed', status, error, told: false, raw: true } : { kind: 'error', error };
+  }
+  return { kind: 'streamed', status, error: null, told: false, raw: true };
+}

@@ -1,0 +1,256 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
+import type { Reply } from '../../contract/plugin/plugin.ts';
+import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { Clock } from '../../contract/values/clock.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
+import type { Answer } from '../answer.ts';
+import { holdBytes } from '../request/hold-bytes.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
+import { unfinishedUsage, usageOfCall } from '../usage/unfinished-usage.ts';
+import { HeldReply } from './held-reply.ts';
+import type { Outgoing } from './outgoing-call.ts';
+import { PassingEvents } from './passing-events.ts';
+import { plainAnswer } from './plain-answer.ts';
+import { contentLength, isJson, isStream } from './reply-body.ts';
+import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
+import { ReplyStream } from './reply-stream.ts';
+
+export interface AttemptOptions {
+  readonly transport: UpstreamTransport;
+  readonly clock: Clock;
+  readonly passedUsage: PassedUsage;
+  /** True when a reply of this status will be sent whatever it is: no retry and no other target is left for it. */
+  isFinal(status: number): boolean;
+  /** The client left while this try was under way; called before anything else hears of it. */
+  onLeft(): void;
+}
+
+/** Sends one call and follows its reply: streamed on, piped through, or read whole, as the route and the plan ask. */
+export function attempt(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  options: AttemptOptions,
+): Promise<Answer> {
+  // What a try before this one has used is not this one's.
+  ctx.usage = null;
+  ctx.streamEvents = 0;
+  return new Promise((resolve) => {
+    const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
+    run.exchange = options.transport.send(outgoing.call, run);
+    // The client may have left, or the transport failed, before `send` returned.
+    if (run.settled || ctx.aborted) run.exchange.abort();
+    ctx.abortUpstream = run.abort;
+  });
+}
+
+class Attempt implements UpstreamHandler {
+  exchange: UpstreamExchange | null = null;
+  settled = false;
+  readonly #ctx: RequestContext;
+  readonly #sink: ReplySink;
+  readonly #resolved: ResolvedTarget;
+  readonly #outgoing: Outgoing;
+  readonly #options: AttemptOptions;
+  readonly #resolve: (answer: Answer) => void;
+  #status = 0;
+  #headers: HeaderList = [];
+  #held: HeldReply | null = null;
+  #stream: ReplyStream | null = null;
+  #events: PassingEvents | null = null;
+  /** Reads the usage of a reply that is passed through. */
+  #meter: ReplyMeter | null = null;
+
+  constructor(
+    ctx: RequestContext,
+    sink: ReplySink,
+    resolved: ResolvedTarget,
+    outgoing: Outgoing,
+    options: AttemptOptions,
+    resolve: (answer: Answer) => void,
+  ) {
+    this.#ctx = ctx;
+    this.#sink = sink;
+    this.#resolved = resolved;
+    this.#outgoing = outgoing;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  readonly abort = (): void => {
+    // A provider that the request has reached answers it, and counts that, whether or not somebody waits.
+    const isAtProvider = this.#status === 0 ? this.exchange?.sent !== false : this.#isAccepted;
+    this.exchange?.abort();
+    if (this.settled) return;
+    if (isAtProvider) this.#countUnfinished();
+    this.#options.onLeft();
+    this.#settle({ kind: 'error', error: new GatewayError('client_closed') });
+  };
+
+  onHead(status: number, headers: HeaderList): void {
+    this.#status = status;
+    this.#headers = headers;
+    const ok = this.#isAccepted;
+    if (ok && this.#ctx.passed) this.#meter = new ReplyMeter(this.#ctx, headers, this.#options.passedUsage);
+    if (this.#ctx.plan.readsReply) return;
+    const { operation, operationCall } = this.#outgoing;
+    if (operation && operationCall) {
+      if (!ok) return;
+      if (!operationCall.stream || !isStream(headers, operation)) {
+        if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
+        return;
+      }
+      this.#events = new PassingEvents(operation, operationCall, (length) => holdBytes(this.#ctx, length));
+      this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
+    } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
+  }
+
+  onWebSocket(given: HeaderList, socket: FrameSocket, protocol: string | null): void {
+    if (this.settled) return socket.terminate();
+    const { adapter } = this.#resolved;
+    this.#ctx.provider = adapter.id;
+    this.#settle({ kind: 'upgraded', status: 101, headers: passedHeaders(given, null), socket, protocol, adapter, error: null });
+  }
+
+  onData(chunk: Uint8Array): boolean {
+    try {
+      const more = this.#pass(chunk);
+      // Behind the bytes themselves: metering delays none of them.
+      this.#meter?.push(chunk);
+      return more;
+    } catch (thrown) {
+      this.#fail(toGatewayError(thrown));
+      return true;
+    }
+  }
+
+  #pass(chunk: Uint8Array): boolean {
+    if (!this.#stream) return this.#keep(chunk);
+    const passed = this.#events ? this.#events.push(chunk) : chunk;
+    return passed === null ? true : this.#stream.write(passed);
+  }
+
+  onEnd(): void {
+    const metering = this.#meter?.end();
+    const deciding = this.#stream?.decided ?? null;
+    if (!metering && !deciding) this.#end();
+    else void Promise.all([metering, deciding]).then(() => this.#end());
+  }
+
+  #end(): void {
+    if (this.settled) return;
+    if (this.#meter) this.#ctx.usage = this.#meter.usage();
+    if (this.#stream) this.#endStream();
+    else this.#endPlain();
+  }
+
+  onError(error: GatewayError): void {
+    if (this.settled) return;
+    if (this.#isAccepted) this.#countUnfinished();
+    if (this.#sink.started)
+      this.#settle({ kind: 'streamed', status: this.#status, error, told: false, raw: this.#events === null });
+    else this.#settle({ kind: 'error', error });
+  }
+
+  /** True once the provider has begun to answer with what was asked for. */
+  get #isAccepted(): boolean {
+    return this.#status >= 200 && this.#status < 300;
+  }
+
+  #open(headers: HeaderList, contentLength: number | undefined): void {
+    const ctx = this.#ctx;
+    ctx.provider = this.#resolved.adapter.id;
+    addGatewayHeaders(ctx, headers, this.#outgoing.operationCall);
+    this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, { status: this.#status, headers }, contentLength);
+    this.#sink.onDrain(() => this.exchange?.resume());
+    try {
+      this.#stream.decide(() => this.#decided());
+    } catch (thrown) {
+      this.#fail(toGatewayError(thrown));
+      return;
+    }
+    if (this.#stream.replacement) this.#replace(this.#stream.replacement);
+  }
+
+  /** The provider's bytes as they come, framed as it framed them. */
+  #openBytes(headers: HeaderList): void {
+    this.#open(passedHeaders(headers, null), contentLength(headers));
+  }
+
+  /** An `onResponse` hook that took its time has spoken. */
+  #decided(): void {
+    const { failure, replacement } = this.#stream as ReplyStream;
+    if (failure !== null) this.#fail(toGatewayError(failure));
+    else if (replacement) this.#replace(replacement);
+    else this.exchange?.resume();
+  }
+
+  #keep(chunk: Uint8Array): boolean {
+    this.#held ??= new HeldReply();
+    if (this.#held.push(this.#ctx, this.#status, chunk, this.#resolved.adapter.id)) return true;
+    this.exchange?.abort();
+    this.#endPlain();
+    return true;
+  }
+
+  #endPlain(): void {
+    const body = this.#held?.body ?? noBytes;
+    const reply = { status: this.#status, headers: this.#headers, body };
+    this.#settle(plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply));
+  }
+
+  #endStream(): void {
+    const stream = this.#stream as ReplyStream;
+    if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
+    if (stream.replacement) return this.#replace(stream.replacement);
+    const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
+    if (error) this.#countUnfinished();
+    else if (!this.#meter) this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
+    if (this.#events) this.#ctx.streamEvents = this.#events.count;
+    if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
+    try {
+      if (owed !== '') stream.write(Buffer.from(owed));
+      stream.start();
+    } catch (thrown) {
+      return this.#fail(toGatewayError(thrown));
+    }
+    this.#settle({ kind: 'streamed', status: this.#status, error, told, raw: this.#events === null });
+  }
+
+  #replace(reply: Reply): void {
+    this.exchange?.abort();
+    this.#settle({ kind: 'replaced', reply });
+  }
+
+  #fail(error: GatewayError): void {
+    this.exchange?.abort();
+    this.onError(error);
+  }
+
+  /** The reply has not come to its end: what it has used by then. */
+  #countUnfinished(): void {
+    if (this.#ctx.passed) {
+      this.#ctx.usage = this.#meter?.unfinished() ?? unansweredUsage(this.#ctx);
+      return;
+    }
+    const events = this.#events?.count ?? 0;
+    this.#ctx.streamEvents = events;
+    const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
+    this.#ctx.usage = unfinishedUsage(this.#ctx, this.#outgoing, seen);
+  }
+
+  #settle(answer: Answer): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.#resolve(answer);
+  }
+}
+
+const noBytes = new Uint8Array(0);
+/** Bytes end as they are. */
+const wholeEnd = { owed: '', error: null, told: false };

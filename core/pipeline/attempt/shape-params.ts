@@ -1,0 +1,61 @@
+import type { Target } from '../../contract/plugin/plan.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/**
+ * The parameters for one target: defaults fill what is absent, overrides replace, drops remove, in this order. Returns the
+ * same object when nothing changed, so that the caller can tell whether the client's bytes may go as they came.
+ */
+export function shapeParams(params: JsonObject, target: Target): JsonObject {
+  if (!target.defaultParams && !target.overrideParams && !target.dropParams) return params;
+  let shaped: JsonObject = { ...target.defaultParams, ...params, ...target.overrideParams };
+  if (target.dropParams) {
+    shaped = structuredClone(shaped);
+    for (const path of target.dropParams) dropPath(shaped, parsePath(path));
+  }
+  return shaped;
+}
+
+/** Values that stand for a provider's own default: `svc-default` where the prefix of our headers is `x-svc-`. */
+export function defaultWordsOf(prefixes: readonly string[]): string[] {
+  return prefixes.map((prefix) => `${prefix.replace(/^x-/, '')}default`);
+}
+
+/** The parameters without those left to the provider by such a value: what is not sent has its default. The same object if none is. */
+export function leaveDefaults(params: JsonObject, words: readonly string[]): JsonObject {
+  let left: JsonObject | null = null;
+  for (const name in params) {
+    const value = params[name];
+    if (typeof value !== 'string' || !words.includes(value) || name === 'model') continue;
+    left ??= { ...params };
+    delete left[name];
+  }
+  return left ?? params;
+}
+
+/** `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` as keys; `*` stands for every element. */
+export function parsePath(path: string): string[] {
+  const keys: string[] = [];
+  for (const [, double, single, bare] of path.matchAll(/\[\s*"([^"]*)"\s*\]|\[\s*'([^']*)'\s*\]|([^.[\]]+)/g)) {
+    keys.push((double ?? single ?? bare) as string);
+  }
+  return keys;
+}
+
+function dropPath(value: unknown, keys: readonly string[]): void {
+  const [key, ...rest] = keys;
+  if (key === undefined) return;
+  if (Array.isArray(value)) {
+    if (key === '*') {
+      for (const item of value) dropPath(item, rest);
+      return;
+    }
+    const index = Number(key);
+    if (!Number.isInteger(index) || index < 0 || index >= value.length) return;
+    if (rest.length === 0) value.splice(index, 1);
+    else dropPath(value[index], rest);
+    return;
+  }
+  if (!isObject(value) || !Object.hasOwn(value, key)) return;
+  if (rest.length === 0) delete value[key];
+  else dropPath(value[key], rest);
+}

@@ -1,0 +1,88 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import { holdsApiKey } from '../../contract/values/api-key.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList, InboundRequest } from '../../contract/values/http.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { type Outgoing, type OutgoingOptions, proxyCall } from './outgoing-call.ts';
+import { shapeParams } from './shape-params.ts';
+
+/** How browsers, which cannot set headers, send a key (https://platform.openai.com/docs/guides/realtime-websocket). */
+const keyProtocol = 'openai-insecure-api-key.';
+/** Whose account is billed: said by whoever brings the credential. */
+const accountProtocols = ['openai-organization.', 'openai-project.'];
+/** A handshake is one round trip; a request may take ten minutes. */
+const handshakeMsMax = 60_000;
+
+/** True for requests that become a session where a provider lets them. */
+export function isSession(ctx: RequestContext): boolean {
+  const name = ctx.endpoint?.name;
+  return name === 'realtime' || (name === 'proxy' && (ctx.request.webSocketProtocols ?? null) !== null);
+}
+
+/**
+ * Reads a key that was sent as a subprotocol as the header it stands for: a key of ours as ours, any other as Authorization. A header
+ * that is there already wins. The subprotocol itself never leaves, see `socketCall`.
+ */
+export function adoptProtocolKeys(request: InboundRequest, prefix: string): void {
+  for (const protocol of request.webSocketProtocols ?? []) {
+    if (!protocol.startsWith(keyProtocol)) continue;
+    const key = protocol.slice(keyProtocol.length);
+    const name = holdsApiKey(key) ? `${prefix}api-key` : 'authorization';
+    if (request.header(name) === undefined) request.headers.push(name, name === 'authorization' ? `Bearer ${key}` : key);
+  }
+}
+
+/** The handshake of a session: what the client sent, less what is ours, plus the provider's credential. */
+export function socketCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const outgoing = proxyCall(ctx, target, resolved, options);
+  const { timeouts } = outgoing.call;
+  const isRealtime = ctx.endpoint?.name === 'realtime';
+  return {
+    ...outgoing,
+    call: {
+      ...outgoing.call,
+      ...(isRealtime ? { path: realtimePath(ctx, target, resolved) } : {}),
+      body: null,
+      headers: ownHandshake(outgoing.call.headers, isRealtime),
+      webSocket: { protocols: passedProtocols(ctx.request.webSocketProtocols ?? [], resolved.slug !== null) },
+      timeouts: { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs || handshakeMsMax, handshakeMsMax) },
+    },
+  };
+}
+
+function realtimePath(ctx: RequestContext, target: Target, resolved: ResolvedTarget): string {
+  const { realtime, id } = resolved.adapter;
+  if (!realtime) throw new GatewayError('unsupported_operation', { message: `realtime is not supported by ${id}` });
+  const query = new URLSearchParams(ctx.query);
+  const asked = query.get('model');
+  // A target may send its sessions to another model; nothing else of a session is in its address.
+  const { model } = shapeParams(asked === null ? {} : { model: asked }, target);
+  if (typeof model === 'string' && model !== asked) query.set('model', model);
+  ctx.model = query.get('model');
+  return resolved.basePath + realtime.path(query, ctx.model ?? '', resolved.settings);
+}
+
+/** The handshake with the provider is ours; what a browser says of its page is nobody's business on realtime routes. */
+function ownHandshake(headers: HeaderList, isRealtime: boolean): HeaderList {
+  const kept: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.startsWith('sec-websocket-') || (isRealtime && (name === 'origin' || name === 'cookie'))) continue;
+    kept.push(name, headers[i + 1] as string);
+  }
+  return kept;
+}
+
+function passedProtocols(protocols: readonly string[], stored: boolean): string[] {
+  return protocols.filter((protocol) => {
+    if (protocol.startsWith(keyProtocol) || holdsApiKey(protocol)) return false;
+    return !(stored && accountProtocols.some((prefix) => protocol.startsWith(prefix)));
+  });
+}
+
+/** What the client is told was chosen: the provider's choice, else the first it offered that says nothing secret. */
+export function chosenProtocol(offered: readonly string[], chosen: string | null): string | null {
+  if (chosen !== null && offered.includes(chosen)) return chosen;
+  return offered.find((protocol) => !protocol.startsWith(keyProtocol) && !holdsApiKey(protocol)) ?? null;
+}

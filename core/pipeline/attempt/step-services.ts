@@ -1,0 +1,138 @@
+import { callerHeaderList, ownStoreOrigin } from '../../contract/provider/own-store.ts';
+import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } from '../../contract/provider/provider.ts';
+import type { UpstreamCall } from '../../contract/provider/upstream.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import type { StepTransport } from '../run-attempt.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { bodyOf, exchangeStream } from './exchange-stream.ts';
+import { excerpt, parseJson } from './reply-body.ts';
+
+export const replyBytesMax = 64 * 1024 * 1024;
+
+/** What the exchanges of one operation have in common. */
+export interface StepOptions extends Pick<StepTransport, 'transport' | 'sign'> {
+  readonly resolved: ResolvedTarget;
+  /** Tenant, limits and time limits of each exchange. */
+  readonly call: UpstreamCall;
+  /** Whose files of the service may be read; null: nobody's. */
+  readonly caller: Caller | null;
+  /** True once nobody waits for the outcome. */
+  isLeft(): boolean;
+  /** What `StepServices.body` is. */
+  body(): AsyncIterable<Uint8Array>;
+}
+
+export interface Steps {
+  readonly services: StepServices;
+  /** Ends the exchanges that run; safe to call twice. */
+  abort(): void;
+}
+
+/** Several exchanges with one provider, over the one connector, each with the provider's own credential and signature. */
+export function openSteps(given: StepOptions): Steps {
+  const { resolved, call } = given;
+  const running = new Set<() => void>();
+  const services: StepServices = {
+    send,
+    ownFile,
+    fault: async (response) => faultOf(resolved, response),
+    get body() {
+      return given.body();
+    },
+  };
+  return {
+    services,
+    abort() {
+      for (const abort of running) abort();
+    },
+  };
+
+  async function* ownFile(id: string): AsyncGenerator<Uint8Array> {
+    const path = `/internal/v1/store/files/${id}/content`;
+    const headers = callerHeaderList(given.caller);
+    const exchange = exchangeStream(given.transport, {
+      ...call,
+      origin: ownStoreOrigin,
+      path,
+      method: 'GET',
+      headers,
+      body: null,
+    });
+    running.add(exchange.abort);
+    const { status } = await exchange.head;
+    // That the store is away says nothing about the file.
+    if (status >= 500) throw new GatewayError('unavailable', { retryAfterMs: 1000 });
+    if (status !== 200)
+      throw new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
+    yield* exchange.body;
+  }
+
+  async function send(request: StepRequest): Promise<StepResponse> {
+    if (given.isLeft()) throw new GatewayError('client_closed');
+    const headers: HeaderList = [...(request.headers ?? [])];
+    const isElsewhere = request.origin !== undefined && request.origin !== resolved.origin;
+    const own = (isElsewhere ? resolved.headersElsewhere : null) ?? resolved.headers;
+    for (let i = 0; i < own.length && !request.withoutCredential; i += 2) {
+      if (!headers.includes(own[i] as string)) headers.push(own[i] as string, own[i + 1] as string);
+    }
+    const fixed = request.body instanceof Uint8Array ? request.body : null;
+    const signed: OutgoingCall = {
+      method: request.method,
+      origin: request.origin ?? resolved.origin,
+      path: request.origin === undefined ? resolved.basePath + request.path : request.path,
+      headers,
+      body: fixed,
+    };
+    if (!request.withoutCredential) await given.sign(signed);
+    const upstream: UpstreamCall = {
+      ...call,
+      ...signed,
+      body: fixed ?? (request.body ? bodyOf(request.body as AsyncIterable<Uint8Array>, request.bodyBytes ?? -1) : null),
+    };
+    const exchange = exchangeStream(given.transport, upstream);
+    running.add(exchange.abort);
+    const head = await exchange.head;
+    return {
+      ...head,
+      body: exchange.body,
+      json: () => jsonOf(resolved, exchange.body),
+      cancel: exchange.abort,
+    };
+  }
+}
+
+/** A whole body, at most 64 MiB of it. */
+export async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > replyBytesMax)
+      throw new GatewayError('upstream_invalid', { message: `The reply is larger than ${replyBytesMax} bytes` });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>): Promise<JsonObject> {
+  const bytes = await whole(body);
+  if (bytes.length === 0) return {};
+  const parsed = parseJson(bytes);
+  if (parsed) return parsed;
+  throw new GatewayError('upstream_invalid', {
+    message: `Invalid response received from ${resolved.adapter.id}: ${excerpt(bytes)}`,
+  });
+}
+
+async function faultOf(resolved: ResolvedTarget, response: StepResponse): Promise<GatewayError> {
+  const bytes = await whole(response.body);
+  const parsed = parseJson(bytes);
+  const fault = resolved.adapter.error(response.status, parsed, response.headers);
+  return new GatewayError('upstream_status', {
+    status: response.status,
+    message: parsed ? fault.message : `${resolved.adapter.id} answered ${response.status}: ${excerpt(bytes)}`,
+    retryAfterMs: fault.retryAfterMs ?? undefined,
+  });
+}

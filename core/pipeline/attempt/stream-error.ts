@@ -1,0 +1,21 @@
+import type { WireFormat } from '../../contract/plugin/context.ts';
+import { errorTable, type GatewayError } from '../../contract/values/errors.ts';
+import { messagesErrorType } from '../../contract/values/messages-errors.ts';
+
+/**
+ * The last event of a stream that could not be completed, in the format of its route; empty for bytes we do not shape, where
+ * only a cut connection can say it. `sequence` = events before it, which the format of responses numbers.
+ */
+export function streamError(error: GatewayError, format: WireFormat, sequence = 0): string {
+  const type = errorTable[error.code].type;
+  switch (format) {
+    case 'chat':
+      return `data: ${JSON.stringify({ error: { message: error.message, type, param: error.param, code: error.code } })}\n\n`;
+    case 'messages':
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', error: { type: messagesErrorType(error.status), message: error.message, code: error.code } })}\n\n`;
+    case 'responses':
+      return `event: error\ndata: ${JSON.stringify({ type: 'error', sequence_number: sequence, code: error.code, message: error.message, param: error.param })}\n\n`;
+    case 'plain':
+      return '';
+  }
+}

@@ -1,0 +1,39 @@
+import type { UpstreamCall, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+
+export interface WholeReply {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly body: Uint8Array;
+}
+
+/** One exchange whose reply is read whole. Rejects with the transport's GatewayError, or with `tooLarge` beyond `bytesMax`. */
+export function readWholeReply(
+  transport: UpstreamTransport,
+  call: UpstreamCall,
+  bytesMax: number,
+  tooLarge: () => GatewayError,
+): Promise<WholeReply> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
+    let size = 0;
+    const exchange = transport.send(call, {
+      onHead(status, headers) {
+        head = { status, headers };
+      },
+      onData(chunk) {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size > bytesMax) {
+          exchange.abort();
+          reject(tooLarge());
+        }
+        return true;
+      },
+      onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
+      onError: reject,
+    });
+  });
+}

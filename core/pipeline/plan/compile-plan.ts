@@ -1,0 +1,152 @@
+import * as v from 'valibot';
+import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
+import type { Plan } from '../../contract/plugin/plan.ts';
+import { type CoreServices, type Hooks, type PlanScope, type Plugin, stages } from '../../contract/plugin/plugin.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { faultOf } from '../../contract/values/input-issues.ts';
+import { compileTargets } from './compile-targets.ts';
+import { concealSecrets } from './conceal-secrets.ts';
+
+/** The plugins of a process in running order, with the hooks of those that do not depend on a config. */
+export interface Chain {
+  readonly plugins: readonly Plugin[];
+  /** Hooks of the stages before a config is known, by plugin name. */
+  readonly entryHooks: ReadonlyMap<string, Hooks | null>;
+  /** How many leading `onRequest` hooks run before the body is read, and before the plan is known. */
+  readonly beforeBody: number;
+  readonly beforePlan: number;
+}
+
+const entryStages: ReadonlySet<string> = new Set(['record', 'auth', 'config']);
+
+/**
+ * Checks the plugin list once, at start: unique names, stages in order, `after` satisfied. Throws an Error naming the plugin
+ * and the fix.
+ */
+export function orderPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
+  const seen = new Set<string>();
+  let stage = 0;
+  for (const plugin of plugins) {
+    const place = stages.indexOf(plugin.stage);
+    if (place === -1) throw new Error(`plugin ${plugin.name}: unknown stage ${plugin.stage}; use one of ${stages.join(', ')}`);
+    if (!/^[a-z][a-z0-9-]*$/.test(plugin.name)) throw new Error(`plugin ${plugin.name}: the name must be kebab-case`);
+    if (seen.has(plugin.name)) throw new Error(`plugin ${plugin.name}: the name is taken; rename one of the two`);
+    if (place < stage)
+      throw new Error(`plugin ${plugin.name}: stage ${plugin.stage} stands after ${stages[stage]}; move it up in the list`);
+    for (const name of plugin.after ?? []) {
+      if (!seen.has(name)) throw new Error(`plugin ${plugin.name}: needs ${name} earlier in the list; add or move it`);
+    }
+    seen.add(plugin.name);
+    stage = place;
+  }
+  return plugins;
+}
+
+/** Puts third-party plugins behind the built-in ones of their stage, keeping the order in which they were named. */
+export function mergePlugins(builtIn: readonly Plugin[], added: readonly Plugin[]): Plugin[] {
+  return stages.flatMap((stage) => [
+    ...builtIn.filter((plugin) => plugin.stage === stage),
+    ...added.filter((plugin) => plugin.stage === stage),
+  ]);
+}
+
+/** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
+export function compileChain(plugins: readonly Plugin[], services: CoreServices): Chain {
+  const ordered = orderPlugins(plugins);
+  const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
+  const entryHooks = new Map<string, Hooks | null>();
+  let beforeBody = 0;
+  let beforePlan = 0;
+  for (const plugin of ordered) {
+    if (!entryStages.has(plugin.stage)) continue;
+    const hooks = plugin.onConfig(parseSlice(plugin, {}), scope, services);
+    entryHooks.set(plugin.name, hooks);
+    if (!hooks?.onRequest) continue;
+    beforePlan++;
+    if (plugin.stage !== 'config') beforeBody++;
+  }
+  return { plugins: ordered, entryHooks, beforeBody, beforePlan };
+}
+
+/**
+ * One config as arrays of hooks and flat targets. A plugin that is idle for it, or has not that hook, is in no array.
+ * Throws GatewayError `invalid_config` naming the path of the slice that was refused.
+ */
+export function compilePlan(
+  chain: Chain,
+  services: CoreServices,
+  source: { config: GatewayConfig; slug: string | null; versionId: string | null; stateKey?: string },
+): Plan {
+  const targets = compileTargets(source.config);
+  const config = concealSecrets(source.config);
+  const scope: PlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
+  const known = new Set(chain.plugins.map((plugin) => plugin.name));
+  for (const name of Object.keys(source.config.plugins ?? {})) {
+    if (!known.has(name)) throw invalidConfig([`plugins.${name}: no plugin of this name is installed`]);
+  }
+  const all: Hooks[] = [];
+  let readsReply = false;
+  let readsBody = false;
+  for (const plugin of chain.plugins) {
+    const hooks = entryStages.has(plugin.stage)
+      ? chain.entryHooks.get(plugin.name)
+      : plugin.onConfig(parseSlice(plugin, source.config), scope, services);
+    if (!hooks) continue;
+    all.push(hooks);
+    if (plugin.reads?.response === 'body' && hooks.onBody) readsReply = true;
+    if (plugin.reads?.request === 'body' && !entryStages.has(plugin.stage)) readsBody = true;
+  }
+  const onTarget = pick(all, 'onTarget')[0];
+  if (!onTarget) throw new Error('no plugin of the stage strategy has onTarget; the chain cannot reach a provider');
+  return {
+    slug: source.slug,
+    versionId: source.versionId,
+    config,
+    targets,
+    onRequest: pick(all, 'onRequest'),
+    onTarget,
+    onExplain: pick(all, 'onExplain')[0] ?? null,
+    onVisit: pick(all, 'onVisit'),
+    onUpstream: pick(all, 'onUpstream'),
+    onSend: pick(all, 'onSend').reverse(),
+    // Requests go down the list, replies come back up.
+    onResponse: pick(all, 'onResponse').reverse(),
+    onBody: pick(all, 'onBody').reverse(),
+    onChunk: pick(all, 'onChunk').reverse(),
+    onError: pick(all, 'onError').reverse(),
+    onSessionUsage: pick(all, 'onSessionUsage').reverse(),
+    onSessionLook: pick(all, 'onSessionLook'),
+    onCheckpoint: pick(all, 'onCheckpoint').reverse(),
+    onEnd: pick(all, 'onEnd').reverse(),
+    onClose: pick(all, 'onClose'),
+    readsReply,
+    readsBody,
+    readsParams: all.some((hooks) => hooks.readsParams === true),
+    totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
+  };
+}
+
+export function invalidConfig(errors: readonly string[]): GatewayError {
+  return new GatewayError('invalid_config', {
+    message: `Invalid config passed: ${errors.join('; ')}`,
+    errors,
+    param: 'x-svc-config',
+  });
+}
+
+function parseSlice(plugin: Plugin, config: GatewayConfig): unknown {
+  const slice = plugin.slice ? plugin.slice(config) : config.plugins?.[plugin.name];
+  const result = v.safeParse(plugin.config, slice);
+  if (result.success) return result.output;
+  throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${faultOf(issue, 'config')}`));
+}
+
+function pick<Name extends Exclude<keyof Hooks, 'readsParams'>>(all: readonly Hooks[], name: Name): NonNullable<Hooks[Name]>[] {
+  const list: NonNullable<Hooks[Name]>[] = [];
+  for (const hooks of all) {
+    const hook = hooks[name];
+    // Bound once here, so that hooks may be methods and the runner calls plain functions.
+    if (hook) list.push(hook.bind(hooks) as NonNullable<Hooks[Name]>);
+  }
+  return list;
+}

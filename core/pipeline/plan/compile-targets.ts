@@ -1,0 +1,102 @@
+import type { GatewayConfig, RetryConfig } from '../../contract/plugin/gateway-config.ts';
+import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
+import type { Credentials } from '../../contract/provider/provider.ts';
+import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../../contract/provider/provider-settings.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { splitModelSlug } from '../../contract/values/model-slug.ts';
+import { Secret } from '../../contract/values/secret.ts';
+
+/** Statuses retried when the config lists none (data-plane §4.5). */
+const retryStatusCodes = [429, 500, 502, 503, 504, 529];
+/** A try that has a time of its own and runs out of it is meant to be tried again. */
+const timedRetryStatusCodes = [408, ...retryStatusCodes];
+
+/**
+ * The leaves of a config's strategy tree in document order, with inheritance applied once (data-plane §4.3): parameter
+ * objects merge shallowly and the child wins, everything else is the child's if set, else the parent's.
+ */
+export function compileTargets(config: GatewayConfig): Target[] {
+  const targets: Target[] = [];
+  walk(config, 'config', null, targets);
+  return targets;
+}
+
+function walk(node: GatewayConfig, path: string, parent: Inherited | null, targets: Target[]): void {
+  const own = inherit(node, parent);
+  if (node.targets) {
+    for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own, targets);
+    return;
+  }
+  targets.push({ ...own, index: targets.length, path });
+}
+
+type Inherited = Omit<Target, 'index' | 'path'>;
+
+function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
+  const model = node.override_params?.model;
+  const split = typeof model === 'string' ? splitModelSlug(model) : null;
+  const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
+  // A type beside a virtual key says of what type that stored provider is.
+  const named = node.provider?.startsWith('@') ? node.provider : (virtual ?? node.provider ?? split?.slug);
+  const asked = node.passthrough === true;
+  // A child that names its own provider does not take the parent's key with it.
+  const sameProvider = named === undefined && !asked;
+  return {
+    provider: named ?? (asked ? null : (parent?.provider ?? null)),
+    credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node) },
+    customHost: node.custom_host ?? (asked ? null : (parent?.customHost ?? null)),
+    settings: { ...parent?.settings, ...settingsOf(node) },
+    overrideParams: merge(parent?.overrideParams, split ? { ...node.override_params, model: split.model } : node.override_params),
+    defaultParams: merge(parent?.defaultParams, node.default_params),
+    dropParams: node.drop_params ?? parent?.dropParams ?? null,
+    retry: node.retry ? compileRetry(node.retry) : (parent?.retry ?? null),
+    timeoutMs: node.request_timeout ?? parent?.timeoutMs ?? null,
+    forwardHeaders: node.forward_headers?.map((name) => name.toLowerCase()) ?? parent?.forwardHeaders ?? null,
+    strict: node.strict_open_ai_compliance ?? parent?.strict ?? null,
+    strictParams: node.strict_params ?? parent?.strictParams ?? false,
+    metadata: merge(parent?.metadata, node.metadata) as Target['metadata'],
+    cache: node.cache ? compileCache(node.cache) : (parent?.cache ?? null),
+  };
+}
+
+function compileCache(cache: NonNullable<GatewayConfig['cache']>): CacheRule | null {
+  return cache.mode === 'off'
+    ? null
+    : { mode: cache.mode, maxAgeSeconds: ('max_age' in cache ? cache.max_age : undefined) ?? null };
+}
+
+function compileRetry(retry: RetryConfig): Retry {
+  return {
+    attempts: retry.attempts,
+    statusCodes: retry.on_status_codes ?? (retry.max_attempt_time_ms === undefined ? retryStatusCodes : timedRetryStatusCodes),
+    useRetryAfter: retry.use_retry_after_header ?? retry.use_retry_after_headers ?? false,
+    attemptTimeMs: retry.max_attempt_time_ms ?? null,
+    totalTimeMs: retry.max_total_time_ms ?? null,
+  };
+}
+
+function settingsOf(node: GatewayConfig): JsonObject {
+  const settings: JsonObject = {};
+  for (const key of [...providerSettingKeys, ...providerTargetKeys, 'deployments'] as const) {
+    if (node[key] !== undefined) settings[key] = node[key];
+  }
+  return settings;
+}
+
+function credentialsOf(node: GatewayConfig): Credentials {
+  const credentials: Record<string, Secret> = {};
+  if (node.api_key !== undefined) credentials.api_key = new Secret(node.api_key);
+  for (const key of providerSecretKeys) {
+    const value = node[key];
+    if (value !== undefined) credentials[key] = new Secret(typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  return credentials;
+}
+
+function merge(
+  parent: Readonly<JsonObject> | null | undefined,
+  own: Readonly<JsonObject> | undefined,
+): Readonly<JsonObject> | null {
+  if (!own) return parent ?? null;
+  return parent ? { ...parent, ...own } : own;
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import {
+  configLimits,
+  type GatewayConfig,
+  parseGatewayConfig,
+  type TargetLimits,
+  targetLimitsDefault,
+} from '../../contract/plugin/gateway-config.ts';
+import type { Plan } from '../../contract/plugin/plan.ts';
+import type { CoreServices, PlanSource } from '../../contract/plugin/plugin.ts';
+import type { ConfigDocument } from '../../contract/protocol/documents.ts';
+import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
+import { headerText } from '../../contract/values/http.ts';
+import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
+
+/**
+ * Plans by config, compiled once and kept. A saved config that does not compile is reported and its last good plan goes on
+ * serving; only a config that never compiled refuses its requests.
+ */
+export class PlanStore implements PlanSource {
+  readonly base: Plan;
+  readonly #chain: Chain;
+  readonly #services: CoreServices;
+  readonly #limits: TargetLimits;
+  readonly #saved: LRUCache<string, { document: ConfigDocument; plan: Plan }>;
+  readonly #inline: LRUCache<string, Plan>;
+  readonly #running = new Map<Plan, { count: number; retired: boolean }>();
+
+  constructor(chain: Chain, services: CoreServices, entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
+    this.#limits = limits;
+    this.#chain = chain;
+    this.#services = services;
+    // After, not at once: a plan may stay on under a new entry, and by then that one stands.
+    this.#saved = new LRUCache({ max: entriesMax, disposeAfter: ({ plan }) => this.#retire(plan) });
+    this.#inline = new LRUCache({ max: entriesMax, disposeAfter: (plan) => this.#retire(plan) });
+    this.base = compilePlan(chain, services, { config: {}, slug: null, versionId: null });
+  }
+
+  saved(document: ConfigDocument): Plan {
+    const entry = this.#saved.get(document.id);
+    if (entry?.document === document) return entry.plan;
+    try {
+      const plan = compilePlan(this.#chain, this.#services, {
+        config: parse(document.config, this.#limits),
+        slug: document.slug,
+        versionId: document.versionId,
+        stateKey: `${document.organisationId}:${document.workspaceId}:${document.slug}:${document.versionId}`,
+      });
+      this.#saved.set(document.id, { document, plan });
+      return plan;
+    } catch (thrown) {
+      const fields = {
+        config: document.slug,
+        version: document.versionId,
+        reason: reasonOf(thrown),
+      };
+      this.#services.log.error(fields, 'a saved config does not compile; its last good version goes on serving');
+      if (!entry) throw thrown;
+      // Kept under the new document, so that the failure is reported once and not on every request.
+      this.#saved.set(document.id, { document, plan: entry.plan });
+      return entry.plan;
+    }
+  }
+
+  inline(text: string): Plan {
+    if (text.length > configLimits.inlineBytes) {
+      throw invalidConfig([
+        `config: an inline config holds at most ${configLimits.inlineBytes} bytes, this one has ${text.length}; save it instead`,
+      ]);
+    }
+    // Inline configs may hold provider keys: the digest is kept as the key, not the text.
+    const key = createHash('sha256').update(text).digest('base64');
+    const known = this.#inline.get(key);
+    if (known) return known;
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(headerText(text));
+    } catch {
+      throw new GatewayError('invalid_config', {
+        message: 'Invalid config passed. You need to pass a valid json or the slug of a saved config (pc-…)',
+        param: 'x-svc-config',
+      });
+    }
+    const plan = compilePlan(this.#chain, this.#services, { config: parse(parsed, this.#limits), slug: null, versionId: null });
+    if (plan.targets.length > configLimits.inlineTargets) {
+      throw invalidConfig([`targets: an inline config holds at most ${configLimits.inlineTargets} targets; save it instead`]);
+    }
+    this.#inline.set(key, plan);
+    return plan;
+  }
+
+  /** One line per fault of a config, with its path, as compiling it finds them; empty for none. Nothing of it is kept. */
+  check(input: unknown): string[] {
+    try {
+      const config = parse(input, this.#limits);
+      const plan = compilePlan(this.#chain, this.#services, { config, slug: null, versionId: null });
+      this.#close(plan);
+      return [];
+    } catch (thrown) {
+      const { errors, detail, message } = toGatewayError(thrown);
+      return errors === null ? [detail ?? message] : [...errors];
+    }
+  }
+
+  /** Counts a request into its plan; only plans with an `onClose` hook are counted. */
+  enter(ctx: RequestContext): void {
+    const plan = ctx.plan;
+    if (plan.onClose.length === 0) return;
+    ctx.planEntered = true;
+    const running = this.#running.get(plan);
+    if (running) running.count++;
+    else this.#running.set(plan, { count: 1, retired: false });
+  }
+
+  /** Counts it out again, if it was counted in. */
+  leave(ctx: RequestContext): void {
+    const running = ctx.planEntered ? this.#running.get(ctx.plan) : undefined;
+    if (!running) return;
+    running.count--;
+    if (running.count === 0 && running.retired) this.#close(ctx.plan);
+  }
+
+  /** Closes every plan; called once, after the last request has ended. */
+  close(): void {
+    this.#saved.clear();
+    this.#inline.clear();
+    this.#retire(this.base);
+  }
+
+  #retire(plan: Plan): void {
+    if (plan.onClose.length === 0) return;
+    // A failed recompile keeps the old plan under a new entry: it is still in use.
+    for (const entry of this.#saved.values()) if (entry.plan === plan) return;
+    const running = this.#running.get(plan);
+    if (running && running.count > 0) running.retired = true;
+    else this.#close(plan);
+  }
+
+  #close(plan: Plan): void {
+    this.#running.delete(plan);
+    for (const hook of plan.onClose) {
+      try {
+        hook();
+      } catch (thrown) {
+        this.#services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin threw');
+      }
+    }
+  }
+}
+
+function parse(input: unknown, limits: TargetLimits): GatewayConfig {
+  const result = parseGatewayConfig(input, limits);
+  if ('errors' in result) throw invalidConfig(result.errors);
+  return result.config;
+}

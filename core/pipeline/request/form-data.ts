@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import type { BytesReply } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { type FormPart, partText } from '../../contract/values/form.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+
+const partsMax = 1000;
+const fieldBytesMax = 1024 * 1024;
+const partHeaderBytesMax = 16 * 1024;
+const sliceBytes = 64 * 1024;
+
+/**
+ * Returns the parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` for another body, one that is cut
+ * short, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.
+ */
+export async function parseForm(bytes: Uint8Array, contentType: string): Promise<FormPart[]> {
+  const parts: FormPart[] = [];
+  const parser = openParser(contentType, parts);
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let failed = false;
+  await new Promise<void>((resolve, reject) => {
+    const fail = (why: string): void => {
+      failed = true;
+      reject(unreadable(why));
+    };
+    checkPartHeaders(body, fail);
+    parser.on('finish', resolve);
+    parser.on('error', (error: Error) => fail(error.message));
+    parser.on('partsLimit', () => fail(`it has more than ${partsMax} parts`));
+    // In slices: the parser reads to the end of what it is given, also behind an error.
+    for (let at = 0; at < body.length && !failed; at += sliceBytes) parser.write(body.subarray(at, at + sliceBytes));
+    if (!failed) parser.end();
+  }).finally(() => parser.removeAllListeners());
+  if (parts.length === 0 && bytes.length > 0) throw unreadable('it has no parts');
+  return parts;
+}
+
+/** Fails for a part whose header is longer than `partHeaderBytesMax`: the parser would cut it and pass the part on. */
+function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
+  const boundary = body.subarray(0, Math.max(0, body.indexOf('\r\n')));
+  if (boundary.length < 3) return;
+  let part = 1;
+  for (let at = 0; at !== -1 && part <= partsMax; at = body.indexOf(boundary, at + boundary.length), part++) {
+    const from = at + boundary.length;
+    if (body[from] === 0x2d && body[from + 1] === 0x2d) return;
+    const header = body.subarray(from, from + partHeaderBytesMax + 4);
+    if (header.length >= partHeaderBytesMax && !header.includes('\r\n\r\n')) {
+      return fail(`the header of part ${part} is longer than ${partHeaderBytesMax} bytes`);
+    }
+  }
+}
+
+/** The text fields that stand whole in the first bytes of a form. */
+export async function fieldsInHead(head: Uint8Array, contentType: string): Promise<FormPart[]> {
+  const parts: FormPart[] = [];
+  const parser = openParser(contentType, parts);
+  // A head ends anywhere: what the parser says of the end is no fault of the form.
+  parser.on('error', () => undefined);
+  await new Promise<void>((resolve) => parser.write(Buffer.from(head), () => setImmediate(resolve)));
+  return parts.filter((part) => part.filename === null);
+}
+
+/** Text fields as parameters: `name[]` and repeated names become lists. */
+export function paramsOfForm(parts: readonly FormPart[]): JsonObject {
+  const params: JsonObject = {};
+  for (const part of parts) {
+    if (part.filename !== null) continue;
+    const text = partText(part);
+    const name = part.name.replace(/\[\]$/, '');
+    const known = Object.hasOwn(params, name) ? params[name] : undefined;
+    if (Array.isArray(known)) known.push(text);
+    else if (known !== undefined) params[name] = [known, text];
+    else params[name] = name === part.name ? text : [text];
+  }
+  return params;
+}
+
+/** The form with its text fields as these parameters say: changed ones replaced, missing ones left out, new ones added. */
+export function withParams(parts: readonly FormPart[], before: JsonObject, after: JsonObject): FormPart[] {
+  const changed = (name: string): boolean => before[name] !== after[name];
+  const written = new Set<string>();
+  const result: FormPart[] = [];
+  for (const part of parts) {
+    const name = part.name.replace(/\[\]$/, '');
+    if (part.filename !== null || !changed(name)) result.push(part);
+    else if (!written.has(name)) {
+      written.add(name);
+      result.push(...fieldsOf(part.name, after[name]));
+    }
+  }
+  for (const name of Object.keys(after)) {
+    if (!written.has(name) && !Object.hasOwn(before, name)) result.push(...fieldsOf(name, after[name]));
+  }
+  return result;
+}
+
+/** The text fields of one parameter: one each for the items of a list, JSON for objects, none for null. */
+export function fieldsOf(name: string, value: unknown): FormPart[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name.endsWith('[]') ? name : `${name}[]`, item));
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return [{ name, filename: null, contentType: null, body: Buffer.from(text) }];
+}
+
+/** A form as it travels (HTML standard, multipart/form-data encoding algorithm). */
+export function encodeForm(parts: readonly FormPart[]): BytesReply {
+  const boundary = `svc-${randomBytes(18).toString('base64url')}`;
+  const pieces: Uint8Array[] = [];
+  for (const { name, filename, contentType, body } of parts) {
+    const file = filename === null ? '' : `; filename="${quoted(filename)}"`;
+    const type =
+      contentType === null && filename === null ? '' : `content-type: ${contentType ?? 'application/octet-stream'}\r\n`;
+    pieces.push(Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"${file}\r\n${type}\r\n`));
+    pieces.push(body, lineEnd);
+  }
+  pieces.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body: Buffer.concat(pieces) };
+}
+
+const lineEnd = Buffer.from('\r\n');
+
+function quoted(text: string): string {
+  return text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22');
+}
+
+function openParser(contentType: string, parts: FormPart[]): Parser {
+  let parser: Parser;
+  try {
+    parser = new Busboy({
+      headers: { 'content-type': contentType },
+      preservePath: true,
+      isPartAFile: (_name, _type, filename) => filename !== undefined,
+      limits: { parts: partsMax, fieldSize: fieldBytesMax, headerPairs: 50 },
+    });
+  } catch (thrown) {
+    throw unreadable((thrown as Error).message);
+  }
+  parser.on('field', (name, value, _nameCut, valueCut, _encoding, type) => {
+    if (valueCut) parser.emit('error', new Error(`the field ${name.slice(0, 100)} is longer than ${fieldBytesMax} bytes`));
+    parts.push({ name, filename: null, contentType: type === 'text/plain' ? null : type, body: Buffer.from(value) });
+  });
+  parser.on('file', (name, stream: Readable, filename, _encoding, type) => {
+    const chunks: Uint8Array[] = [];
+    const place = parts.push({ name, filename, contentType: type, body: noBytes }) - 1;
+    stream.on('data', (chunk: Uint8Array) => void chunks.push(chunk));
+    stream.on('end', () => {
+      const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+      parts[place] = { name, filename, contentType: type, body };
+    });
+    stream.on('error', () => undefined);
+  });
+  return parser;
+}
+
+type Parser = InstanceType<typeof Busboy>;
+const noBytes = new Uint8Array(0);
+
+function unreadable(why: string): GatewayError {
+  return new GatewayError('bad_request', { message: `The body is not a form that can be read: ${why}`, param: 'body' });
+}

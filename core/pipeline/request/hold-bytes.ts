@@ -1,0 +1,15 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+
+/** Counts bytes that are kept for this request until its end. Throws GatewayError `overloaded` where the process holds too many. */
+export function holdBytes(ctx: RequestContext, bytes: number): void {
+  if (ctx.memory === null || ctx.ended) return;
+  ctx.memory.take(bytes);
+  ctx.heldBytes += bytes;
+}
+
+/** Gives back everything this request held. Safe to call again. */
+export function releaseBytes(ctx: RequestContext): void {
+  if (ctx.heldBytes === 0) return;
+  ctx.memory?.give(ctx.heldBytes);
+  ctx.heldBytes = 0;
+}

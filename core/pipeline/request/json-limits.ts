@@ -1,0 +1,109 @@
+import { GatewayError } from '../../contract/values/errors.ts';
+
+const depthMax = 64;
+const keysMax = 50_000;
+/** A body this short can exceed neither limit in a way that costs anything. */
+export const harmlessBytes = 8192;
+/** An object or array takes about five times the memory and time of a number. */
+const containerWeight = 5;
+/** Estimated heap bytes per value, beside the text itself. */
+const heapBytesPerValue = 24;
+
+/**
+ * Checks JSON text before it is parsed: parsing blocks the process, and its cost depends on the number of values far more than on the
+ * number of bytes. Returns an estimate of the heap bytes of the parsed value. Throws as `JsonLimits.push` does. Malformed text is left
+ * to the parser.
+ */
+export function checkJsonLimits(text: Uint8Array, valuesMax: number): number {
+  if (text.length <= harmlessBytes) return text.length;
+  const limits = new JsonLimits(valuesMax);
+  limits.push(text);
+  return limits.heapBytes;
+}
+
+/** Counts the values of JSON text as its chunks arrive, so that a body is refused before the rest of it takes memory. */
+export class JsonLimits {
+  readonly #valuesMax: number;
+  #bytes = 0;
+  #depth = 0;
+  #keys = 0;
+  #values = 0;
+  #inString = false;
+  /** True if the last chunk ended in a backslash that escapes the next byte. */
+  #escapes = false;
+
+  constructor(valuesMax: number) {
+    this.#valuesMax = valuesMax;
+  }
+
+  /** Estimated heap bytes of the parsed value. */
+  get heapBytes(): number {
+    return this.#bytes + (this.#keys + this.#values) * heapBytesPerValue;
+  }
+
+  /**
+   * Throws `bad_request` for more than 64 levels or 50,000 keys, and `body_too_large` for more than `valuesMax` values, where an object
+   * or array counts as five. Takes 2 ns per byte outside of strings and next to nothing inside of long strings.
+   */
+  push(chunk: Uint8Array): void {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    this.#bytes += bytes.length;
+    for (let i = this.#inString ? this.#skipString(bytes, 0) : 0; i < bytes.length; i++) {
+      switch (bytes[i]) {
+        case 0x22: // "
+          i = this.#skipString(bytes, i + 1) - 1;
+          break;
+        case 0x2c: // ,
+          this.#count(1);
+          break;
+        case 0x3a: // :
+          if (++this.#keys > keysMax) {
+            throw new GatewayError('bad_request', { message: `The body holds more than ${keysMax} keys` });
+          }
+          break;
+        case 0x5b: // [
+        case 0x7b: // {
+          if (++this.#depth > depthMax) {
+            throw new GatewayError('bad_request', { message: `The body is nested deeper than ${depthMax} levels` });
+          }
+          this.#count(containerWeight);
+          break;
+        case 0x5d: // ]
+        case 0x7d: // }
+          this.#depth--;
+          break;
+      }
+    }
+  }
+
+  #count(weight: number): void {
+    this.#values += weight;
+    if (this.#values <= this.#valuesMax) return;
+    throw new GatewayError('body_too_large', {
+      message: `Payload size exceeds the limit: the body holds more than ${this.#valuesMax} values, counting five for each object and array (JSON_VALUES_MAX)`,
+    });
+  }
+
+  /** Index behind the closing quote of the string that holds `from`; the end of `bytes` if the string goes on. */
+  #skipString(bytes: Buffer, from: number): number {
+    let start = from;
+    if (this.#escapes && start < bytes.length) {
+      this.#escapes = false;
+      start++;
+    }
+    for (let quote = bytes.indexOf(0x22, start); quote !== -1; quote = bytes.indexOf(0x22, quote + 1)) {
+      if (backslashesBefore(bytes, quote, start) % 2 === 1) continue;
+      this.#inString = false;
+      return quote + 1;
+    }
+    this.#inString = true;
+    if (bytes.length > start) this.#escapes = backslashesBefore(bytes, bytes.length, start) % 2 === 1;
+    return bytes.length;
+  }
+}
+
+function backslashesBefore(bytes: Buffer, end: number, start: number): number {
+  let at = end;
+  while (at > start && bytes[at - 1] === 0x5c) at--;
+  return end - at;
+}

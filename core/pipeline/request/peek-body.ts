@@ -1,0 +1,88 @@
+import type { BodyControl, RequestBody } from '../../contract/values/http.ts';
+
+/** The first bytes of a body, and the body from its beginning, to be read once. */
+export interface PeekedBody {
+  readonly head: Uint8Array;
+  /** True when `head` is all there is. */
+  readonly isWhole: boolean;
+  /** The whole body with `head` in the place of its first bytes: the one that was read, or another. */
+  from(head: Uint8Array): RequestBody;
+}
+
+/**
+ * Reads a body until `headBytes` are here, and lets the rest wait. `onGrow` is told of each chunk that is kept. Rejects with what the
+ * body fails with, or with what `onGrow` throws.
+ */
+export function peekBody(
+  body: RequestBody,
+  headBytes: number,
+  bytesMax: number,
+  onGrow: (bytes: number) => void,
+): Promise<PeekedBody> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    let ended = false;
+    let failure: Error | null = null;
+    let peeked = false;
+    let to: Parameters<RequestBody['pipe']>[0] | null = null;
+    const control: BodyControl = body.pipe(
+      {
+        onData(chunk) {
+          if (to) return to.onData(chunk);
+          try {
+            onGrow(chunk.length);
+          } catch (refusal) {
+            reject(refusal);
+            return false;
+          }
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size < headBytes) return true;
+          peek();
+          return false;
+        },
+        onEnd() {
+          ended = true;
+          if (to) to.onEnd();
+          else peek();
+        },
+        onError(error) {
+          failure = error;
+          if (to) to.onError(error);
+          else reject(error);
+        },
+      },
+      bytesMax,
+    );
+
+    function peek(): void {
+      if (peeked) return;
+      peeked = true;
+      const head = Buffer.concat(chunks);
+      resolve({ head, isWhole: ended, from: (changed) => rest(changed, changed.length - head.length) });
+    }
+
+    function rest(head: Uint8Array, grownBy: number): RequestBody {
+      return {
+        length: body.length < 0 ? -1 : body.length + grownBy,
+        bytes: () => Promise.reject(new Error('a body that was peeked into is only piped')),
+        pipe(consumer) {
+          let begun = false;
+          const begin = (): void => {
+            if (begun) return;
+            begun = true;
+            to = consumer;
+            if (failure) return consumer.onError(failure);
+            const more = consumer.onData(head);
+            if (ended) consumer.onEnd();
+            else if (more) control.resume();
+          };
+          // As every body: not before the consumer has its control.
+          process.nextTick(begin);
+          return { resume: () => (begun ? control.resume() : undefined), discard: () => control.discard() };
+        },
+      };
+    }
+  });
+}

@@ -1,0 +1,24 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { InboundRequest } from '../../contract/values/http.ts';
+
+/** The characters that a record and a reply header can hold. */
+const safe = /^[\x20-\x7e]{1,255}$/;
+const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
+
+/** `x-svc-trace-id`, else the trace id of a W3C `traceparent`, else the request's own id. */
+export function traceIdOf(gatewayHeaders: ReadonlyMap<string, string>, request: InboundRequest, id: string): string {
+  const given = gatewayHeaders.get('trace-id');
+  if (given !== undefined && safe.test(given)) return given;
+  const parent = request.header('traceparent');
+  const match = parent === undefined ? null : traceparent.exec(parent);
+  return match ? (match[1] as string) : id;
+}
+
+/** Refuses a trace id that `traceIdOf` could not take: the caller would look for its requests in vain. Throws `bad_request`. */
+export function checkTraceId(ctx: RequestContext): void {
+  const given = ctx.gatewayHeaders.get('trace-id');
+  if (given === undefined || given === '' || safe.test(given)) return;
+  const name = `${ctx.headerPrefix}trace-id`;
+  throw new GatewayError('bad_request', { message: `${name}: expected 1 to 255 printable ASCII characters`, param: name });
+}

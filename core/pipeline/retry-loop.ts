@@ -1,0 +1,56 @@
+import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
+import type { Retry, Target } from '../contract/plugin/plan.ts';
+import type { ReplySink } from '../contract/values/http.ts';
+import type { Answer } from './answer.ts';
+import { mayRetry, retryWaitMs, waitUnlessLeft } from './attempt/retry-wait.ts';
+import type { Dispatcher } from './dispatch.ts';
+import { clientClosed, resultOf, tryTarget } from './run-attempt.ts';
+import type { ResolvedTarget } from './target/resolve-target.ts';
+
+/**
+ * All tries at a target that has a `retry`, each with its result in `ctx.attempts`. Stops at a reply that stands or that has begun
+ * to leave, when the tries are used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
+ * whole request may go on, monotonic.
+ */
+export async function tryAgain(
+  ctx: RequestContext,
+  sink: ReplySink,
+  target: Target,
+  retry: Retry,
+  resolved: ResolvedTarget,
+  requestDueMs: number,
+  dispatcher: Dispatcher,
+): Promise<Answer> {
+  const { clock, random } = dispatcher.services;
+  const account = retry.attempts > 0 ? dispatcher.retryBudget.of(ctx.identity?.organisationId ?? '', resolved.origin) : null;
+  account?.request();
+  const dueMs = Math.min(
+    requestDueMs,
+    retry.totalTimeMs === null ? Number.POSITIVE_INFINITY : clock.elapsed() + retry.totalTimeMs,
+  );
+  let waitedMs = 0;
+  for (let tries = 0; ; tries++) {
+    ctx.retryAttemptCount = tries;
+    const beganMs = clock.elapsed();
+    const timeMs = Math.min(retry.attemptTimeMs ?? Number.POSITIVE_INFINITY, dueMs - beganMs);
+    const given = { target, resolved, isLast: tries >= retry.attempts, beganMs, timeMs };
+    const answer = await tryTarget(ctx, sink, given, dispatcher);
+    if (ctx.aborted) return answer;
+    const last: AttemptResult = resultOf(ctx, answer, given, clock);
+    ctx.attempts.push(last);
+    const stands = answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded';
+    if (stands || ctx.bodyTaken || !mayRetry(retry, last)) return answer;
+    const waitMs = given.isLast ? null : retryWaitMs(retry, tries, waitedMs, last, random);
+    const isLate = waitMs !== null && clock.elapsed() + waitMs >= dueMs;
+    const isTooMuch = waitMs !== null && !isLate && !account?.retry();
+    if (isLate) ctx.decide(target.path, 'total_time');
+    if (isTooMuch) ctx.decide(target.path, 'retry_budget');
+    if (waitMs === null || isLate || isTooMuch) {
+      ctx.retryAttemptCount = -1;
+      return answer;
+    }
+    waitedMs += waitMs;
+    await waitUnlessLeft(ctx, waitMs, dispatcher.timers);
+    if (ctx.aborted) return clientClosed();
+  }
+}

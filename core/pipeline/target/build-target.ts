@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { didYouMean } from '../../../config/did-you-mean.ts';
+import type { Credentials, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import { isCredentialHeader, withoutCredentials } from '../../contract/values/credential-headers.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { faultOf } from '../../contract/values/input-issues.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+
+/** A target with everything an attempt needs: where, as whom, and through which adapter. */
+export interface ResolvedTarget {
+  readonly adapter: ProviderAdapter;
+  /** Slug of the stored provider, null for a provider named by type. */
+  readonly slug: string | null;
+  readonly settings: ProviderSettings;
+  readonly credentials: Credentials;
+  readonly origin: string;
+  /** Path part of the base URL, without trailing slash. */
+  readonly basePath: string;
+  /** Credential, version and custom headers of every call. */
+  readonly headers: HeaderList;
+  /** The same for another origin of the provider (its storage), where they are others: no custom header that is a credential. */
+  readonly headersElsewhere?: HeaderList;
+  /**
+   * The place of a model, where models are restricted or have places of their own; null or absent where all go the same way. Throws
+   * `model_not_allowed`.
+   */
+  readonly ofModel?: ((model: string) => ResolvedTarget) | null;
+  /** True where the stored provider, or its integration, has a budget or rate limit. */
+  readonly isLimited?: boolean;
+  /** True when `ofModel` refuses some models, so that a request must say which one its provider will read. */
+  readonly restrictsModels?: boolean;
+  /**
+   * Where parts of the credential come from a secret manager: has them read anew, because the provider has refused them. Resolves with
+   * whether resolving the target again would give others. Never rejects.
+   */
+  readonly renew?: (() => Promise<boolean>) | null;
+}
+
+export interface BuilderOptions {
+  readonly providers: ReadonlyMap<string, ProviderAdapter>;
+  /** Scheme, host, port and path of a base URL; throws GatewayError `invalid_custom_host`. */
+  parseBaseUrl(url: string): { origin: string; path: string };
+}
+
+export interface TargetBuilder {
+  /** Throws `invalid_provider`. */
+  adapterOf(type: string): ProviderAdapter;
+  /**
+   * Settings and credentials put together. Custom headers take the place of the adapter's own of the same name. Throws
+   * `invalid_config` naming the setting, `invalid_custom_host`, and what the adapter throws about credentials.
+   */
+  build(
+    listed: ProviderAdapter,
+    slug: string | null,
+    given: JsonObject,
+    credentials: Credentials,
+    customHeaders: Readonly<Record<string, string>> | null,
+  ): ResolvedTarget;
+}
+
+/** Makes places to call out of settings; does no I/O. */
+export function createBuilder(options: BuilderOptions): TargetBuilder {
+  return {
+    adapterOf(type) {
+      const adapter = options.providers.get(type);
+      if (adapter) return adapter;
+      throw new GatewayError('invalid_provider', {
+        message: `Invalid provider passed: ${type.slice(0, 100)} is not a provider this gateway knows${didYouMean(type, [...options.providers.keys()])}`,
+        param: 'provider',
+      });
+    },
+    build(listed, slug, given, credentials, customHeaders) {
+      const adapter = listed.variant?.(given) ?? listed;
+      const parsed = v.safeParse(adapter.settings, given);
+      if (!parsed.success) {
+        const errors = parsed.issues.map((issue) => faultOf(issue, 'config'));
+        throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
+      }
+      const settings = parsed.output;
+      const customHost = given.custom_host;
+      const base = options.parseBaseUrl(
+        typeof customHost === 'string' && customHost !== '' ? customHost : adapter.baseUrl(settings),
+      );
+      const own = withoutEmpty(adapter.headers(settings, credentials));
+      const headers = withHeaders(own, customHeaders);
+      const made = { adapter, slug, settings, credentials, origin: base.origin, basePath: base.path, headers, ofModel: null };
+      if (!customHeaders || !Object.keys(customHeaders).some(isCredentialHeader)) return made;
+      return { ...made, headersElsewhere: withHeaders(own, withoutCredentials(customHeaders)) };
+    },
+  };
+}
+
+/** A credential that must not go to this host is an empty text: the header that would carry it is left out, with its scheme. */
+function withoutEmpty(headers: HeaderList): HeaderList {
+  const filled: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1] as string;
+    if (!/^(Bearer|Basic|Key|Token)?\s*$/i.test(value)) filled.push(headers[i] as string, value);
+  }
+  return filled;
+}
+
+function withHeaders(own: HeaderList, custom: Readonly<Record<string, string>> | null): HeaderList {
+  const added = Object.entries(custom ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const replaced = new Set(added.map(([name]) => name));
+  const headers: HeaderList = [];
+  for (let i = 0; i < own.length; i += 2) {
+    if (!replaced.has(own[i] as string)) headers.push(own[i] as string, own[i + 1] as string);
+  }
+  for (const [name, value] of added) headers.push(name, value);
+  return headers;
+}

@@ -1,0 +1,53 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import type { ProviderDocument } from '../../contract/protocol/documents.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { ResolvedTarget } from './build-target.ts';
+import { namedModels } from './named-models.ts';
+
+type Models = NonNullable<ProviderDocument['models']>;
+
+interface Places {
+  /** Headers by model; asked for once. */
+  headers(): Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The target at another host (null: its own) with these headers. */
+  at(host: string | null, headers: Readonly<Record<string, string>>): ResolvedTarget;
+}
+
+/** What `ResolvedTarget.ofModel` is for an integration whose models are restricted or have hosts and headers of their own. */
+export function gateModels(made: ResolvedTarget, models: Models, places: Places): (model: string) => ResolvedTarget {
+  const bySlug = new Map(models.list.map((model) => [model.slug, model]));
+  const variants = new Map<string, ResolvedTarget>();
+  let headers: ReturnType<Places['headers']> | null = null;
+  return (model) => {
+    const entry = bySlug.get(model);
+    if (!(entry?.enabled ?? models.allowAll)) {
+      throw new GatewayError('model_not_allowed', {
+        message: `Model ${model.slice(0, 255)} is not allowed for this integration`,
+        param: 'model',
+      });
+    }
+    if (!entry) return made;
+    const known = variants.get(model);
+    if (known) return known;
+    headers ??= places.headers();
+    const own = Object.hasOwn(headers, model) ? headers[model] : undefined;
+    const place = entry.customHost === null && own === undefined ? made : places.at(entry.customHost, own ?? {});
+    variants.set(model, place);
+    return place;
+  };
+}
+
+/** True when some model may not be called. */
+export function isRestricted(models: Models): boolean {
+  return !models.allowAll || models.list.some((model) => !model.enabled);
+}
+
+/** Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` for a model that cannot be told. */
+export async function placeOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
+  const { ofModel } = resolved;
+  if (!ofModel) return resolved;
+  let place = resolved;
+  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) place = ofModel(model);
+  return place;
+}

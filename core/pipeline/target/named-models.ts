@@ -1,0 +1,150 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { FormPart } from '../../contract/values/form.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { shapeParams } from '../attempt/shape-params.ts';
+import { isSession } from '../attempt/socket-call.ts';
+import { paramsOfForm, parseForm } from '../request/form-data.ts';
+import { modelInPath } from '../request/passed-request.ts';
+
+/**
+ * The models that a request names: in its body, its query or its path. With `isRestricted`, a body must say which model its provider
+ * will read: exactly one string `model`. Providers differ in what else they take for it (`Model`, a list, a default of their own), so
+ * everything else is refused with `bad_request`. JSON is written anew on the way out, so that the provider reads what was judged.
+ */
+export async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
+  if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
+  const query = new URLSearchParams(ctx.query);
+  if (isSession(ctx)) {
+    const asked = query.get('model');
+    const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
+    const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
+    if (isRestricted && (names.length === 0 || query.getAll('model').length > 1)) throw notOneModel('the query');
+    return names;
+  }
+  const elsewhere = [...query.getAll('model'), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];
+  const names = [...elsewhere, ...(await inBody(ctx, isRestricted))];
+  if (isRestricted && names.length === 0 && hasBody(ctx) && !isModelFree(ctx.endpoint?.proxyPath ?? ''))
+    throw notOneModel('the body');
+  return names;
+}
+
+function hasBody(ctx: RequestContext): boolean {
+  return ctx.body !== null && ctx.body.length > 0;
+}
+
+/** True for paths whose bodies name no model and call none. Runs of a thread are not among them: their assistant has a model. */
+function isModelFree(path: string): boolean {
+  return storagePath.test(path) || threadPath.test(path);
+}
+
+const storagePath = /^\/(?:files|uploads|vector_stores|containers|conversations)(?:\/|$)/;
+const threadPath = /^\/threads(?:\/(?!runs$)[^/]+(?:\/messages(?:\/[^/]+)?)?)?$/;
+
+/** A shaped route. Batches are judged by the lines of their file, and bodies that are never parsed name no model. */
+function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): string[] {
+  ctx.bodyChanged = true;
+  const parts = (ctx.form ?? []).filter((part) => part.name.toLowerCase() === 'model');
+  if (parts.length > 1) throw new GatewayError('bad_request', { message: 'model: given twice', param: 'model' });
+  const params = shapeParams(ctx.params ?? {}, target);
+  const kind = ctx.endpoint?.body ?? 'json';
+  if (isRestricted && kind !== 'none' && kind !== 'stream' && ctx.endpoint?.operation !== 'createBatch') {
+    if (ctx.streamedForm !== null) throw hidden('model', 'send a form of at most FORM_BUFFER_MAX bytes');
+    if (parts.some((part) => part.filename !== null)) throw notOneModel('the form');
+    requireOne(params, ['model'], 'the body');
+  }
+  return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
+}
+
+/** Fields of a pass-through body that make a batch of a file, in the words of one provider or another. */
+const batchFields = ['input_file_id', 'input_files', 'input_blob', 'input_dataset_id', 'inputDataConfig', 'inputConfig'] as const;
+const modelFields = ['model', 'modelId'] as const;
+
+/** The models of a pass-through body: JSON, or a form. Throws `bad_request` for what hides them. */
+async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<string[]> {
+  if (ctx.body === null || ctx.body.length === 0) return [];
+  const encoding = ctx.request.header('content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body as it is');
+  const text = Buffer.from(ctx.body.buffer, ctx.body.byteOffset, ctx.body.byteLength).toString('utf8');
+  let parsed: unknown = null;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return inForm(ctx, text, isRestricted);
+  }
+  if (!isObject(parsed)) return [];
+  const field = batchFields.find((name) => name in (parsed as JsonObject));
+  if (field !== undefined) throw hidden(field, 'make the batch at POST /v1/batches');
+  if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
+  const { model, modelId, requests } = parsed as JsonObject;
+  const names = [...texts(model), ...texts(modelId)];
+  // Batches that hold their requests: `params` of Anthropic, `body` of Mistral.
+  for (const request of Array.isArray(requests) ? requests.filter(isObject) : []) {
+    for (const inner of [request.params, request.body]) {
+      if (!isObject(inner)) continue;
+      if (isRestricted) requireOne(inner, modelFields, 'a request of the batch');
+      names.push(...texts(inner.model), ...texts(inner.modelId));
+    }
+  }
+  if (names.length > 0) ctx.body = Buffer.from(JSON.stringify(parsed));
+  return names;
+}
+
+async function inForm(ctx: RequestContext, text: string, isRestricted: boolean): Promise<string[]> {
+  const contentType = ctx.request.header('content-type') ?? '';
+  if (/^application\/x-www-form-urlencoded\b/i.test(contentType)) {
+    const fields = [...new URLSearchParams(text)].filter(([name]) => isSpelling(name.replace(/\[\]$/, ''), modelFields));
+    if (isRestricted && (fields.length > 1 || fields.some(([name]) => name !== 'model'))) throw notOneModel('the form');
+    return fields.map(([, value]) => value);
+  }
+  if (!/^multipart\/form-data\b/i.test(contentType)) return [];
+  let parts: FormPart[] = [];
+  try {
+    parts = await parseForm(ctx.body as Uint8Array, contentType);
+  } catch {
+    throw notOneModel('the form');
+  }
+  const given = parts.filter((part) => isSpelling(part.name.replace(/\[\]$/, ''), modelFields));
+  if (isRestricted && (given.length > 1 || given.some((part) => part.name !== 'model' || part.filename !== null))) {
+    throw notOneModel('the form');
+  }
+  return Object.values(paramsOfForm(given)).flatMap((value) => (Array.isArray(value) ? value.flatMap(texts) : texts(value)));
+}
+
+/** Throws unless exactly one of these fields is there, as a string and under no other spelling. */
+function requireOne(params: JsonObject, fields: readonly string[], where: string): void {
+  requireReadable(params, where);
+  if (!fields.some((field) => params[field] !== undefined)) throw notOneModel(where);
+}
+
+/** Throws for another spelling of a model field, and for a model that is no string. */
+function requireReadable(params: JsonObject, where: string): void {
+  for (const name in params) {
+    if (!isSpelling(name, modelFields)) continue;
+    const value = params[name];
+    if (!(modelFields as readonly string[]).includes(name) || typeof value !== 'string' || value === '') throw notOneModel(where);
+  }
+}
+
+function isSpelling(name: string, fields: readonly string[]): boolean {
+  return fields.some((field) => name.length === field.length && name.toLowerCase() === field.toLowerCase());
+}
+
+function notOneModel(where: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `model: expected exactly one string "model" in ${where}, because the models of this integration are restricted`,
+    param: 'model',
+  });
+}
+
+function hidden(param: string, remedy: string): GatewayError {
+  return new GatewayError('bad_request', {
+    message: `${param}: models are restricted here and cannot be checked in this request; ${remedy}`,
+    param,
+  });
+}
+
+function texts(value: unknown): string[] {
+  return typeof value === 'string' && value !== '' ? [value] : [];
+}

@@ -1,0 +1,80 @@
+import type { ProviderDocument } from '../../contract/protocol/documents.ts';
+import type { MappedValues, SecretManagers } from '../../contract/protocol/secret-managers.ts';
+import type { Credentials } from '../../contract/provider/provider.ts';
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { ResolvedTarget } from './build-target.ts';
+
+/** What turns the document of a stored provider into settings and credentials. */
+export interface DocumentOpener {
+  /** Opens the secrets that came sealed with it. */
+  openSecrets(document: ProviderDocument): Credentials;
+  /** Opens the headers that came sealed with it: name to value. */
+  openHeaders(document: ProviderDocument): Readonly<Record<string, string>>;
+  /** Has what others keep; a document that needs it where there is none is a fault of ours. */
+  readonly secretManagers?: SecretManagers;
+}
+
+export interface OpenDocument {
+  /** With the settings that secret managers keep among its own. */
+  readonly document: ProviderDocument;
+  readonly credentials: Credentials;
+  /** Of every call, name to value. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A stored provider with all its values. Throws (or rejects with) GatewayError `secret_unavailable`. */
+export function openDocument(document: ProviderDocument, opener: DocumentOpener): Maybe<OpenDocument> {
+  if (!hasMapped(document)) return withValues(document, null, opener);
+  const values = valuesOf(document, opener);
+  return isPromise(values) ? values.then((found) => withValues(document, found, opener)) : withValues(document, values, opener);
+}
+
+/** Whether somebody else has to be asked for a part of it. */
+export function hasMapped({ mappedSecrets }: ProviderDocument): boolean {
+  return mappedSecrets !== undefined && mappedSecrets.length > 0;
+}
+
+/** What secret managers say of a document: the same object for as long as that is the same. */
+export function valuesOf(document: ProviderDocument, { secretManagers }: DocumentOpener): Maybe<MappedValues> {
+  if (secretManagers) return secretManagers.valuesOf(document);
+  throw new GatewayError('internal', { detail: 'a document names secret managers where there are none' });
+}
+
+/** The document and what its secret managers said (null: there are none), put together. */
+export function withValues(document: ProviderDocument, mapped: MappedValues | null, opener: DocumentOpener): OpenDocument {
+  const credentials = opener.openSecrets(document);
+  const headers = { ...document.customHeaders, ...opener.openHeaders(document) };
+  if (mapped === null) return { document, credentials, headers };
+  return {
+    document: { ...document, settings: { ...document.settings, ...mapped.settings } },
+    credentials: { ...credentials, ...mapped.credentials },
+    headers,
+  };
+}
+
+/**
+ * What `build` makes of an opened document. Values of secret managers that cannot be used are told without them: what a check says of a
+ * wrong value repeats it. Throws GatewayError `secret_unavailable` for these.
+ */
+export function buildOpened(document: ProviderDocument, build: () => ResolvedTarget): ResolvedTarget {
+  if (!hasMapped(document)) return build();
+  let built: ResolvedTarget;
+  try {
+    built = build();
+  } catch (thrown) {
+    const error = toGatewayError(thrown);
+    if (error.code !== 'invalid_config' && error.code !== 'invalid_custom_host') throw error;
+    const fields = (error.errors ?? []).map((line) => /^[a-z0-9_]+/.exec(line)?.[0]).filter(Boolean);
+    throw unusable(document, fields.length > 0 ? `${fields.join(', ')} cannot be used` : 'its settings cannot be used');
+  }
+  if (built.headers.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
+    throw unusable(document, 'a value holds characters that no header can carry');
+  }
+  return built;
+}
+
+function unusable({ slug, mappedSecrets = [] }: ProviderDocument, what: string): GatewayError {
+  const from = mappedSecrets.map((mapped) => `${mapped.target} (${mapped.slug})`).join(', ');
+  return new GatewayError('secret_unavailable', { message: `@${slug}: ${what}; from secret references come ${from}` });
+}

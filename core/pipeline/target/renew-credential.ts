@@ -1,0 +1,39 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { Maybe } from '../../contract/values/json.ts';
+import type { Answer } from '../answer.ts';
+import type { ResolvedTarget } from './build-target.ts';
+
+/** Whether a provider says with this status that a credential is not good. */
+export function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/**
+ * After a provider has refused a credential that comes from a secret manager: has it read anew, and gives the target with the other
+ * one, to be asked once more. Null when there is none, or when the request cannot be sent again.
+ */
+export async function renewCredential(
+  ctx: RequestContext,
+  answer: Answer,
+  renew: () => Promise<boolean>,
+  resolve: () => Maybe<ResolvedTarget | GatewayError>,
+): Promise<ResolvedTarget | null> {
+  if (ctx.aborted || !isRefused(ctx, answer)) return null;
+  const renewing = renew();
+  const isOver = answer.kind === 'streamed' || ctx.bodyTaken;
+  if (isOver || !(await renewing) || ctx.aborted) return null;
+  try {
+    const found = await resolve();
+    return found instanceof GatewayError ? null : found;
+  } catch {
+    // The provider was changed or deleted meanwhile: what it has answered stands, and the visit of its target ends as any other.
+    return null;
+  }
+}
+
+/** Said by the provider, not by a plugin or by us. */
+function isRefused(ctx: RequestContext, answer: Answer): boolean {
+  if (answer.kind === 'replaced' || (answer.kind === 'error' && answer.error.source !== 'upstream')) return false;
+  return isRefusal(ctx.attempts.at(-1)?.status ?? 0);
+}

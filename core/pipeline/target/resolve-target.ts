@@ -1,0 +1,213 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import type { DocumentReader } from '../../contract/plugin/plugin.ts';
+import type { ProviderDocument } from '../../contract/protocol/documents.ts';
+import type { MappedValues } from '../../contract/protocol/secret-managers.ts';
+import type { Credentials } from '../../contract/provider/provider.ts';
+import { withoutCredentials } from '../../contract/values/credential-headers.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
+import { Secret } from '../../contract/values/secret.ts';
+import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
+import { gateModels, isRestricted } from './gate-models.ts';
+import { buildOpened, type DocumentOpener, hasMapped, type OpenDocument, valuesOf, withValues } from './open-document.ts';
+
+export type { ResolvedTarget } from './build-target.ts';
+
+export interface ResolverOptions extends BuilderOptions, DocumentOpener {
+  readonly documents: DocumentReader;
+  /** Opens the sealed headers of a stored provider's models: by model, name to value. */
+  openModelHeaders?(document: ProviderDocument): Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly now: () => number;
+}
+
+/** A stored provider, resolved once for its document and, where it has any, for what its secret managers say. */
+interface Stored extends OpenDocument {
+  readonly resolved: ResolvedTarget;
+}
+
+export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<ResolvedTarget>;
+
+/**
+ * Turns a target of a plan into a place to call. Stored providers and targets that carry all they need are resolved once per
+ * document or plan; what depends on the request's headers is put together each time.
+ */
+export function createResolver(options: ResolverOptions): ResolveTarget {
+  const stored = new WeakMap<ProviderDocument | MappedValues, Stored>();
+  const fixed = new WeakMap<Target, ResolvedTarget>();
+  const { adapterOf, build } = createBuilder(options);
+
+  return (ctx, target) => {
+    const name = target.provider ?? ctx.requestTarget?.provider ?? null;
+    if (name === null) throw new GatewayError('missing_provider');
+    if (!name.startsWith('@')) return ownCredentials(ctx, target, name);
+    const slug = name.slice(1).split('/', 1)[0] as string;
+    const identity = ctx.identity;
+    if (!identity) throw new GatewayError('internal', { detail: 'a target was resolved before the caller was known' });
+    const document = options.documents.get('provider', `${identity.workspaceId}/${slug}`);
+    return isPromise(document)
+      ? document.then((found) => fromStore(ctx, target, slug, found))
+      : fromStore(ctx, target, slug, document);
+  };
+
+  function fromStore(
+    ctx: RequestContext,
+    target: Target,
+    slug: string,
+    document: ProviderDocument | null,
+  ): Maybe<ResolvedTarget> {
+    if (!document) {
+      throw new GatewayError('invalid_provider', {
+        message: `Following keys are not valid: ${slug.slice(0, 255)}. The workspace has no provider with this slug; GET /v1/providers lists its providers`,
+        param: 'provider',
+      });
+    }
+    if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
+      throw new GatewayError('provider_expired', { message: `The provider @${slug} has expired`, param: 'provider' });
+    }
+    if (!hasMapped(document)) return placeIn(ctx, target, slug, storedOf(document, slug, null));
+    const values = valuesOf(document, options);
+    return isPromise(values)
+      ? values.then((found) => placeIn(ctx, target, slug, storedOf(document, slug, found)))
+      : placeIn(ctx, target, slug, storedOf(document, slug, values));
+  }
+
+  function storedOf(document: ProviderDocument, slug: string, values: MappedValues | null): Stored {
+    const known = stored.get(values ?? document);
+    if (known) return known;
+    const opened = withValues(document, values, options);
+    const made = buildOpened(document, () => buildStored(opened, slug, opened.document.settings));
+    const { secretManagers } = options;
+    const renew = values && secretManagers ? () => secretManagers.renew(document, values) : null;
+    const found = { ...opened, resolved: renew ? { ...made, renew } : made };
+    stored.set(values ?? document, found);
+    return found;
+  }
+
+  function placeIn(ctx: RequestContext, target: Target, slug: string, stored: Stored): ResolvedTarget {
+    const { document, resolved } = stored;
+    const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
+    // A stored credential goes to the host it was stored for and nowhere else.
+    if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
+      throw new GatewayError('invalid_custom_host', {
+        message: `Invalid custom host: @${slug} has a stored credential, which is only sent to its own host; set custom_host on its integration instead`,
+        param: 'custom_host',
+      });
+    }
+    const settings = { ...ctx.requestTarget?.settings, ...target.settings };
+    if (isEmpty(settings)) return resolved;
+    const { pinned = [], keptOnceStored = [] } = resolved.adapter;
+    for (const key of [...pinned, ...keptOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
+      if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
+      throw new GatewayError('invalid_config', {
+        message: `${key}: it is stored with the credential of @${slug} and cannot be replaced by a request or config`,
+        param: key,
+      });
+    }
+    if (document.models) refuseOtherModel(document, settings);
+    const changed = buildStored(stored, slug, { ...document.settings, ...settings });
+    refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
+    return resolved.renew ? { ...changed, renew: resolved.renew } : changed;
+  }
+
+  function buildStored(
+    { document, credentials, headers: own }: OpenDocument,
+    slug: string,
+    settings: JsonObject,
+  ): ResolvedTarget {
+    const adapter = adapterOf(document.provider);
+    const built = build(adapter, slug, settings, credentials, own);
+    const made = hasLimits(document) ? { ...built, isLimited: true } : built;
+    if (!document.models) return made;
+    const ofModel = gateModels(made, document.models, {
+      headers: () => options.openModelHeaders?.(document) ?? {},
+      at(host, headers) {
+        const there = host === null ? settings : { ...settings, custom_host: host };
+        // The credential was stored for the integration's host. A model on another one brings its own, in its headers.
+        const isElsewhere = host !== null && options.parseBaseUrl(host).origin !== made.origin;
+        const custom = { ...(isElsewhere ? withoutCredentials(own) : own), ...headers };
+        return build(adapter, slug, there, isElsewhere ? withheld(credentials) : credentials, custom);
+      },
+    });
+    return { ...made, ofModel, restrictsModels: isRestricted(document.models) };
+  }
+
+  function ownCredentials(ctx: RequestContext, target: Target, type: string): ResolvedTarget {
+    const asked = ctx.requestTarget;
+    const bringsNothing = !asked?.customHost && isEmpty(asked?.settings ?? {});
+    const known = bringsNothing ? fixed.get(target) : undefined;
+    if (known) return known;
+    const host = asked?.customHost ?? target.customHost;
+    const own = !isEmpty(target.credentials);
+    const settings: JsonObject = { ...asked?.settings, ...target.settings };
+    if (host !== null && host !== undefined) settings.custom_host = host;
+    // A key saved in a config belongs to the host saved beside it; a host from a header must bring its own key.
+    if (own && asked?.customHost && asked.customHost !== target.customHost) {
+      throw new GatewayError('invalid_custom_host', {
+        message:
+          'Invalid custom host: a key from a config is only sent to the host of that config; send the provider key with the request',
+        param: 'x-svc-custom-host',
+      });
+    }
+    // What a config holds and what a caller brings are never mixed: half of each would be nobody's credential.
+    const credentials = own ? target.credentials : (asked?.credentials ?? {});
+    const resolved = build(adapterOf(type), null, settings, credentials, null);
+    if (own && asked && !isEmpty(asked.settings)) {
+      const saved: JsonObject = { ...target.settings };
+      if (host !== null && host !== undefined) saved.custom_host = host;
+      refuseMove(build(resolved.adapter, null, saved, credentials, null), resolved, asked.settings, 'a key from a config');
+    }
+    if (target.provider !== null && own && bringsNothing) fixed.set(target, resolved);
+    return resolved;
+  }
+}
+
+function hasLimits({ usageLimits, rateLimits, integrationLimits: shared }: ProviderDocument): boolean {
+  return Boolean(usageLimits || rateLimits?.length || shared?.usageLimits || shared?.rateLimits.length);
+}
+
+/** Settings that choose the model beside its name. */
+const modelSettings = [
+  'aws_bedrock_model',
+  'provider_model',
+  'azure_deployment_id',
+  'azure_deployment_name',
+  'azure_endpoint_name',
+  'azure_model_name',
+  'deployment_id',
+  'deployments',
+];
+
+/** Where models are restricted, only the model's own name chooses one: it is what is checked. */
+function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObject>): void {
+  const key = modelSettings.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
+  if (key === undefined) return;
+  throw new GatewayError('invalid_config', {
+    message: `${key}: the models of @${document.slug} are restricted, so it cannot be replaced by a request or config`,
+    param: key,
+  });
+}
+
+function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string }): boolean {
+  return resolved.origin === base.origin && resolved.basePath === base.path;
+}
+
+/** As many credentials that say nothing: an adapter asks whether there are any, and some put them in headers that can be replaced. */
+function withheld(credentials: Credentials): Credentials {
+  return Object.fromEntries(Object.keys(credentials).map((name) => [name, new Secret('')]));
+}
+
+/** A credential goes to the host it was saved for; only what the provider itself calls a region of it may move it. */
+function refuseMove(from: ResolvedTarget, to: ResolvedTarget, by: Readonly<JsonObject>, whose: string): void {
+  if (from.origin === to.origin || to.adapter.movedBy?.some((key) => by[key] !== undefined)) return;
+  const names = Object.keys(by).join(', ');
+  throw new GatewayError('invalid_custom_host', {
+    message: `Invalid custom host: ${whose}, which is only sent to its own host; ${names} would send it to another`,
+    param: names,
+  });
+}
+
+function isEmpty(object: object): boolean {
+  for (const _key in object) return false;
+  return true;
+}

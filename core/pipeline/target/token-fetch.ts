@@ -1,0 +1,64 @@
+import type { SignServices } from '../../contract/provider/provider.ts';
+import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { readWholeReply } from '../attempt/whole-reply.ts';
+
+export interface TokenFetchOptions {
+  readonly transport: UpstreamTransport;
+  /** Scheme, host and port of a URL that may be called, and its path with query; throws GatewayError `invalid_custom_host`. */
+  parseUrl(url: string): { origin: string; path: string };
+  readonly now: () => number;
+  /** Whether the machine's metadata service may be asked, and its identity be used; default no. */
+  readonly machineIdentity?: boolean;
+  /** Origins that the deployment trusts; default none. */
+  readonly trusts?: (origin: string) => boolean;
+  /** Milliseconds the whole exchange may take; default 10,000. */
+  readonly timeoutMs?: number;
+}
+
+/** Pool of token endpoints: they are the identity provider's, not a tenant's. */
+const tenant = 'svc-tokens';
+const replyBytesMax = 1024 * 1024;
+const timeoutMsDefault = 10_000;
+
+/** How provider adapters ask for tokens: over the one connector, with deadlines and a size limit, following nothing. */
+export function createTokenFetch(options: TokenFetchOptions): SignServices {
+  const { timeoutMs = timeoutMsDefault } = options;
+  return {
+    now: options.now,
+    machineIdentity: options.machineIdentity ?? false,
+    trusts: options.trusts ?? (() => false),
+    async fetch(request) {
+      if (request.metadata && !options.machineIdentity) {
+        throw new GatewayError('forbidden', {
+          message:
+            'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+        });
+      }
+      const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
+      return readWholeReply(
+        options.transport,
+        {
+          tenant: request.metadata ? metadataTenant : (request.tenant ?? tenant),
+          origin,
+          path,
+          method: request.method,
+          headers: request.headers,
+          body: request.body === null ? null : Buffer.from(request.body),
+          timeouts: { connectMs: timeoutMs, firstByteMs: timeoutMs, idleMs: timeoutMs, totalMs: timeoutMs },
+        },
+        replyBytesMax,
+        () => new GatewayError('upstream_invalid', { message: 'The reply of a token endpoint is too large' }),
+      );
+    },
+  };
+}
+
+/** A metadata request goes to one of the known services, whatever settings or environment say. */
+function metadataPlace(text: string): { origin: string; path: string } {
+  const url = URL.parse(text);
+  if (url === null || !metadataOrigins.includes(url.origin)) {
+    throw new GatewayError('forbidden', { message: 'Not a metadata service of a cloud', detail: text.slice(0, 200) });
+  }
+  return { origin: url.origin, path: url.pathname + url.search };
+}

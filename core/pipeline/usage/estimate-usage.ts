@@ -1,0 +1,52 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Services } from '../../contract/plugin/plugin.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
+import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+
+/** The operations whose replies are made of tokens. */
+const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
+
+/** True when a reply without counts has tokens to be counted. */
+export function isEstimated(ctx: RequestContext): boolean {
+  return ctx.params !== null && estimated.has(ctx.endpoint?.operation ?? '');
+}
+
+/** Adds the seconds of audio that `x-svc-audio-file-duration` states, where the provider did not count them itself. */
+export function addStatedDuration(ctx: RequestContext, stated: string): void {
+  const seconds = Number(stated);
+  if (!(seconds > 0 && seconds <= audioSecondsMax) || ctx.usage?.units.audio_seconds !== undefined) return;
+  const usage = ctx.usage ?? emptyUsage();
+  ctx.usage = { ...usage, units: { ...usage.units, audio_seconds: seconds } };
+}
+
+/** A week: longer than any file that providers take. */
+const audioSecondsMax = 604_800;
+
+/** How long the end of a reply may wait for its count. */
+const timeoutMs = 2000;
+
+/** Fields of replies that hold text the model wrote. */
+const replyKeys = ['choices', 'content', 'output'] as const;
+
+/**
+ * The tokens of a reply whose provider counted none, marked as estimated (differences, row 12). The prompt and a plain reply are
+ * counted by a tokenizer; a stream counts one token per event, which is how providers cut them. Null when the count cannot be had:
+ * the reply must not fail for it.
+ */
+export async function estimateUsage(ctx: RequestContext, services: Services, reply: Uint8Array | null): Promise<Usage | null> {
+  try {
+    const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
+    const outputTokens =
+      reply === null ? ctx.streamEvents : await services.countTokens(textsBelow(parse(reply), replyKeys), timeoutMs);
+    return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
+  } catch (thrown) {
+    services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'the tokens of a reply could not be estimated');
+    return null;
+  }
+}
+
+function parse(body: Uint8Array): JsonObject | null {
+  const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  return isObject(value) ? value : null;
+}

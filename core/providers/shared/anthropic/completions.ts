@@ -1,8 +1,0 @@
-import type { Operation } from '../../../contract/provider.ts';
-import { completionsOverChat } from '../completions-over-chat.ts';
-import { anthropicChat } from './chat-completions.ts';
-
-/** A text completion answered from the Messages API: the prompt is one user message, the reply's text the completion. */
-export function anthropicCompletions(provider: string): Operation {
-  return completionsOverChat(anthropicChat(provider), provider);
-}

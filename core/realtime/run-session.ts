@@ -1,0 +1,109 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import { sessionTraffic } from '../contract/plugin/passed-traffic.ts';
+import type { HookList } from '../contract/plugin/plan.ts';
+import type { Services } from '../contract/plugin/plugin.ts';
+import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
+import { GatewayError, reasonOf } from '../contract/values/errors.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http.ts';
+import { isPromise } from '../contract/values/json.ts';
+import type { Answer, UpgradedAnswer } from '../pipeline/answer.ts';
+import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
+import { chosenProtocol } from '../pipeline/attempt/socket-call.ts';
+import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
+import { sessionReader } from './session-events.ts';
+
+export interface SessionOptions {
+  readonly dispatcher: Dispatcher;
+  readonly services: Services;
+  /** Absent: sessions are not supported. */
+  readonly sessions?: Sessions;
+}
+
+/**
+ * Finds a provider that answers 101, upgrades the client, and hands both over. Until then the request is one like any other: it may
+ * be refused, retried or sent to another target. Null when the session has begun or the client has left; else what to answer.
+ */
+export async function runSession(
+  options: SessionOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  end: (outcome: SessionOutcome) => void,
+): Promise<Answer | null> {
+  if (!ctx.request.webSocketProtocols) throw new GatewayError('upgrade_required');
+  const { sessions, services } = options;
+  if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'nobody takes WebSocket sessions' });
+  ctx.stream = true;
+  // On realtime routes the model is in the address: what a session costs is known before it begins.
+  ctx.model ??= new URLSearchParams(ctx.query).get('model');
+  const place = sessions.reserve(ctx.identity ?? nobody);
+  let started = false;
+  try {
+    const answer = await dispatch(ctx, sink, options.dispatcher);
+    if (answer.kind !== 'upgraded') return answer;
+    const provider = answer.socket;
+    const head = { status: answer.status, headers: headOf(ctx, answer) };
+    for (const hook of ctx.plan.onResponse) {
+      const outcome = hook(ctx, head);
+      const reply = isPromise(outcome) ? await outcome : outcome;
+      if (!reply) continue;
+      provider.terminate();
+      return { kind: 'replaced', reply };
+    }
+    const client = sink.acceptWebSocket(head.headers, chosenProtocol(ctx.request.webSocketProtocols, answer.protocol));
+    if (client === null) {
+      provider.terminate();
+      return null;
+    }
+    ctx.firstByteAtMs = services.clock.elapsed();
+    started = true;
+    place.start({
+      ctx,
+      client,
+      provider,
+      readUsage: sessionReader(ctx, answer.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
+      readsBinary: ctx.endpoint?.name !== 'realtime',
+      isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
+      counted: () => firstError(ctx, ctx.plan.onSessionUsage),
+      looked: () => firstError(ctx, ctx.plan.onSessionLook),
+      checkpoint() {
+        for (const hook of ctx.plan.onCheckpoint) {
+          try {
+            hook(ctx);
+          } catch (thrown) {
+            services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onCheckpoint of a plugin threw');
+          }
+        }
+      },
+      end(outcome, recorded) {
+        end(outcome);
+        services.journal.whenSafe(recorded);
+      },
+    });
+    return null;
+  } finally {
+    if (!started) place.release();
+  }
+}
+
+/** The first error a plugin gives, each asked once. */
+async function firstError(
+  ctx: RequestContext,
+  hooks: HookList<'onSessionUsage' | 'onSessionLook'>,
+): Promise<GatewayError | null> {
+  for (const hook of hooks) {
+    const outcome = hook(ctx);
+    const error = isPromise(outcome) ? await outcome : outcome;
+    if (error) return error;
+  }
+  return null;
+}
+
+/** Requests that a plugin in the place of `auth` has let in. */
+const nobody = { organisationId: '', workspaceId: '', keyId: '' };
+
+/** Ours first: they are the ones to stay should all of them be too long. */
+function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {
+  const headers: HeaderList = [];
+  addGatewayHeaders(ctx, headers, null);
+  return [...headers, ...answer.headers];
+}

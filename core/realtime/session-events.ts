@@ -1,0 +1,22 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { Usage } from '../contract/values/usage.ts';
+
+/**
+ * Reads the usage of one event of a session: by the provider's own reader if it has one, else, and Gemini's, in any known format. The model of the
+ * first response is the session's if its address names none.
+ */
+export function sessionReader(
+  ctx: RequestContext,
+  own: ((event: JsonObject) => Usage | null) | null,
+  format: PassedUsage,
+): (event: JsonObject) => Usage | null {
+  return (event) => {
+    const response = isObject(event.response) ? event.response : event;
+    if (ctx.model === null && typeof response.model === 'string') ctx.model = response.model.slice(0, 255);
+    if (own && !isObject(event.usageMetadata)) return own(event);
+    const counts = [event.usageMetadata, event.usage, response.usage].find(isObject);
+    return counts ? format.read(counts, response.service_tier) : null;
+  };
+}

@@ -1,0 +1,52 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { oneOfTwo } from '../../formats/pick-format.ts';
+import { derivedCalls } from '../derived-calls.ts';
+import type { ChatExtra } from '../messages-over-chat/request.ts';
+import { chatReply } from './reply.ts';
+import { toResponsesParams } from './request.ts';
+import { chatStream } from './stream.ts';
+
+/**
+ * Chat completions answered by the Responses API of the same provider, which is all that some models have. The call goes through the
+ * provider's own Responses operation; tokens and the end of a stream are read by it. Messages calls come this way too, by way of chat.
+ */
+export function chatOverResponses(id: string, responses: Operation): Operation {
+  const responsesCallOf = derivedCalls(toResponsesParams);
+  return {
+    path: (call) => responses.path(responsesCallOf(call)),
+    toProvider: (params, call) => {
+      const inner = responsesCallOf(call, params);
+      return responses.toProvider?.(inner.params, inner) ?? inner.params;
+    },
+    fromProvider: (reply, call) => chatReply(id, reply, responses.usage(reply), call),
+    translateStream: (call) => chatStream(responses.streamReader(), call),
+    usage: responses.usage,
+    streamReader: responses.streamReader,
+  };
+}
+
+/** Chat completions of a provider some of whose models, or all where its settings say so, are asked through its Responses API. */
+export function chatOrResponses(
+  id: string,
+  byResponses: (call: OperationCall) => boolean,
+  chat: Operation,
+  responses: Operation,
+): Operation {
+  return oneOfTwo(chat, chatOverResponses(id, responses), {
+    isOther: byResponses,
+    isOtherReply: (reply) => reply.object === 'response',
+    isOtherEvent({ type, choices }) {
+      if (typeof type === 'string' && (type === 'error' || type.startsWith('response.'))) return true;
+      return Array.isArray(choices) ? false : null;
+    },
+  });
+}
+
+/** What chat calls of such a provider take beyond OpenAI's fields: through the Responses API also sealed thoughts, media in results and files by URL. */
+export function sealedThoughts(
+  byResponses: (call: OperationCall) => boolean,
+  extras: readonly ChatExtra[] = [],
+): (call: OperationCall) => readonly ChatExtra[] {
+  const more: readonly ChatExtra[] = ['content_blocks', 'tool_media', 'file_urls'];
+  return (call) => (byResponses(call) ? more : extras);
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+
+/**
+ * A reasoning item of the Responses API as a thinking block, so that it can travel through chat and Messages conversations: its summary
+ * is what can be read of it, and what only the provider can read, with the id it belongs to, is the signature. A mark tells it from
+ * the signatures of other providers.
+ */
+const mark = 'openai:';
+
+/** `openai:<id>:<encrypted content>`; empty where the provider sent nothing sealed. */
+export function signatureOf(item: JsonObject): string {
+  const { id, encrypted_content: sealed } = item;
+  return typeof sealed === 'string' && sealed !== '' ? `${mark}${typeof id === 'string' ? id : ''}:${sealed}` : '';
+}
+
+/** The summaries of an item and the reasoning itself (`reasoning_text`, which open models show), read as one thought. */
+export function thoughtOf(item: JsonObject): string {
+  return [...objectsIn(item.summary), ...objectsIn(item.content)].map((part) => String(part.text ?? '')).join(betweenSummaries);
+}
+
+export const betweenSummaries = '\n\n';
+
+/** The block of an item; null where there is nothing to read nor to send back. */
+export function toBlock(item: JsonObject): JsonObject | null {
+  const [thinking, signature] = [thoughtOf(item), signatureOf(item)];
+  if (thinking !== '') return { type: 'thinking', thinking, ...(signature === '' ? {} : { signature }) };
+  return signature === '' ? null : { type: 'redacted_thinking', data: signature };
+}
+
+/** The item of a block; null for a thought of another provider, which would make the whole call fail. */
+export function toItem(block: JsonObject): JsonObject | null {
+  const signature = block.type === 'redacted_thinking' ? block.data : block.signature;
+  if (typeof signature !== 'string' || !signature.startsWith(mark)) return null;
+  const end = signature.indexOf(':', mark.length);
+  if (end === -1) return null;
+  const text = block.type === 'thinking' && typeof block.thinking === 'string' ? block.thinking : '';
+  return {
+    type: 'reasoning',
+    ...(end > mark.length ? { id: signature.slice(mark.length, end) } : {}),
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    encrypted_content: signature.slice(end + 1),
+  };
+}

@@ -1,0 +1,172 @@
+import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
+import { createdOf, finishReasonOf, imageOf, isReadItem, reportItem, toChatAnnotations, toolCallOf } from './reply.ts';
+import { betweenSummaries, signatureOf } from './signed-reasoning.ts';
+
+interface Tool {
+  /** Place among the tool calls of the reply. */
+  readonly place: number;
+  readonly type: 'function' | 'custom';
+  hasText: boolean;
+}
+
+/**
+ * The events of a Responses stream as chat completion chunks. Nothing is sent before the model says something, so that until then
+ * another target can answer. A usage chunk comes only when the caller asked for it, `[DONE]` only after the terminal event.
+ */
+export function chatStream(reader: StreamReader, call: OperationCall): StreamTranslator {
+  const options = call.params.stream_options;
+  const withUsage = isObject(options) && options.include_usage === true;
+  const tools = new Map<unknown, Tool>();
+  const begun = new Set<unknown>();
+  let { id, model, created } = { id: '', model: call.model, created: call.nowSeconds };
+  let started = false;
+  /** Characters of text so far, and before the part that is open. */
+  let [spoken, from] = [0, 0];
+  /** The part of a thought that came last. */
+  let thinking: string | null = null;
+
+  const chunk = (fields: JsonObject): StreamEvent => {
+    if (id === '') id = call.newId('chatcmpl-');
+    return { event: null, data: { id, object: 'chat.completion.chunk', created, model, ...fields } };
+  };
+  const choice = (delta: JsonObject, finishReason: string | null = null, logprobs: unknown = null): StreamEvent =>
+    chunk({
+      choices: [{ index: 0, delta, logprobs, finish_reason: finishReason }],
+      ...(withUsage ? { usage: null } : {}),
+    });
+  const begin = (): StreamEvent[] => {
+    if (started) return [];
+    started = true;
+    return [choice({ role: 'assistant', content: '' })];
+  };
+  const say = (delta: JsonObject, logprobs: unknown = null): StreamEvent[] => {
+    if (Object.keys(delta).length === 0) return [];
+    return [...begin(), choice(delta, null, logprobs)];
+  };
+  /** The piece as native blocks have it, for callers that are not strict: the first one of a block says its type. */
+  const native = (index: unknown, type: string, piece: JsonObject): JsonObject => {
+    if (call.strict) return {};
+    const delta = begun.has(index) ? piece : { type, ...piece };
+    begun.add(index);
+    return { content_blocks: [{ index, delta }] };
+  };
+
+  const head = (response: JsonObject): void => {
+    if (typeof response.id === 'string') id = response.id;
+    if (typeof response.model === 'string') model = response.model;
+    created = createdOf(response, call);
+  };
+  const text = ({ output_index: index, delta, logprobs }: JsonObject): StreamEvent[] => {
+    const tokens = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs, refusal: null } : null;
+    spoken += String(delta ?? '').length;
+    return say({ content: delta, ...native(index, 'text', { text: delta }) }, tokens);
+  };
+  /** Parts of one thought are parted in its block, and all thoughts in `reasoning_content`. */
+  const thought = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
+    const key = `${String(index)} ${part}`;
+    const parted = thinking === null || thinking === key ? '' : betweenSummaries;
+    thinking = key;
+    const inBlock = begun.has(index) ? parted : '';
+    const text = String(delta ?? '');
+    return say({ reasoning_content: parted + text, ...native(index, 'thinking', { thinking: inBlock + text }) });
+  };
+  const argumentsOf = (tool: Tool, said: unknown): JsonObject => {
+    tool.hasText = true;
+    const piece = tool.type === 'function' ? { function: { arguments: said } } : { custom: { input: said } };
+    return { tool_calls: [{ index: tool.place, ...piece }] };
+  };
+  const annotation = (given: JsonObject): StreamEvent[] => {
+    const annotations = toChatAnnotations(given, from, call);
+    return annotations.length > 0 ? say({ annotations }) : [];
+  };
+  const itemAdded = (index: unknown, item: JsonObject): StreamEvent[] => {
+    if (item.type === 'message') return begin();
+    const [entry] = toolCallOf({ ...item, arguments: '', input: '' });
+    if (entry === undefined) return [];
+    const tool: Tool = { place: tools.size, type: entry.type === 'custom' ? 'custom' : 'function', hasText: false };
+    tools.set(index, tool);
+    const block = { id: entry.id, name: item.name, input: {} };
+    return say({ tool_calls: [{ index: tool.place, ...entry }], ...native(index, 'tool_use', block) });
+  };
+  const itemDone = (index: unknown, item: JsonObject): StreamEvent[] => {
+    reportItem(item, call);
+    if (!isReadItem(item)) return say(call.strict ? {} : { content_blocks: [{ index, delta: item }] });
+    const images = imageOf(item);
+    if (images.length > 0) return say({ images });
+    if (item.type === 'reasoning') {
+      const signature = signatureOf(item);
+      if (signature === '') return [];
+      return say(native(index, 'redacted_thinking', begun.has(index) ? { signature } : { data: signature }));
+    }
+    const tool = tools.get(index);
+    const said = item.arguments ?? item.input;
+    return tool && !tool.hasText && typeof said === 'string' && said !== '' ? say(argumentsOf(tool, said)) : [];
+  };
+  const end = (response: JsonObject): StreamEvent[] => {
+    head(response);
+    const opening = begin();
+    const usage = withUsage ? reader.usage() : null;
+    const counted = usage === null ? [] : [chunk({ choices: [], usage: asChatUsage(usage) })];
+    return [...opening, choice({}, finishReasonOf(response, tools.size > 0)), ...counted, { event: null, data: '[DONE]' }];
+  };
+  const fail = (error: unknown): StreamEvent[] => {
+    if (!started) return [];
+    const { message, code }: JsonObject = isObject(error) ? error : {};
+    return [
+      { event: null, data: { error: { message: message ?? 'unknown', type: 'server_error', param: null, code: code ?? null } } },
+    ];
+  };
+
+  const onEvent = (data: JsonObject): StreamEvent[] => {
+    const { output_index: index, item, response, delta } = data;
+    switch (data.type) {
+      case 'response.created':
+        if (isObject(response)) head(response);
+        return [];
+      case 'response.output_item.added':
+        return isObject(item) ? itemAdded(index, item) : [];
+      case 'response.output_item.done':
+        return isObject(item) ? itemDone(index, item) : [];
+      case 'response.output_text.delta':
+        return text(data);
+      case 'response.output_text.annotation.added':
+        return isObject(data.annotation) ? annotation(data.annotation) : [];
+      case 'response.refusal.delta':
+        return say({ refusal: delta });
+      case 'response.reasoning_summary_part.added':
+        if (thinking !== null) thinking = '';
+        return [];
+      case 'response.reasoning_summary_text.delta':
+        return thought(index, `summary ${String(data.summary_index)}`, delta);
+      case 'response.reasoning_text.delta':
+        return thought(index, `text ${String(data.content_index)}`, delta);
+      case 'response.content_part.added':
+        from = spoken;
+        return [];
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta': {
+        const tool = tools.get(index);
+        return tool ? say(argumentsOf(tool, delta)) : [];
+      }
+      case 'response.completed':
+      case 'response.incomplete':
+        return end(isObject(response) ? response : {});
+      case 'response.failed':
+        return fail(isObject(response) ? response.error : null);
+      case 'error':
+        return fail(isObject(data.error) ? data.error : data);
+      default:
+        return [];
+    }
+  };
+
+  return {
+    push(event) {
+      reader.push(event);
+      return isObject(event.data) ? onEvent(event.data) : [];
+    },
+    end: () => [],
+  };
+}

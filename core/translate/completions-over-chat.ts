@@ -1,0 +1,54 @@
+import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { badParam } from '../formats/bad-param.ts';
+import { dropUnread } from '../formats/reply-notes.ts';
+
+/** Text completions of a provider that only has chat: the prompt is one user message, the reply's text the completion. */
+export function completionsOverChat(chat: Operation, provider: string): Operation {
+  return {
+    ...chat,
+    toProvider: ({ prompt, ...others }, call) => {
+      const params = { ...others, messages: [{ role: 'user', content: onePrompt(prompt, provider) }] };
+      return chat.toProvider?.(params, call) ?? params;
+    },
+    fromProvider: (reply, call) => completionOf(chat.fromProvider?.(reply, call) ?? reply, call),
+    translateStream: (call) => completionStream(chat, call),
+  };
+}
+
+/** Several prompts in one call, or prompts of token numbers, have no counterpart in a chat. */
+function onePrompt(prompt: unknown, provider: string): string {
+  if (typeof prompt === 'string') return prompt;
+  if (Array.isArray(prompt) && prompt.length === 1 && typeof prompt[0] === 'string') return prompt[0];
+  throw badParam('prompt', `one text is expected by ${provider}`);
+}
+
+function completionOf(chat: JsonObject, call: OperationCall): JsonObject {
+  const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
+  return { ...chat, object: 'text_completion', choices: choices.map((choice) => textChoice(choice, choice.message, call)) };
+}
+
+/** Chat chunks with their choices turned into text; chunks that carry neither text nor an end are left out. */
+function completionStream(chat: Operation, call: OperationCall): StreamTranslator {
+  const inner = chat.translateStream?.(call) ?? null;
+  const translate = (event: StreamEvent): StreamEvent[] => {
+    if (!isObject(event.data) || !Array.isArray(event.data.choices)) return [event];
+    const choices = event.data.choices.filter(isObject).map((choice) => textChoice(choice, choice.delta, call));
+    const says = choices.length === 0 || choices.some((choice) => choice.text !== '' || choice.finish_reason !== null);
+    return says ? [{ event: null, data: { ...event.data, object: 'text_completion', choices } }] : [];
+  };
+  return {
+    push: (event) => (inner === null ? [event] : inner.push(event)).flatMap(translate),
+    end: () => (inner?.end() ?? []).flatMap(translate),
+  };
+}
+
+/** Fields of a message that a text completion says in its own way; native blocks repeat them. */
+const readFields: ReadonlySet<string> = new Set(['role', 'content', 'content_blocks', 'extra_content']);
+
+/** Text completions are text alone: what else the message holds is reported. */
+function textChoice(choice: JsonObject, message: unknown, call: OperationCall): JsonObject {
+  if (isObject(message)) dropUnread(message, readFields, call);
+  const text = isObject(message) && typeof message.content === 'string' ? message.content : '';
+  return { text, index: choice.index, logprobs: null, finish_reason: choice.finish_reason };
+}

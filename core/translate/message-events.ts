@@ -1,0 +1,224 @@
+import type { OperationCall } from '../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { citationsOfSources } from '../formats/document-citations.ts';
+import { objectsIn } from '../formats/objects-in.ts';
+import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
+
+/** Takes what a chat message says, piece by piece, in the order of the reply. Every function returns the events it makes. */
+export interface SaidSink {
+  /** A piece of a thought: text, signature, or a sealed block; `key` tells one thought from the next. */
+  thought(key: unknown, piece: JsonObject): JsonObject[];
+  /** `key` tells one native text block from the next; undefined if the provider hands out none. */
+  text(text: string, logprobs: readonly unknown[], key: unknown): JsonObject[];
+  refusal(text: string): JsonObject[];
+  /** A citation of a web page, as chat completions have it; `cited` is the span of the reply that it belongs to. */
+  annotation(annotation: JsonObject, cited: string): JsonObject[];
+  /** A citation in Anthropic's form, of the text block with this key; of the current text if the key is undefined. */
+  citation(citation: JsonObject, key: unknown): JsonObject[];
+  /** One entry of `tool_calls`, whole or a delta of it. */
+  tool(toolCall: JsonObject): JsonObject[];
+  /** An image the model made, as an entry of `images`. */
+  image(image: JsonObject): JsonObject[];
+  /** A native block of a type that is not listed here, whole. */
+  native(block: JsonObject): JsonObject[];
+}
+
+/** Reads a chat reply, whole or delta by delta: both give the same. */
+export interface SaidReader {
+  add(from: JsonObject, logprobs: unknown): JsonObject[];
+  /** Returns the last events, once the reply is over. */
+  finish(): JsonObject[];
+}
+
+/** Fields of a message or delta that are read here, or that say nothing of the content. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['role', 'index', 'content', 'refusal', 'tool_calls', 'reasoning_content', 'reasoning', 'content_blocks', 'annotations'],
+  // Signatures of Gemini, which are in thinking blocks too.
+  ...['images', 'citations', 'extra_content'],
+]);
+
+const knownTypes: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
+
+/**
+ * Puts what chat messages and deltas say into a reply of another format, in the order of the provider's native blocks if it hands such
+ * out. Everything that has no place there is reported, fields and blocks of tomorrow included.
+ */
+export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
+  /** All text so far: annotations count in it. */
+  let text = '';
+  let waiting: JsonObject[] = [];
+  /** A native block that may not be whole yet. */
+  let open: { readonly key: unknown; readonly block: JsonObject; input: string } | null = null;
+  const customs = new Set<unknown>();
+
+  const annotate = (all: boolean): JsonObject[] => {
+    if (waiting.length === 0) return [];
+    const ready = waiting.filter((annotation) => all || endOf(annotation) <= text.length);
+    waiting = waiting.filter((annotation) => !ready.includes(annotation));
+    return ready.flatMap((annotation) => {
+      const { start_index: start, end_index: end } = fieldsOf(annotation);
+      const cited = typeof start === 'number' && typeof end === 'number' ? text.slice(start, end) : '';
+      return to.annotation(annotation, cited);
+    });
+  };
+  const speak = (said: string, tokens: readonly unknown[], key: unknown): JsonObject[] => {
+    if (said === '') return [];
+    text += said;
+    return to.text(said, tokens, key);
+  };
+  const closeNative = (): JsonObject[] => {
+    if (open === null) return [];
+    const { block, input } = open;
+    open = null;
+    return to.native(input === '' ? block : { ...block, input: inputOf(input) });
+  };
+  /** True if the piece is of a block that is not known here. */
+  const takesNative = (key: unknown, piece: JsonObject, events: JsonObject[]): boolean => {
+    if (open !== null && key === open.key && piece.type === undefined) {
+      const { partial_json: input, key: _, ...more } = piece;
+      if (typeof input === 'string') open.input += input;
+      Object.assign(open.block, more);
+      return true;
+    }
+    events.push(...closeNative());
+    if (typeof piece.type !== 'string' || knownTypes.has(piece.type)) return false;
+    const { key: _, ...block } = piece;
+    open = { key, block, input: '' };
+    return true;
+  };
+  const tool = (toolCall: JsonObject): JsonObject[] => {
+    const { custom, ...others } = toolCall;
+    if (!isObject(custom)) return to.tool(toolCall);
+    // Free text is the one argument of a function there.
+    adaptInReply(call, 'custom_tool_call');
+    const key = toolCall.index ?? toolCall.id;
+    const opening = customs.has(key) ? '' : '{"input":"';
+    customs.add(key);
+    const piece = opening + JSON.stringify(String(custom.input ?? '')).slice(1, -1);
+    return to.tool({ ...others, function: { name: custom.name, arguments: piece } });
+  };
+
+  const add = (from: JsonObject, logprobs: unknown): JsonObject[] => {
+    // Nearly all deltas: without this they take half as long again.
+    if (open === null && waiting.length === 0 && isTextAlone(from)) return speak(from.content, tokensIn(logprobs), undefined);
+    const events: JsonObject[] = [];
+    const toolCalls = objectsIn(from.tool_calls).map((toolCall, index) => ({ index, ...toolCall }) as JsonObject);
+    const pieces = piecesOf(from.content_blocks);
+    const texts = pieces.map((piece) => (typeof piece.text === 'string' ? piece.text : '')).join('');
+    let [spoken, tokens] = [spokenIn(from.content, call), tokensIn(logprobs)];
+    waiting.push(...objectsIn(from.annotations));
+    // Text that has no block, such as a plan for tool calls, comes before those that have.
+    if (texts !== '' && spoken.endsWith(texts)) spoken = spoken.slice(0, spoken.length - texts.length);
+    const say = (said: string, key: unknown): void => {
+      events.push(...speak(said, tokens, key));
+      if (said !== '') tokens = [];
+    };
+    const speakFirst = (): void => {
+      say(spoken, undefined);
+      spoken = '';
+    };
+
+    if (!pieces.some(isThought)) {
+      const thoughts = reasoningText(from);
+      if (thoughts !== '') events.push(...to.thought('text', { thinking: thoughts }));
+    }
+    for (const [place, piece] of pieces.entries()) {
+      const key = piece.key ?? place;
+      if (takesNative(key, piece, events)) continue;
+      if (isThought(piece)) events.push(...to.thought(key, piece));
+      else if (typeof piece.text === 'string') {
+        speakFirst();
+        say(piece.text, key);
+      } else if (piece.type === 'tool_use') {
+        speakFirst();
+        events.push(...annotate(false));
+        const at = toolCalls.findIndex((toolCall) => toolCall.id === piece.id);
+        for (const toolCall of at === -1 ? [] : toolCalls.splice(at, 1)) events.push(...tool(toolCall));
+      }
+      const citations = isObject(piece.citation) ? [piece.citation] : objectsIn(piece.citations);
+      for (const citation of citations) events.push(...to.citation(citation, key));
+      events.push(...annotate(false));
+    }
+    speakFirst();
+    if (typeof from.refusal === 'string' && from.refusal !== '') events.push(...to.refusal(from.refusal));
+    events.push(...annotate(true));
+    for (const toolCall of toolCalls) events.push(...tool(toolCall));
+    for (const image of objectsIn(from.images)) events.push(...to.image(image));
+    for (const citation of objectsIn(from.citations).flatMap(sharedCitations)) events.push(...to.citation(citation, undefined));
+    dropUnread(from, readFields, call);
+    return events;
+  };
+
+  return {
+    add,
+    finish() {
+      const events = closeNative();
+      for (const key of customs) events.push(...to.tool({ index: key, function: { arguments: '"}' } }));
+      return events;
+    },
+  };
+}
+
+/** The thoughts in a message or delta, under whichever name the provider has for them. */
+export function reasoningText(from: JsonObject): string {
+  const { reasoning_content: content, reasoning } = from;
+  if (typeof content === 'string') return content;
+  return typeof reasoning === 'string' ? reasoning : '';
+}
+
+/** Arguments are text a model wrote: what is not an object of JSON becomes `{}`, so that the block stays valid. */
+export function inputOf(text: unknown): JsonObject {
+  if (isObject(text)) return text;
+  try {
+    const value: unknown = JSON.parse(String(text));
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Returns the fields of an annotation, which chat completions nest under its type. */
+export function fieldsOf(annotation: JsonObject): JsonObject {
+  const nested = annotation[String(annotation.type)];
+  return isObject(nested) ? nested : annotation;
+}
+
+function endOf(annotation: JsonObject): number {
+  const { end_index: end } = fieldsOf(annotation);
+  return typeof end === 'number' ? end : Number.POSITIVE_INFINITY;
+}
+
+/** Citations beside the text: in Anthropic's form, or Cohere's, whose sources with a web address are annotations too. */
+function sharedCitations(citation: JsonObject): JsonObject[] {
+  return Array.isArray(citation.sources) ? citationsOfSources(citation) : [citation];
+}
+
+/** Native blocks of a message, or pieces of such in a delta, where `key` is the place of the block. */
+function piecesOf(blocks: unknown): JsonObject[] {
+  return objectsIn(blocks).map((block) => (isObject(block.delta) ? { ...block.delta, key: block.index } : block));
+}
+
+function isTextAlone(from: JsonObject): from is JsonObject & { content: string } {
+  for (const name in from) if (name !== 'content' && name !== 'role') return false;
+  return typeof from.content === 'string';
+}
+
+function isThought(piece: JsonObject): boolean {
+  if (piece.type === 'redacted_thinking') return true;
+  return typeof piece.thinking === 'string' || typeof piece.signature === 'string';
+}
+
+/** The text of a content; parts of a list that are no text are reported. */
+function spokenIn(content: unknown, call: OperationCall): string {
+  if (typeof content === 'string') return content;
+  const texts = objectsIn(content).map((part) => {
+    if (typeof part.text === 'string') return part.text;
+    dropFromReply(call, part.type);
+    return '';
+  });
+  return texts.join('');
+}
+
+function tokensIn(logprobs: unknown): unknown[] {
+  return isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : [];
+}

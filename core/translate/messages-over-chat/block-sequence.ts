@@ -1,0 +1,186 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { citationOfFile, isRangeless } from '../../formats/document-citations.ts';
+import { objectsIn } from '../../formats/objects-in.ts';
+import { webAddressIn } from '../../formats/openai/url-citations.ts';
+import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
+import { sealBlock } from '../../formats/sealed-blocks.ts';
+import { fieldsOf, inputOf, type SaidSink } from '../message-events.ts';
+
+/** Turns pieces of a reply, in whatever order they come, into the content block events of a Messages stream. */
+export interface BlockSequence extends SaidSink {
+  /** Closes what is open. */
+  finish(): JsonObject[];
+  callsTools(): boolean;
+  refuses(): boolean;
+}
+
+interface Block {
+  readonly kind: 'thinking' | 'text' | 'tool' | 'whole';
+  /** Tells one native block of text or thoughts from the next. */
+  readonly key: unknown;
+  /** What `content_block_start` says; a tool's id and name are complete before it is sent. */
+  readonly opening: JsonObject;
+  /** Deltas that wait for their turn. */
+  waiting: JsonObject[];
+  /** Arguments of a tool so far. */
+  text: string;
+  /** A signature closes a thought: what follows belongs to the next one. */
+  sealed: boolean;
+}
+
+/**
+ * Messages blocks follow one another, each closed before the next begins, while chat chunks may mix several tool calls. The
+ * first open block is sent as it comes; later ones wait until it is known to be whole: text as soon as something follows it,
+ * a tool call once its arguments are complete JSON. Nothing is ever lost or reordered inside a block.
+ */
+export function blockSequence(call: OperationCall, seals: boolean): BlockSequence {
+  const blocks: Block[] = [];
+  const tools = new Map<unknown, Block>();
+  /** Place of the block that is being sent. */
+  let live = 0;
+  let opened = false;
+  let refused = false;
+  /** True once a citation of a web page came in Anthropic's own form: annotations then only repeat it. */
+  let cites = false;
+
+  const open = (kind: Block['kind'], opening: JsonObject, key: unknown = undefined): Block => {
+    const block: Block = { kind, key, opening, waiting: [], text: '', sealed: false };
+    blocks.push(block);
+    return block;
+  };
+
+  /** Everything that may be sent now. `all` = nothing more will come. */
+  const advance = (all = false): JsonObject[] => {
+    const events: JsonObject[] = [];
+    for (;;) {
+      const block = blocks[live];
+      if (block === undefined) return events;
+      if (!opened) events.push({ type: 'content_block_start', index: live, content_block: block.opening });
+      opened = true;
+      for (const delta of block.waiting) events.push({ type: 'content_block_delta', index: live, delta });
+      block.waiting = [];
+      const followed = live < blocks.length - 1;
+      if (!all && !(followed && isWhole(block))) return events;
+      events.push({ type: 'content_block_stop', index: live });
+      live += 1;
+      opened = false;
+    }
+  };
+
+  /** The block that text of this kind belongs to: the last one, as long as nothing else has come since. */
+  const current = (kind: 'thinking' | 'text', key: unknown): Block => {
+    const last = blocks.at(-1);
+    if (last?.kind === kind && !last.sealed && (key === undefined || last.key === key)) return last;
+    return open(kind, kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }, key);
+  };
+
+  const add = (block: Block, delta: JsonObject): JsonObject[] => {
+    block.waiting.push(delta);
+    return advance();
+  };
+
+  /** A block that comes in one piece. */
+  const whole = (block: JsonObject): JsonObject[] => {
+    open('whole', block);
+    return advance();
+  };
+
+  return {
+    thought(key, piece) {
+      if (piece.type === 'redacted_thinking') return whole({ type: piece.type, data: piece.data });
+      const events: JsonObject[] = [];
+      const { thinking, signature } = piece;
+      if (typeof thinking === 'string' && thinking !== '') {
+        events.push(...add(current('thinking', key), { type: 'thinking_delta', thinking }));
+      }
+      if (typeof signature === 'string' && signature !== '') {
+        const block = current('thinking', key);
+        block.sealed = true;
+        events.push(...add(block, { type: 'signature_delta', signature }));
+      }
+      return events;
+    },
+    text: (text, _logprobs, key) => add(current('text', key), { type: 'text_delta', text }),
+    refusal(text) {
+      refused = true;
+      return add(current('text', undefined), { type: 'text_delta', text });
+    },
+    annotation(annotation, cited) {
+      if (cites) return [];
+      const fields = fieldsOf(annotation);
+      const { url, title } = fields;
+      if (annotation.type !== 'url_citation' || typeof url !== 'string') {
+        const citation = citationOfFile(fields);
+        if (citation === null) dropFromReply(call, 'annotations');
+        else adaptInReply(call, 'annotations');
+        return citation === null ? [] : add(current('text', undefined), { type: 'citations_delta', citation });
+      }
+      adaptInReply(call, 'annotations');
+      // The span of the reply stands for the words of the page, which nobody has.
+      const citation = { type: 'web_search_result_location', cited_text: cited, encrypted_index: '', title: title ?? null, url };
+      return add(current('text', undefined), { type: 'citations_delta', citation });
+    },
+    citation(citation, key) {
+      cites ||= webAddressIn(citation.url, citation.source) !== null;
+      if (isRangeless(citation)) adaptInReply(call, 'citations');
+      return add(current('text', key), { type: 'citations_delta', citation });
+    },
+    image() {
+      dropFromReply(call, 'images');
+      return [];
+    },
+    native(block) {
+      if (!seals) {
+        dropFromReply(call, block.type);
+        return [];
+      }
+      adaptInReply(call, block.type);
+      return whole(sealBlock(block));
+    },
+    tool(toolCall) {
+      const fn = isObject(toolCall.function) ? toolCall.function : {};
+      const key = toolCall.index ?? toolCall.id;
+      let block = tools.get(key);
+      if (block === undefined) {
+        block = open('tool', { type: 'tool_use', id: toolCall.id, name: fn.name, input: {} });
+        tools.set(key, block);
+      }
+      if (typeof fn.arguments !== 'string' || fn.arguments === '') return advance();
+      block.text += fn.arguments;
+      return add(block, { type: 'input_json_delta', partial_json: fn.arguments });
+    },
+    finish: () => advance(true),
+    callsTools: () => tools.size > 0,
+    refuses: () => refused,
+  };
+}
+
+function isWhole(block: Block): boolean {
+  if (block.kind !== 'tool') return true;
+  try {
+    return isObject(JSON.parse(block.text));
+  } catch {
+    return false;
+  }
+}
+
+/** Builds the blocks of a plain reply from the events of a stream. */
+export function blocksOfEvents(events: readonly JsonObject[]): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  let input = '';
+  for (const { type, content_block: opening, delta } of events) {
+    if (type === 'content_block_start' && isObject(opening)) blocks.push({ ...opening });
+    const block = blocks.at(-1);
+    if (block === undefined) continue;
+    if (type === 'content_block_delta' && isObject(delta)) {
+      if (delta.type === 'citations_delta') block.citations = [...objectsIn(block.citations), delta.citation];
+      else if (delta.type === 'input_json_delta') input += String(delta.partial_json);
+      else for (const name of ['text', 'thinking', 'signature']) if (name in delta) block[name] = `${block[name]}${delta[name]}`;
+    } else if (type === 'content_block_stop' && block.type === 'tool_use') {
+      block.input = inputOf(input);
+      input = '';
+    }
+  }
+  return blocks;
+}

@@ -1,0 +1,35 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { derivedCalls } from '../derived-calls.ts';
+import { toMessagesReply } from './reply.ts';
+import { type ChatExtras, extrasOf, toChatParams } from './request.ts';
+import { messagesStream } from './stream.ts';
+
+/**
+ * Anthropic's `/v1/messages` answered by a provider that only has chat completions: the call is turned into a chat call, goes
+ * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read
+ * by the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
+ */
+export function messagesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
+  const chatCallOf = derivedCalls(
+    (params, call) => toChatParams(params, call, extrasOf(understands, call)),
+    // Only then do providers hand out their thoughts; what is dropped is reported on the outer call.
+    () => ({ strict: false }),
+  );
+  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
+  return {
+    path: (call) => chat.path(chatCallOf(call)),
+    toProvider: (params, call) => {
+      const chatCall = chatCallOf(call, params);
+      return chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
+    },
+    fromProvider: (reply, call) => {
+      const completion = chat.fromProvider?.(reply, chatCallOf(call)) ?? reply;
+      return toMessagesReply(completion, chat.usage(reply), call, opensBlocks(call));
+    },
+    translateStream: (call) => messagesStream(chat, chatCallOf(call), call, opensBlocks(call)),
+    usage: chat.usage,
+    streamReader: chat.streamReader,
+    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
+  };
+}

@@ -1,0 +1,52 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
+import { saidReader } from '../message-events.ts';
+import { idInFormat, keptFields, reportChoice } from '../reply-fields.ts';
+import { blockSequence, blocksOfEvents } from './block-sequence.ts';
+import { endingOf } from './stop-reason.ts';
+
+/**
+ * A chat completion as a Messages reply, its blocks put together as those of a stream are. Top-level fields this does not know are kept.
+ * `seals`: the provider's own blocks travel sealed (`sealed-blocks.ts`) instead of being dropped.
+ */
+export function toMessagesReply(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
+  const { id, model, choices } = completion;
+  const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
+  const blocks = blockSequence(call, seals);
+  const said = saidReader(blocks, call);
+  const events = isObject(choice.message) ? said.add(choice.message, choice.logprobs) : [];
+  const content = blocksOfEvents([...events, ...said.finish(), ...blocks.finish()]);
+  reportMessagesChoice(choice, call);
+  if (Array.isArray(choices) && choices.length > 1) dropFromReply(call, 'choices');
+  return {
+    ...keptFields(completion),
+    id: idInFormat('msg_', id, call),
+    type: 'message',
+    role: 'assistant',
+    model: typeof model === 'string' ? model : call.model,
+    content,
+    ...endingOf(choice, blocks),
+    usage: messagesUsage(usage ?? emptyUsage()),
+  };
+}
+
+/** Reports what a choice says beside its message. */
+export function reportMessagesChoice(choice: JsonObject, call: OperationCall): void {
+  reportChoice(choice, call);
+  if (isObject(choice.logprobs)) dropUnread({ logprobs: choice.logprobs.content }, nothingRead, call);
+}
+
+const nothingRead: ReadonlySet<string> = new Set();
+
+/** Our counts as the `usage` of a Messages reply, where `input_tokens` leaves out what the cache gave or took. */
+export function messagesUsage(usage: Usage): JsonObject {
+  return {
+    input_tokens: usage.inputTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cacheReadTokens,
+    output_tokens: usage.outputTokens,
+    output_tokens_details: usage.reasoningTokens > 0 ? { thinking_tokens: usage.reasoningTokens } : null,
+  };
+}

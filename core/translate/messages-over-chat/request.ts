@@ -1,0 +1,143 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { withinModelLimits } from '../../formats/openai/openai-models.ts';
+import { toChatMessages } from './turns.ts';
+
+/**
+ * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
+ * images and files in results of tools, `tool_errors` = `is_error` of such results,
+ * `file_urls` = web addresses as `file_data` of files, `images` = images that the model made, `metadata` = free-form metadata.
+ */
+export type ChatExtra =
+  | 'cache_control'
+  | 'top_k'
+  | 'thinking'
+  | 'reasoning_content'
+  | 'content_blocks'
+  | 'tool_media'
+  | 'tool_errors'
+  | 'file_urls'
+  | 'images'
+  | 'metadata';
+
+/** The extras of a provider: the same for all its models, or by the call where it serves models of several makers. */
+export type ChatExtras = readonly ChatExtra[] | ((call: OperationCall) => readonly ChatExtra[]);
+
+export function extrasOf(extras: ChatExtras, call: OperationCall): readonly ChatExtra[] {
+  return typeof extras === 'function' ? extras(call) : extras;
+}
+
+/** Messages parameters that are read here and sent under other names. */
+const readParams: ReadonlySet<string> = new Set([
+  ...['messages', 'system', 'max_tokens', 'stop_sequences', 'metadata', 'tools', 'tool_choice', 'output_config'],
+  ...['top_k', 'thinking', 'cache_control'],
+]);
+
+/** Messages parameters that mean something to Anthropic alone. */
+const lostParams: ReadonlySet<string> = new Set([
+  ...['container', 'context_management', 'mcp_servers', 'service_tier', 'anthropic_beta', 'betas', 'inference_geo', 'speed'],
+  ...['diagnostics', 'fallbacks'],
+]);
+
+/**
+ * A Messages call as an OpenAI chat call (data plane reference §8.1). Unknown parameters are passed. Throws `bad_request`
+ * naming the parameter it cannot carry over.
+ */
+export function toChatParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  const chat: JsonObject = { messages: toChatMessages(params, call, understands) };
+  for (const [name, value] of Object.entries(params)) {
+    if (value === null || value === undefined || readParams.has(name)) continue;
+    if (lostParams.has(name)) noteOnce(call.dropped, name);
+    else chat[name] = value;
+  }
+  if (params.max_tokens !== undefined) chat.max_completion_tokens = params.max_tokens;
+  if (Array.isArray(params.stop_sequences) && params.stop_sequences.length > 0) chat.stop = params.stop_sequences;
+  if (isObject(params.metadata) && typeof params.metadata.user_id === 'string') chat.user = params.metadata.user_id;
+  for (const name of ['top_k', 'thinking', 'cache_control'] as const) {
+    if (params[name] === undefined || params[name] === null) continue;
+    if (understands.includes(name)) chat[name] = params[name];
+    else noteOnce(call.dropped, name);
+  }
+  if (params.stream === true) {
+    chat.stream_options = { ...(isObject(params.stream_options) ? params.stream_options : {}), include_usage: true };
+  }
+  return withinModelLimits({ ...chat, ...outputParams(params), ...toolParams(params, call, understands) }, call);
+}
+
+function outputParams(params: JsonObject): JsonObject {
+  const { effort, format } = isObject(params.output_config) ? params.output_config : {};
+  const out: JsonObject = {};
+  if (typeof effort === 'string') out.reasoning_effort = effort;
+  if (isObject(format) && format.type === 'json_schema') {
+    out.response_format = {
+      type: 'json_schema',
+      json_schema: { name: 'reply', schema: format.schema, ...(isStrictSchema(format.schema) ? { strict: true } : {}) },
+    };
+  }
+  return out;
+}
+
+/** OpenAI's strict mode refuses schemas with optional or additional properties, which Anthropic may have been given. */
+function isStrictSchema(schema: unknown): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictSchema);
+  if (!isObject(schema)) return true;
+  if (isObject(schema.properties)) {
+    const required = Array.isArray(schema.required) ? schema.required : [];
+    if (schema.additionalProperties !== false) return false;
+    if (!Object.keys(schema.properties).every((name) => required.includes(name))) return false;
+  }
+  return Object.values(schema).every(isStrictSchema);
+}
+
+/** Fields of a tool that have a counterpart. All others mean something to Anthropic alone (`defer_loading`, `input_examples`, …). */
+const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
+
+/** Function tools and the choice among them. Tools that Anthropic itself runs (`web_search_…`) have no counterpart. */
+function toolParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  if (!Array.isArray(params.tools)) return {};
+  const tools = params.tools.flatMap((tool, index) => {
+    if (!isObject(tool)) throw badParam(`tools[${index}]`, 'a tool must be an object');
+    return chatTool(tool, call, understands);
+  });
+  if (tools.length === 0) return {};
+  const choice = isObject(params.tool_choice) ? params.tool_choice : {};
+  const parallel = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {};
+  return { tools, ...chatToolChoice(choice), ...parallel };
+}
+
+function chatTool(tool: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  if (tool.type === 'function') return [tool];
+  if (tool.type !== undefined && tool.type !== null && tool.type !== 'custom') {
+    noteOnce(call.dropped, `tools.${String(tool.type)}`);
+    return [];
+  }
+  for (const [name, value] of Object.entries(tool)) {
+    if (!toolFields.has(name) && value !== null && value !== undefined && value !== false)
+      noteOnce(call.dropped, `tools.${name}`);
+  }
+  const keepsHint = tool.cache_control !== undefined && tool.cache_control !== null && understands.includes('cache_control');
+  if (tool.cache_control && !keepsHint) noteOnce(call.dropped, 'cache_control');
+  const fn = {
+    name: tool.name,
+    ...(tool.description === undefined ? {} : { description: tool.description }),
+    parameters: tool.input_schema,
+    ...(tool.strict === true ? { strict: true } : {}),
+  };
+  return [{ type: 'function', function: fn, ...(keepsHint ? { cache_control: tool.cache_control } : {}) }];
+}
+
+function chatToolChoice(choice: JsonObject): JsonObject {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return { tool_choice: choice.type };
+    case 'any':
+      return { tool_choice: 'required' };
+    case 'tool':
+      return { tool_choice: { type: 'function', function: { name: choice.name } } };
+    default:
+      return {};
+  }
+}

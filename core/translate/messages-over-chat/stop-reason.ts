@@ -1,0 +1,37 @@
+import type { JsonObject } from '../../contract/values/json.ts';
+import { isCut, isFiltered } from '../finish-words.ts';
+import type { BlockSequence } from './block-sequence.ts';
+
+/** Finish reasons of chat providers in the words of the Messages API (data plane reference §8.1). Its own words stay. */
+const stopReasons: Readonly<Record<string, string>> = {
+  stop: 'end_turn',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  stop_sequence: 'stop_sequence',
+  tool_use: 'tool_use',
+  pause_turn: 'pause_turn',
+  refusal: 'refusal',
+  model_context_window_exceeded: 'model_context_window_exceeded',
+};
+
+/** `stop_reason` and `stop_sequence` of a reply that ended with this choice. */
+export function endingOf(choice: JsonObject, said: Pick<BlockSequence, 'callsTools' | 'refuses'>): JsonObject {
+  const { finish_reason: finishReason, stop_sequence: sequence, stop_reason: matched } = choice;
+  const reason = said.refuses() ? 'refusal' : stopReasonOf(finishReason, said.callsTools());
+  // vLLM and its kin name the stop sequence in `stop_reason`.
+  const stop = [sequence, matched].find((text) => typeof text === 'string' && text !== '') ?? null;
+  const stopped = stop !== null && (reason === 'end_turn' || reason === 'stop_sequence');
+  return { stop_reason: stopped ? 'stop_sequence' : reason, stop_sequence: stopped ? stop : null };
+}
+
+/**
+ * `stop_reason` for a `finish_reason`; new words read as `end_turn`. A filter that cut the reply reads as `refusal`: as `end_turn`, half
+ * a reply would look whole. Some servers say `stop` after tool calls: agents that go by the stop reason would then never run them, so
+ * calls decide.
+ */
+function stopReasonOf(finishReason: unknown, callsTools: boolean): string {
+  const known = typeof finishReason === 'string' ? stopReasons[finishReason] : undefined;
+  const cut = isCut(finishReason) ? 'max_tokens' : isFiltered(finishReason) ? 'refusal' : 'end_turn';
+  const reason = known ?? cut;
+  return callsTools && reason === 'end_turn' ? 'tool_use' : reason;
+}

@@ -1,0 +1,103 @@
+import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { emptyUsage } from '../../contract/values/usage.ts';
+import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
+import { saidReader } from '../message-events.ts';
+import { idInFormat, keepFields, keptFields } from '../reply-fields.ts';
+import { blockSequence } from './block-sequence.ts';
+import { messagesUsage, reportMessagesChoice } from './reply.ts';
+import { endingOf } from './stop-reason.ts';
+
+/**
+ * Chat completion chunks as Messages events. Token counts come last in a chat stream, so `message_start` carries zeros and
+ * `message_delta` the counts, and with them top-level fields of later chunks. `message_stop` is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers
+ * close without `[DONE]`. A stream that was cut before gets neither. `seals` as in `toMessagesReply`.
+ */
+export function messagesStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
+  const inner = chat.translateStream?.(chatCall) ?? null;
+  const reader = chat.streamReader();
+  const blocks = blockSequence(call, seals);
+  const said = saidReader(blocks, call);
+  let started = false;
+  let over = false;
+  /** The choice that stated how the reply ends. */
+  let last: JsonObject | null = null;
+  /** Top-level fields that the reply keeps: those of the first chunk, and others that came later. */
+  let opening: JsonObject = {};
+  const later: JsonObject = {};
+
+  const start = (chunk: JsonObject): StreamEvent[] => {
+    if (started) return [];
+    started = true;
+    opening = keptFields(chunk);
+    const message = {
+      ...opening,
+      id: idInFormat('msg_', chunk.id, call),
+      type: 'message',
+      role: 'assistant',
+      model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : call.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: messagesUsage(emptyUsage()),
+    };
+    return [messagesEvent({ type: 'message_start', message })];
+  };
+
+  const finish = (): StreamEvent[] => {
+    if (over) return [];
+    over = true;
+    const begun = start({});
+    const closing = [...said.finish(), ...blocks.finish()].map(messagesEvent);
+    const usage = messagesUsage(reader.usage() ?? emptyUsage());
+    return [
+      ...begun,
+      ...closing,
+      messagesEvent({ ...later, type: 'message_delta', delta: endingOf(last ?? {}, blocks), usage }),
+      messagesEvent({ type: 'message_stop' }),
+    ];
+  };
+
+  const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
+    if (over) return [];
+    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
+    const error = errorIn(data);
+    if (error !== null) {
+      over = true;
+      // Before the first byte another target can still answer, so nothing may be sent then.
+      return started ? [messagesEvent(errorOf(error))] : [];
+    }
+    if (started) keepFields(later, data, opening);
+    const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
+    if (!isObject(choice)) return [];
+    if (choice.index !== undefined && choice.index !== 0) {
+      dropFromReply(call, 'choices');
+      return [];
+    }
+    if (typeof choice.finish_reason === 'string') last = choice;
+    reportMessagesChoice(choice, call);
+    const begun = start(data);
+    return [...begun, ...(isObject(choice.delta) ? said.add(choice.delta, choice.logprobs).map(messagesEvent) : [])];
+  };
+
+  return {
+    push(event) {
+      reader.push(event);
+      return (inner === null ? [event] : inner.push(event)).flatMap(onChunk);
+    },
+    end() {
+      const events = (inner?.end() ?? []).flatMap(onChunk);
+      return last === null ? events : [...events, ...finish()];
+    },
+  };
+}
+
+function messagesEvent(data: JsonObject): StreamEvent {
+  return { event: String(data.type), data };
+}
+
+function errorOf(error: unknown): JsonObject {
+  const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error);
+  return { type: 'error', error: { type: 'api_error', message } };
+}

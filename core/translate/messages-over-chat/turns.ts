@@ -1,0 +1,97 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { partsOfBlocks } from './parts.ts';
+import type { ChatExtra } from './request.ts';
+
+/** The system text and turns of a Messages call as chat messages. Throws `bad_request` naming the message it cannot read. */
+export function toChatMessages(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  const turns = params.messages;
+  if (!Array.isArray(turns)) throw badParam('messages', 'a list of messages is required');
+  const toContent = (content: unknown, path: string): unknown => contentOf(partsOfBlocks(content, path, call, understands));
+  const system = toContent(params.system, 'system');
+  const messages: JsonObject[] = system === '' ? [] : [{ role: 'system', content: system }];
+  for (const [index, turn] of turns.entries()) {
+    const path = `messages[${index}]`;
+    if (!isObject(turn)) throw badParam(path, 'a message must be an object');
+    if (turn.role === 'user') messages.push(...userMessages(turn, path, call, understands));
+    else if (turn.role === 'assistant') messages.push(assistantMessage(turn, path, call, understands));
+    else if (turn.role === 'system') messages.push({ role: 'system', content: toContent(turn.content, `${path}.content`) });
+    else throw badParam(`${path}.role`, 'user, assistant or system is expected');
+  }
+  return messages;
+}
+
+/**
+ * One user turn. Chat completions want tool results first and as messages of their own, with text only; images of results and
+ * everything else of the turn follow as one user message, so nothing of the turn is lost.
+ */
+function userMessages(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  if (!Array.isArray(turn.content)) return [{ role: 'user', content: turn.content }];
+  const tools: JsonObject[] = [];
+  const rest: JsonObject[] = [];
+  for (const [index, block] of turn.content.entries()) {
+    const at = `${path}.content[${index}]`;
+    if (!isObject(block) || block.type !== 'tool_result') {
+      rest.push(...partsOfBlocks([block], at, call, understands));
+      continue;
+    }
+    const parts = partsOfBlocks(block.content, at, call, understands);
+    const isInline = (part: JsonObject): boolean => part.type === 'text' || understands.includes('tool_media');
+    const inline = parts.filter(isInline);
+    const others = parts.filter((part) => !isInline(part));
+    const failed = block.is_error === true && understands.includes('tool_errors') ? { is_error: true } : {};
+    if (block.is_error === true && !understands.includes('tool_errors')) noteOnce(call.dropped, 'messages.is_error');
+    tools.push({ role: 'tool', tool_call_id: block.tool_use_id, content: contentOf(inline), ...failed });
+    if (others.length === 0) continue;
+    noteOnce(call.adapted, 'messages.tool_result');
+    rest.push({ type: 'text', text: `Attached to the result of tool call ${String(block.tool_use_id)}:` }, ...others);
+  }
+  return rest.length > 0 || tools.length === 0 ? [...tools, { role: 'user', content: contentOf(rest) }] : tools;
+}
+
+function assistantMessage(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  if (!Array.isArray(turn.content)) return { role: 'assistant', content: turn.content };
+  const blocks = turn.content.filter(isObject);
+  const thoughts = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
+  const toolCalls = blocks.filter((block) => block.type === 'tool_use').map(toolCall);
+  const sealed = understands.includes('content_blocks') ? blocks.filter(isThought) : [];
+  const spoken = blocks.filter((block) => block.type !== 'tool_use' && block.type !== 'thinking' && !sealed.includes(block));
+  const parts = partsOfBlocks(spoken, path, call, understands);
+  const keepsThoughts = understands.includes('reasoning_content');
+  if (thoughts.length > 0 && sealed.length === 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
+  return {
+    role: 'assistant',
+    // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
+    content: parts.length === 0 ? null : assistantText(parts, call),
+    ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
+    ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+  };
+}
+
+/** The texts of an assistant turn; other parts have no place in it and are reported. */
+function assistantText(parts: readonly JsonObject[], call: OperationCall): string {
+  const texts = parts.flatMap((part) => {
+    if (typeof part.text === 'string') return [part.text];
+    noteOnce(call.dropped, `messages.${String(part.type)}`);
+    return [];
+  });
+  return texts.join('');
+}
+
+function isThought(block: JsonObject): boolean {
+  return block.type === 'thinking' || block.type === 'redacted_thinking';
+}
+
+function toolCall(block: JsonObject): JsonObject {
+  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
+}
+
+/** Plain text where there is only text: many compatible servers take no list of parts for it. */
+function contentOf(parts: readonly JsonObject[]): unknown {
+  if (parts.every((part) => part.type === 'text' && part.cache_control === undefined))
+    return parts.map((part) => part.text).join('\n');
+  return parts;
+}

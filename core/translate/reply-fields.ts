@@ -1,0 +1,40 @@
+import type { OperationCall } from '../contract/provider/provider.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { adaptInReply, dropUnread } from '../formats/reply-notes.ts';
+
+/** Top-level fields of a chat completion or chunk that replies of other formats say in their own way, or that only OpenAI's have. */
+const readFields: ReadonlySet<string> = new Set([
+  ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint'],
+  // Padding of OpenAI and Mistral against guessing at the length of events.
+  ...['obfuscation', 'p'],
+]);
+
+/** Top-level fields of a chat completion or chunk that a reply of another format keeps. */
+export function keptFields(completion: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  keepFields(kept, completion);
+  return kept;
+}
+
+/** Adds those of one more chunk, except the ones in `known`. */
+export function keepFields(kept: JsonObject, chunk: JsonObject, known: JsonObject = {}): void {
+  for (const name in chunk) if (!readFields.has(name) && !(name in known)) kept[name] = chunk[name];
+}
+
+/** The provider's id under the prefix of the reply's format: `msg_a1` for `chatcmpl-a1`; a new one if there is none. */
+export function idInFormat(prefix: string, id: unknown, call: OperationCall): string {
+  if (typeof id !== 'string' || id === '') return call.newId(prefix);
+  return id.startsWith(prefix) ? id : prefix + id.replace(/^(chatcmpl|cmpl|resp|msg|gen)[-_]/, '');
+}
+
+/** Fields of a choice that Messages and Responses replies say in their own way. */
+const choiceFields: ReadonlySet<string> = new Set([
+  ...['index', 'message', 'delta', 'finish_reason', 'native_finish_reason', 'stop_reason', 'stop_sequence', 'logprobs'],
+  ...['groundingMetadata', 'citationMetadata', 'avgLogprobs'],
+]);
+
+/** Reports what a choice says beside its message; sources that Gemini names there are annotations of the message. */
+export function reportChoice(choice: JsonObject, call: OperationCall): void {
+  dropUnread(choice, choiceFields, call);
+  for (const name of ['groundingMetadata', 'citationMetadata']) if (name in choice) adaptInReply(call, name);
+}

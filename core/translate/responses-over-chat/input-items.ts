@@ -1,0 +1,162 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { badParam } from '../../formats/bad-param.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { isServerToolItem } from '../../formats/server-tool-items.ts';
+import type { ChatExtra } from '../messages-over-chat/request.ts';
+import { chatParts, plainWherePossible } from './input-parts.ts';
+import { openThoughts } from './sealed-reasoning.ts';
+
+/** One reply of the model, put together from the items it was: chat completions have one message for all of them. */
+interface Spoken {
+  readonly parts: JsonObject[];
+  readonly toolCalls: JsonObject[];
+  /** Signed thoughts, texts and tool calls in their order, for providers that take `content_blocks`. */
+  readonly blocks: JsonObject[];
+  readonly thoughts: string[];
+  readonly images: JsonObject[];
+}
+
+/**
+ * `instructions` and `input` of a Responses call as chat messages. Neighbouring items of the model become one message. Throws
+ * `bad_request` naming the item that cannot be carried over.
+ */
+export function toChatMessages(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  const { instructions, input } = params;
+  const messages: JsonObject[] = [];
+  if (typeof instructions === 'string' && instructions !== '') messages.push({ role: 'system', content: instructions });
+  if (typeof input === 'string') return [...messages, { role: 'user', content: input }];
+  if (!Array.isArray(input)) throw badParam('input', 'text or a list of items is required');
+  let spoken: Spoken | null = null;
+  /** What was attached to results of tools; it follows the last of them, because results must stay together. */
+  let attached: JsonObject[] = [];
+  const endResults = (): void => {
+    if (attached.length > 0) messages.push({ role: 'user', content: attached });
+    attached = [];
+  };
+  const ofModel = (): Spoken => {
+    endResults();
+    spoken ??= { parts: [], toolCalls: [], blocks: [], thoughts: [], images: [] };
+    return spoken;
+  };
+  const endTurn = (): void => {
+    if (spoken !== null) messages.push(...assistantMessages(spoken, call, understands));
+    spoken = null;
+  };
+  for (const [index, item] of input.entries()) {
+    const path = `input[${index}]`;
+    if (!isObject(item)) throw badParam(path, 'an item must be an object');
+    if (item.type === 'function_call') addCall(ofModel(), item, path);
+    else if (item.type === 'reasoning') addThoughts(ofModel(), item, call);
+    else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
+    else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
+    // Another model can go on without these.
+    else if (isServerToolItem(item)) noteOnce(call.dropped, `input.${String(item.type)}`);
+    else if (item.type === 'function_call_output') {
+      endTurn();
+      const result = toolResult(item, path, call, understands);
+      messages.push(result.message);
+      attached.push(...result.attached);
+    } else {
+      endTurn();
+      endResults();
+      messages.push(plainMessage(item, path, call, understands));
+    }
+  }
+  endTurn();
+  endResults();
+  return messages;
+}
+
+function addText(spoken: Spoken, parts: readonly JsonObject[]): void {
+  for (const part of parts) {
+    spoken.parts.push(part);
+    const text = part.type === 'refusal' ? part.refusal : part.text;
+    if (typeof text === 'string' && text !== '') spoken.blocks.push({ type: 'text', text });
+  }
+}
+
+function addCall(spoken: Spoken, item: JsonObject, path: string): void {
+  const { call_id: id, name, arguments: text } = item;
+  if (typeof id !== 'string') throw badParam(`${path}.call_id`, 'text is required');
+  if (typeof name !== 'string') throw badParam(`${path}.name`, 'text is required');
+  spoken.toolCalls.push({ id, type: 'function', function: { name, arguments: typeof text === 'string' ? text : '{}' } });
+  spoken.blocks.push({ type: 'tool_use', id, name });
+}
+
+/** True for an image that the model made. */
+function isDrawn(item: JsonObject): boolean {
+  return item.type === 'image_generation_call' && typeof item.result === 'string' && item.result !== '';
+}
+
+function addImage(spoken: Spoken, { output_format: format, result }: JsonObject): void {
+  const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${String(result)}`;
+  spoken.images.push({ type: 'image_url', image_url: { url } });
+}
+
+/** Thoughts of this gateway's making come back signed; of others only the summary can be read. */
+function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): void {
+  const sealed = openThoughts(item.encrypted_content);
+  if (sealed === null && item.encrypted_content) noteOnce(call.dropped, 'input.reasoning');
+  spoken.blocks.push(...(sealed ?? []));
+  const texts = [item.content, item.summary].find((list) => Array.isArray(list) && list.length > 0);
+  const text = (Array.isArray(texts) ? texts : [])
+    .filter(isObject)
+    .map((part) => String(part.text ?? ''))
+    .join('\n');
+  if (text !== '') spoken.thoughts.push(text);
+}
+
+function assistantMessages(spoken: Spoken, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
+  const { parts, toolCalls, blocks, thoughts, images } = spoken;
+  const isThought = (block: JsonObject): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';
+  const keepsBlocks = understands.includes('content_blocks') && blocks.some(isThought);
+  const keepsText = understands.includes('reasoning_content') && thoughts.length > 0 && !keepsBlocks;
+  if (!keepsBlocks && !keepsText && (thoughts.length > 0 || blocks.some(isThought))) noteOnce(call.dropped, 'input.reasoning');
+  // The words of the thought go on, what the provider that signed it would have known by the signature does not.
+  else if (keepsText && blocks.some(isThought)) noteOnce(call.adapted, 'input.reasoning');
+  if (parts.length === 0 && toolCalls.length === 0 && images.length === 0 && !keepsBlocks) return [];
+  const texts = parts.map((part) => part.text ?? part.refusal);
+  return [
+    {
+      role: 'assistant',
+      content: parts.length === 0 ? null : texts.filter((text) => typeof text === 'string').join(''),
+      ...(keepsText ? { reasoning_content: thoughts.join('\n') } : {}),
+      ...(keepsBlocks ? { content_blocks: blocks } : {}),
+      ...(images.length > 0 ? { images } : {}),
+      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+    },
+  ];
+}
+
+function plainMessage(item: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
+  if (item.type !== undefined && item.type !== 'message') {
+    const needs = 'needs a provider with its own Responses API';
+    if (item.type === 'item_reference') throw badParam(path, `item_reference ${needs}: send the item itself, with store: false`);
+    throw badParam(path, `an item of type ${String(item.type)} ${needs}`);
+  }
+  const content = plainWherePossible(chatParts(item.content, `${path}.content`, call, understands));
+  if (item.role === 'user') return { role: 'user', content };
+  // `developer` is the newer word for `system`, which every provider knows.
+  if (item.role === 'system' || item.role === 'developer') return { role: 'system', content };
+  throw badParam(`${path}.role`, 'user, assistant, system or developer is expected');
+}
+
+/** The result of a tool, and apart from it the images and files in it where the provider takes none there. */
+function toolResult(
+  item: JsonObject,
+  path: string,
+  call: OperationCall,
+  understands: readonly ChatExtra[],
+): { message: JsonObject; attached: JsonObject[] } {
+  if (typeof item.call_id !== 'string') throw badParam(`${path}.call_id`, 'text is required');
+  const parts = chatParts(item.output, `${path}.output`, call, understands);
+  const isInline = (part: JsonObject): boolean => part.type === 'text' || understands.includes('tool_media');
+  const others = parts.filter((part) => !isInline(part));
+  const content = plainWherePossible(parts.filter(isInline));
+  const message = { role: 'tool', tool_call_id: item.call_id, content };
+  if (others.length === 0) return { message, attached: [] };
+  noteOnce(call.adapted, 'input.function_call_output');
+  const lead = { type: 'text', text: `Attached to the result of tool call ${item.call_id}:` };
+  return { message, attached: [lead, ...others] };
+}

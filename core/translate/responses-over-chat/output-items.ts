@@ -1,0 +1,130 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { fileCitationOf } from '../../formats/document-citations.ts';
+import { webAddressIn } from '../../formats/openai/url-citations.ts';
+import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
+import { sealBlock } from '../../formats/sealed-blocks.ts';
+import type { SaidSink } from '../message-events.ts';
+import { messageItem } from './output-message.ts';
+import { reasoningItem } from './output-reasoning.ts';
+import { toolItem } from './output-tool.ts';
+
+/** One item of a response while it is being put together. Every function returns the events that tell of the change. */
+export interface OutputItem {
+  /** The item as it is now. */
+  readonly value: JsonObject;
+  /** True when nothing more can come for it, so that the next item may close it. */
+  isWhole(): boolean;
+  /** Says that the item is complete. `cut` = the reply ended in the middle of it. */
+  close(cut: boolean): JsonObject[];
+}
+
+/** Turns pieces of a reply, in whatever order they come, into output items and the events of a Responses stream. */
+export interface OutputItems extends SaidSink {
+  /** Closes what is open. */
+  finish(cut: boolean): JsonObject[];
+  /** The items so far, in their order. */
+  output(): JsonObject[];
+}
+
+/**
+ * Items begin in the order in which their first piece came. Text and thoughts are closed as soon as something else begins; a tool
+ * call stays open until its arguments are whole, because chat chunks may mix several calls.
+ */
+export function outputItems(call: OperationCall, seals: boolean): OutputItems {
+  const items: OutputItem[] = [];
+  const open = new Set<OutputItem>();
+  const tools = new Map<unknown, ReturnType<typeof toolItem>>();
+  let reasoning: ReturnType<typeof reasoningItem> | null = null;
+  let message: ReturnType<typeof messageItem> | null = null;
+  /** Characters of text so far: annotations count in all of it, an item in its own. */
+  let spoken = 0;
+
+  const begin = <Item extends OutputItem>(item: Item): JsonObject[] => {
+    const events: JsonObject[] = [];
+    for (const other of open) {
+      if (!other.isWhole()) continue;
+      events.push(...other.close(false));
+      open.delete(other);
+    }
+    items.push(item);
+    open.add(item);
+    events.push({ type: 'response.output_item.added', output_index: items.length - 1, item: structuredClone(item.value) });
+    return events;
+  };
+  const inMessage = (): [NonNullable<typeof message>, JsonObject[]] => {
+    if (message !== null && open.has(message)) return [message, []];
+    message = messageItem(call.newId('msg_'), items.length, () => spoken);
+    return [message, begin(message)];
+  };
+
+  return {
+    thought(key, piece) {
+      const events: JsonObject[] = [];
+      if (reasoning === null || !open.has(reasoning)) {
+        reasoning = reasoningItem(call.newId('rs_'), items.length);
+        events.push(...begin(reasoning));
+      }
+      return [...events, ...reasoning.add(key, piece)];
+    },
+    text(text, logprobs) {
+      const [item, events] = inMessage();
+      events.push(...item.text(text, logprobs));
+      spoken += text.length;
+      return events;
+    },
+    refusal(text) {
+      const [item, events] = inMessage();
+      return [...events, ...item.refusal(text)];
+    },
+    annotation(annotation) {
+      const [item, events] = inMessage();
+      return [...events, ...item.annotate(annotation)];
+    },
+    citation(citation) {
+      adaptInReply(call, 'citations');
+      // Those of web pages come as annotations too.
+      if (webAddressIn(citation.url, citation.source) !== null) return [];
+      const [item, events] = inMessage();
+      return [...events, ...item.annotate(fileCitationOf(citation))];
+    },
+    native(block) {
+      if (!seals) {
+        dropFromReply(call, block.type);
+        return [];
+      }
+      adaptInReply(call, block.type);
+      return this.thought(block, sealBlock(block));
+    },
+    tool(toolCall) {
+      const fn = isObject(toolCall.function) ? toolCall.function : {};
+      const key = toolCall.index ?? toolCall.id;
+      const known = tools.get(key);
+      const text = typeof fn.arguments === 'string' ? fn.arguments : '';
+      if (known) return known.add(text);
+      const callId = typeof toolCall.id === 'string' && toolCall.id !== '' ? toolCall.id : call.newId('call_');
+      const item = toolItem(call.newId('fc_'), callId, fn.name, items.length);
+      tools.set(key, item);
+      return [...begin(item), ...item.add(text)];
+    },
+    image(image) {
+      const { url } = isObject(image.image_url) ? image.image_url : {};
+      const [, format, result] = /^data:image\/([a-z0-9.+-]+);base64,(.*)$/is.exec(String(url)) ?? [];
+      if (result === undefined) {
+        dropFromReply(call, 'images');
+        return [];
+      }
+      const id = call.newId('ig_');
+      const value = { id, type: 'image_generation_call', status: 'completed', result, output_format: format };
+      const done = { type: 'response.output_item.done', output_index: items.length, item: value };
+      return begin({ value, isWhole: () => true, close: () => [done] });
+    },
+    finish(cut) {
+      const last = items.at(-1);
+      const events = [...open].flatMap((item) => item.close(cut && (item === last || !item.isWhole())));
+      open.clear();
+      return events;
+    },
+    output: () => items.map((item) => item.value),
+  };
+}

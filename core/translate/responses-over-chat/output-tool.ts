@@ -1,0 +1,45 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { OutputItem } from './output-items.ts';
+
+/** A `function_call` item. */
+export interface ToolItem extends OutputItem {
+  /** More of its arguments. */
+  add(text: string): JsonObject[];
+}
+
+export function toolItem(id: string, callId: string, name: unknown, place: number): ToolItem {
+  const value: JsonObject = { id, type: 'function_call', status: 'in_progress', call_id: callId, name, arguments: '' };
+  let text = '';
+  const event = (type: string, fields: JsonObject): JsonObject => ({
+    type: `response.function_call_arguments.${type}`,
+    item_id: id,
+    output_index: place,
+    ...fields,
+  });
+  return {
+    value,
+    isWhole: () => isJsonObject(text),
+    add(piece) {
+      if (piece === '') return [];
+      text += piece;
+      value.arguments = text;
+      return [event('delta', { delta: piece })];
+    },
+    close(cut) {
+      // A call without arguments reads the same from every provider.
+      if (text === '') value.arguments = '{}';
+      value.status = cut ? 'incomplete' : 'completed';
+      const done = { type: 'response.output_item.done', output_index: place, item: structuredClone(value) };
+      return [event('done', { name, arguments: value.arguments }), done];
+    },
+  };
+}
+
+function isJsonObject(text: string): boolean {
+  if (!text.endsWith('}')) return false;
+  try {
+    return isObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,35 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
+import { saidReader } from '../message-events.ts';
+import { idInFormat, keptFields, reportChoice } from '../reply-fields.ts';
+import { outputItems } from './output-items.ts';
+import { endingOf, responseObject } from './response-object.ts';
+import { responseUsage } from './usage.ts';
+
+/** A chat completion as a response object. Top-level fields this does not know are kept. `seals`: see `messages-over-chat-reply.ts`. */
+export function toResponse(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
+  const { id, model, choices, service_tier: tier } = completion;
+  const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
+  const ending = endingOf(choice.finish_reason);
+  const items = outputItems(call, seals);
+  const said = saidReader(items, call);
+  if (isObject(choice.message)) said.add(choice.message, choice.logprobs);
+  said.finish();
+  reportChoice(choice, call);
+  if (Array.isArray(choices) && choices.length > 1) dropFromReply(call, 'choices');
+  items.finish(ending.status === 'incomplete');
+  const state = {
+    id: idInFormat('resp_', id, call),
+    model: typeof model === 'string' && model !== '' ? model : call.model,
+    ending,
+    output: items.output(),
+    usage: usage === null ? null : responseUsage(usage),
+  };
+  return {
+    ...keptFields(completion),
+    ...responseObject(state, call),
+    ...(typeof tier === 'string' ? { service_tier: tier } : {}),
+  };
+}

@@ -1,0 +1,66 @@
+import type { OperationCall } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isCut, isFiltered } from '../finish-words.ts';
+
+/** How a reply ended, in the words of the Responses API. */
+export interface Ending {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  /** Why it is incomplete. */
+  readonly reason: 'max_output_tokens' | 'content_filter' | null;
+}
+
+/** What changes between the response objects of one call. */
+export interface ResponseState {
+  readonly id: string;
+  readonly model: string;
+  readonly ending: Ending;
+  readonly output: readonly JsonObject[];
+  readonly usage: JsonObject | null;
+  readonly error?: JsonObject;
+}
+
+/** The whole response object: its state, and what the caller asked for, with the defaults the API would have put in. */
+export function responseObject(state: ResponseState, call: OperationCall): JsonObject {
+  const { params } = call;
+  const asked = (name: string, otherwise: unknown): unknown => params[name] ?? otherwise;
+  const { effort, summary } = isObject(params.reasoning) ? params.reasoning : ({} as JsonObject);
+  return {
+    id: state.id,
+    object: 'response',
+    created_at: call.nowSeconds,
+    status: state.ending.status,
+    background: false,
+    ...(state.ending.status === 'completed' ? { completed_at: call.clockSeconds?.() ?? call.nowSeconds } : {}),
+    error: state.error ?? null,
+    incomplete_details: state.ending.reason === null ? null : { reason: state.ending.reason },
+    instructions: asked('instructions', null),
+    max_output_tokens: asked('max_output_tokens', null),
+    max_tool_calls: asked('max_tool_calls', null),
+    model: state.model,
+    output: state.output,
+    parallel_tool_calls: asked('parallel_tool_calls', true),
+    previous_response_id: null,
+    reasoning: { effort: effort ?? null, summary: summary ?? null },
+    service_tier: asked('service_tier', 'default'),
+    store: false,
+    temperature: asked('temperature', 1),
+    text: isObject(params.text) ? { format: { type: 'text' }, ...params.text } : { format: { type: 'text' } },
+    tool_choice: asked('tool_choice', 'auto'),
+    tools: asked('tools', []),
+    top_logprobs: asked('top_logprobs', 0),
+    top_p: asked('top_p', 1),
+    presence_penalty: asked('presence_penalty', 0),
+    frequency_penalty: asked('frequency_penalty', 0),
+    truncation: 'disabled',
+    usage: state.usage,
+    user: asked('user', null),
+    metadata: asked('metadata', {}),
+  };
+}
+
+/** How a choice with this `finish_reason`, of whichever provider, ended; new words read as `completed`. */
+export function endingOf(finishReason: unknown): Ending {
+  if (isCut(finishReason)) return { status: 'incomplete', reason: 'max_output_tokens' };
+  if (isFiltered(finishReason)) return { status: 'incomplete', reason: 'content_filter' };
+  return { status: 'completed', reason: null };
+}

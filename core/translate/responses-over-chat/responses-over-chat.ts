@@ -1,0 +1,46 @@
+import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
+import { noteOnce } from '../../formats/note-once.ts';
+import { derivedCalls } from '../derived-calls.ts';
+import { type ChatExtras, extrasOf } from '../messages-over-chat/request.ts';
+import { toResponse } from './reply.ts';
+import { inCallersWords, toChatParams } from './request.ts';
+import { responseStream } from './stream.ts';
+
+/**
+ * OpenAI's `/v1/responses` answered by a provider that only has chat completions: the call is turned into a chat call, goes
+ * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read by
+ * the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
+ */
+export function responsesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
+  const chatCallOf = derivedCalls(
+    (params, call) => toChatParams(params, call, extrasOf(understands, call)),
+    // Only then do providers hand out their thoughts.
+    () => ({ strict: false, dropped: [], adapted: [] }),
+  );
+  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
+  return {
+    path: (call) => chat.path(chatCallOf(call)),
+    toProvider: (params, call) => {
+      const chatCall = chatCallOf(call, params);
+      const body = chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
+      for (const name of chatCall.dropped) noteOnce(call.dropped, inCallersWords(name));
+      for (const name of chatCall.adapted) noteOnce(call.adapted, inCallersWords(name));
+      return body;
+    },
+    fromProvider: (reply, call) => {
+      const chatCall = replying(chatCallOf(call), call);
+      const completion = chat.fromProvider?.(reply, chatCall) ?? reply;
+      return toResponse(completion, chat.usage(reply, chatCall), call, opensBlocks(call));
+    },
+    translateStream: (call) => responseStream(chat, replying(chatCallOf(call), call), call, opensBlocks(call)),
+    usage: chat.usage,
+    streamReader: chat.streamReader,
+    ...(chat.decodeStream ? { decodeStream: chat.decodeStream } : {}),
+  };
+}
+
+/** The chat call once its reply comes: what is reported from then on needs no words of the Responses API. */
+function replying(chatCall: OperationCall, { dropped, adapted }: OperationCall): OperationCall {
+  return { ...chatCall, dropped, adapted };
+}

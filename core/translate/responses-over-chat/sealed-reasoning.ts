@@ -1,0 +1,34 @@
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+
+/**
+ * A reasoning item of the Responses API has one place for what only the provider can read, `encrypted_content`. Thoughts of
+ * providers that are reached over chat completions travel in it as the blocks they were, signatures and all, behind a mark that
+ * tells them from OpenAI's own. Nothing in them is secret: a provider that signs its thoughts checks them itself.
+ */
+const mark = 'svc1.';
+
+/** Thinking blocks as an `encrypted_content`. Blocks without signature are left out: the summary of the item has their text. */
+export function sealThoughts(blocks: readonly JsonObject[]): string {
+  return mark + Buffer.from(JSON.stringify(blocks.filter(isSigned))).toString('base64url');
+}
+
+/** True for an `encrypted_content` that `sealThoughts` wrote: no provider with a Responses API of its own can read it. */
+export function isSealedHere(encrypted: unknown): encrypted is string {
+  return typeof encrypted === 'string' && encrypted.startsWith(mark);
+}
+
+/** The blocks in an `encrypted_content`; null when it is another provider's, or damaged. */
+export function openThoughts(encrypted: unknown): JsonObject[] | null {
+  if (!isSealedHere(encrypted)) return null;
+  try {
+    const blocks: unknown = JSON.parse(Buffer.from(encrypted.slice(mark.length), 'base64url').toString('utf8'));
+    return Array.isArray(blocks) && blocks.every((block) => isObject(block) && isSigned(block)) ? blocks : null;
+  } catch {
+    return null;
+  }
+}
+
+function isSigned(block: JsonObject): boolean {
+  if (block.type === 'redacted_thinking') return typeof block.data === 'string' && block.data !== '';
+  return block.type === 'thinking' && typeof block.signature === 'string' && block.signature !== '';
+}

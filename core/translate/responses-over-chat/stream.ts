@@ -1,0 +1,99 @@
+import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
+import { dropFromReply } from '../../formats/reply-notes.ts';
+import { saidReader } from '../message-events.ts';
+import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
+import { outputItems } from './output-items.ts';
+import { type Ending, endingOf, responseObject } from './response-object.ts';
+import { responseUsage } from './usage.ts';
+
+/**
+ * Chat completion chunks as the events of a Responses stream. The terminal event carries the whole response, token counts
+ * included; it is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers close without `[DONE]`. A
+ * stream that was cut before gets none, one that the provider broke off with an error ends in `response.failed`.
+ */
+export function responseStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
+  const inner = chat.translateStream?.(chatCall) ?? null;
+  const reader = chat.streamReader();
+  const items = outputItems(call, seals);
+  const said = saidReader(items, call);
+  /** Top-level fields that the response keeps. */
+  const kept: JsonObject = {};
+  let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
+  let over = false;
+  let finishReason: string | null = null;
+  let tier: string | null = null;
+
+  const send = (data: JsonObject): StreamEvent => {
+    const { type, ...fields } = data;
+    return { event: String(type), data: { type, sequence_number: sequence++, ...fields } };
+  };
+  const response = (ending: Ending, error?: JsonObject): JsonObject => {
+    const counts = ending.status === 'in_progress' ? null : reader.usage();
+    const usage = counts === null ? null : responseUsage(counts);
+    const state = { id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) };
+    const whole = { ...kept, ...responseObject(state, call) };
+    // The stream goes on changing what it has shown.
+    return structuredClone(tier === null ? whole : { ...whole, service_tier: tier });
+  };
+  const start = (chunk: JsonObject): StreamEvent[] => {
+    if (id !== '') return [];
+    id = idInFormat('resp_', chunk.id, call);
+    if (typeof chunk.model === 'string' && chunk.model !== '') model = chunk.model;
+    const opening = response({ status: 'in_progress', reason: null });
+    return [send({ type: 'response.created', response: opening }), send({ type: 'response.in_progress', response: opening })];
+  };
+  const finish = (): StreamEvent[] => {
+    if (over) return [];
+    over = true;
+    const opening = start({});
+    const ending = endingOf(finishReason);
+    const closing = [...said.finish(), ...items.finish(ending.status === 'incomplete')].map(send);
+    return [...opening, ...closing, send({ type: `response.${ending.status}`, response: response(ending) })];
+  };
+  const fail = (error: unknown): StreamEvent[] => {
+    over = true;
+    // Before the first byte another target can still answer, so nothing may be sent then.
+    if (id === '') return [];
+    const ending = { status: 'failed', reason: null } as const;
+    return [send({ type: 'response.failed', response: response(ending, errorOf(error)) })];
+  };
+
+  const onChunk = ({ data }: StreamEvent): StreamEvent[] => {
+    if (over) return [];
+    if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
+    const error = errorIn(data);
+    if (error !== null) return fail(error);
+    keepFields(kept, data);
+    const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
+    if (typeof data.service_tier === 'string') tier = data.service_tier;
+    if (!isObject(choice)) return [];
+    if (choice.index !== undefined && choice.index !== 0) {
+      dropFromReply(call, 'choices');
+      return [];
+    }
+    if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason;
+    reportChoice(choice, call);
+    const opening = start(data);
+    return [...opening, ...(isObject(choice.delta) ? said.add(choice.delta, choice.logprobs).map(send) : [])];
+  };
+
+  return {
+    push(event) {
+      reader.push(event);
+      return (inner === null ? [event] : inner.push(event)).flatMap(onChunk);
+    },
+    end() {
+      const last = (inner?.end() ?? []).flatMap(onChunk);
+      return finishReason === null ? last : [...last, ...finish()];
+    },
+  };
+}
+
+/** The one code that tells callers to wait, or the one for everything else. */
+function errorOf(error: unknown): JsonObject {
+  const { message, type, code } = isObject(error) ? error : ({ message: String(error) } as JsonObject);
+  const limited = [type, code].some((word) => /rate_?limit|throttl|429/i.test(String(word)));
+  return { code: limited ? 'rate_limit_exceeded' : 'server_error', message: typeof message === 'string' ? message : 'unknown' };
+}

@@ -1,0 +1,182 @@
+import { EventEmitter } from 'node:events';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type RunningHealth, startHealth } from '../../../core/circuits/start-circuits.ts';
+import { createBusChannel, createIpcChannel } from '../../../core/compose/notice-channels.ts';
+import { type BreakerSettings, type HealthNotice, healthSubject } from '../../../core/contract/plugin/circuits.ts';
+import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+
+const settings: BreakerSettings = {
+  failureThreshold: 1,
+  failurePercent: null,
+  requestsMin: 5,
+  cooldownMs: 30_000,
+  statusCodes: null,
+};
+const key = 'organisation:workspace:pc-main:version-1';
+const path = 'config.targets[0]';
+
+let time: FakeTime = newFakeTime();
+beforeEach(() => {
+  time = newFakeTime();
+});
+
+interface Gateway {
+  readonly health: RunningHealth;
+  readonly sent: HealthNotice[];
+  hear(message: unknown): void;
+}
+
+function newGateway(peers: Gateway[] = []): Gateway {
+  const sent: HealthNotice[] = [];
+  let onNotice: (message: unknown) => void = () => {};
+  const channel: NoticeChannel<HealthNotice> = {
+    send: (notice) => {
+      sent.push(notice);
+      for (const peer of peers) if (peer !== gateway) peer.hear(JSON.parse(JSON.stringify(notice)));
+    },
+    listen: (listener) => {
+      onNotice = listener;
+    },
+    close: () => {},
+  };
+  const health = startHealth({ clock: time.clock, log: newMemoryLog(), processes: 1, channels: [channel] });
+  const gateway: Gateway = { health, sent, hear: (message) => onNotice(message) };
+  peers.push(gateway);
+  return gateway;
+}
+
+const breakerOf = (gateway: Gateway, ofKey = key) => gateway.health.breaker(ofKey, path, settings);
+function fail(gateway: Gateway): void {
+  const breaker = breakerOf(gateway);
+  breaker.end(breaker.begin(), true);
+}
+const open = (changes: object = {}) => ({ key, path, state: 'open', until: time.clock.now() + 20_000, ...changes });
+
+describe('circuits of several gateways', () => {
+  it('open, are tried by one, and close together', () => {
+    const peers: Gateway[] = [];
+    const [one, two] = [newGateway(peers), newGateway(peers)];
+    const breaker = breakerOf(two);
+    fail(one);
+    expect(breaker.isOpen()).toBe(true);
+    expect([one, two].map((each) => each.health.openBreakers())).toEqual([1, 1]);
+    expect([one, two].map((each) => each.health.counts.opened)).toEqual([1, 0]);
+    time.advance(30_000);
+    const trial = breaker.begin();
+    expect(breakerOf(one).begin()).toBe(0);
+    expect(breakerOf(one).isOpen()).toBe(true);
+    breaker.end(trial, false);
+    expect([breakerOf(one).isOpen(), breaker.isOpen()]).toEqual([false, false]);
+  });
+
+  it('are open from the first request on in a gateway that comes to the config later', () => {
+    const gateway = newGateway();
+    gateway.hear(open());
+    expect(breakerOf(gateway).isOpen()).toBe(true);
+    time.advance(20_000);
+    expect(breakerOf(gateway).isOpen()).toBe(false);
+  });
+
+  it('are forgotten with the version of the config', () => {
+    const gateway = newGateway();
+    fail(gateway);
+    expect(breakerOf(gateway).isOpen()).toBe(true);
+    expect(breakerOf(gateway, key.replace('version-1', 'version-2')).isOpen()).toBe(false);
+  });
+
+  it('are the same whenever a plan asks for them', () => {
+    const gateway = newGateway();
+    expect(breakerOf(gateway)).toBe(breakerOf(gateway));
+  });
+});
+
+describe('a notice that cannot be right', () => {
+  it.each([
+    ['nothing', null],
+    ['text', 'open'],
+    ['a key that is missing', { path, state: 'open', until: 1 }],
+    ['a path that is none', open({ path: 'config.targets[x]' })],
+    ['a state there is not', open({ state: 'broken' })],
+    ['a time that is none', open({ until: 'soon' })],
+    ['a time without end', open({ until: 1e300 })],
+    ['more than it should say', open({ command: 'stop' })],
+    ['a key without end', open({ key: 'k'.repeat(601) })],
+    ['bytes that are no JSON', Buffer.from('{')],
+    ['too many bytes', Buffer.from(JSON.stringify(open()) + ' '.repeat(3000))],
+  ])('%s is counted and changes nothing', (_name, message) => {
+    const gateway = newGateway();
+    const breaker = breakerOf(gateway);
+    gateway.hear(message);
+    expect(breaker.isOpen()).toBe(false);
+    expect(gateway.health.counts.invalidNotices).toBe(1);
+  });
+
+  it('does not fill the memory: of circuits nobody asks for, ten thousand are remembered', () => {
+    const gateway = newGateway();
+    gateway.hear(open({ key: 'first' }));
+    for (let i = 0; i < 10_000; i++) gateway.hear(open({ key: `key-${i}` }));
+    expect(breakerOf(gateway, 'first').isOpen()).toBe(false);
+    expect(breakerOf(gateway, 'key-9999').isOpen()).toBe(true);
+  });
+
+  it('is read from the bytes of a bus as well', () => {
+    const gateway = newGateway();
+    gateway.hear(Buffer.from(JSON.stringify(open())));
+    expect(breakerOf(gateway).isOpen()).toBe(true);
+  });
+});
+
+it('says and hears nothing once it is closed', () => {
+  const gateway = newGateway();
+  const breaker = breakerOf(gateway);
+  gateway.health.close();
+  gateway.hear(open());
+  expect(breaker.isOpen()).toBe(false);
+  fail(gateway);
+  expect(breaker.isOpen()).toBe(true);
+  expect(gateway.sent).toEqual([]);
+});
+
+describe('the channels', () => {
+  it('IPC: wraps what it sends, takes only its own messages, and survives a channel that is gone', () => {
+    const source = Object.assign(new EventEmitter(), { send: (message: object) => void sent.push(message) });
+    const sent: object[] = [];
+    const heard: unknown[] = [];
+    const channel = createIpcChannel(source, healthSubject);
+    channel.listen((message) => heard.push(message));
+    channel.send({ key, path, state: 'closed', until: 0 });
+    expect(sent).toEqual([{ type: 'svc.health', notice: { key, path, state: 'closed', until: 0 } }]);
+    source.emit('message', { type: 'svc.changes', notice: 1 });
+    source.emit('message', { type: 'svc.health', notice: 2 });
+    source.emit('message', null);
+    channel.close();
+    source.emit('message', { type: 'svc.health', notice: 3 });
+    expect(heard).toEqual([2]);
+    source.send = () => {
+      throw new Error('ERR_IPC_CHANNEL_CLOSED');
+    };
+    expect(() => channel.send({ key, path, state: 'closed', until: 0 })).not.toThrow();
+  });
+
+  it('bus: uses the subject svc.health both ways', () => {
+    const published: unknown[] = [];
+    const listeners = new Map<string, (message: Uint8Array) => void>();
+    const channel = createBusChannel(
+      {
+        publish: (subject, notice) => void published.push([subject, notice]),
+        subscribe: (subject, listener) => void listeners.set(subject, listener),
+      },
+      healthSubject,
+    );
+    const heard: unknown[] = [];
+    channel.listen((message) => heard.push(message));
+    channel.send({ key, path, state: 'closed', until: 0 });
+    listeners.get('svc.health')?.(Buffer.from('a'));
+    channel.close();
+    listeners.get('svc.health')?.(Buffer.from('b'));
+    expect(published).toEqual([['svc.health', { key, path, state: 'closed', until: 0 }]]);
+    expect(heard.map(String)).toEqual(['a']);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { createTokenCache, type Token, tokenKey } from '../../../core/cloud-auth/token-cache.ts';
+import { Secret } from '../../../core/contract/values/secret.ts';
+
+/** An issuer whose tokens live for an hour; `held` keeps its next answer back. */
+function issuer(lifetimeMs = 3_600_000) {
+  let issued = 0;
+  return {
+    obtain: (nowMs: number) => async (): Promise<Token> => {
+      issued++;
+      return { value: new Secret(`token-${issued}`), expiresAtMs: nowMs + lifetimeMs };
+    },
+    count: () => issued,
+  };
+}
+
+const reveal = async (token: Token | Promise<Token>) => (await token).value.reveal();
+
+describe('the token cache', () => {
+  it('asks once for all who wait at the same time, and then not again', async () => {
+    const { obtain, count } = issuer();
+    const cache = createTokenCache();
+    const tokens = await Promise.all([1, 2, 3].map(() => reveal(cache.get('a', 0, obtain(0)))));
+    expect(tokens).toEqual(['token-1', 'token-1', 'token-1']);
+    const later = cache.get('a', 3_000_000, obtain(3_000_000));
+    expect(later).not.toBeInstanceOf(Promise);
+    expect(count()).toBe(1);
+  });
+
+  it('hands the old token out while it fetches the next one ahead of the end', async () => {
+    const { obtain, count } = issuer();
+    const cache = createTokenCache();
+    await cache.get('a', 0, obtain(0));
+    const nowMs = 3_600_000 - 299_000;
+    expect(await reveal(cache.get('a', nowMs, obtain(nowMs)))).toBe('token-1');
+    expect(await reveal(cache.get('a', nowMs, obtain(nowMs)))).toBe('token-2');
+    expect(count()).toBe(2);
+  });
+
+  it('does not hand out a token in its last seconds', async () => {
+    const { obtain } = issuer();
+    const cache = createTokenCache();
+    await cache.get('a', 0, obtain(0));
+    expect(await reveal(cache.get('a', 3_595_000, obtain(3_595_000)))).toBe('token-2');
+  });
+
+  it('keeps a good token through a failed refresh, and fails only once it has run out', async () => {
+    const { obtain } = issuer();
+    const cache = createTokenCache();
+    await cache.get('a', 0, obtain(0));
+    const refused = () => Promise.reject(new Error('refused'));
+    expect(await reveal(cache.get('a', 3_400_000, refused))).toBe('token-1');
+    expect(await reveal(cache.get('a', 3_400_000, refused))).toBe('token-1');
+    await expect(cache.get('a', 3_600_000, refused)).rejects.toThrow('refused');
+    expect(await reveal(cache.get('a', 3_600_000, obtain(3_600_000)))).toBe('token-2');
+  });
+
+  it('forgets the token used longest ago when it is full', async () => {
+    const { obtain, count } = issuer();
+    const cache = createTokenCache({ entriesMax: 2 });
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key, 0, obtain(0));
+    expect(count()).toBe(4);
+  });
+
+  it('has keys that tell every part apart and reveal none', () => {
+    expect(tokenKey('a', 'b')).not.toBe(tokenKey('ab', ''));
+    expect(tokenKey('secret-part')).not.toContain('secret-part');
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { parseGatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
+
+const faults = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[1]): string => {
+  const parsed = parseGatewayConfig(config, limits);
+  return 'errors' in parsed ? parsed.errors.join('\n') : '';
+};
+const two = [
+  { name: 'a', provider: '@a' },
+  { name: 'b', provider: '@b' },
+];
+const fallback = { mode: 'fallback' };
+
+describe('a config is accepted with', () => {
+  it.each([
+    { provider: '@a', metadata: { team: 'red' }, strict_params: true, cache: 'simple' },
+    { passthrough: true, default_params: { a: 1 } },
+    { strategy: fallback, targets: [{ provider: '@a', on_status_codes: [429] }, { passthrough: true }] },
+    {
+      strategy: fallback,
+      targets: [
+        { provider: '@a', cache: { mode: 'simple', max_age: 60 } },
+        { provider: '@b', cache: 'off' },
+      ],
+    },
+    { retry: { attempts: 2 }, targets: two },
+    { strategy: { mode: 'single' }, provider: '@a' },
+    { provider: '@a', weight: 1, on_status_codes: [500], metadata: { a: 1, b: true } },
+    { strategy: fallback, targets: [{ provider: '@a', weight: 1 }] },
+    { strategy: { mode: 'loadbalance' }, targets: [{ provider: '@a', on_status_codes: [500] }] },
+    { provider: '@a', input_guardrails: [], output_guardrails: [], start_hooks: [] },
+    { provider: 'azure-openai', azure_entra_scope: 'https://x/.default', byteplus_region: 'ap-southeast' },
+    { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.input': { $gt: 9 } }, then: 'a' }] }, targets: two },
+  ])('%j', (config) => {
+    expect(faults(config)).toBe('');
+  });
+});
+
+describe('a config is refused, with the path, for', () => {
+  it.each([
+    [{ options: [] }, 'options: version of config is not supported'],
+    [{ provider: '@a', unknown: 1 }, 'unknown: '],
+    [{ provider: '@a', metadata: { a: null } }, 'metadata.a: '],
+    [{ provider: '@a', retry: { attempts: 6 } }, 'retry.attempts: '],
+    [{ passthrough: true, provider: '@a' }, 'provider: cannot stand beside passthrough'],
+    [{ passthrough: true, override_params: { a: 1 } }, 'override_params: cannot stand beside passthrough'],
+    [{ passthrough: true, strategy: fallback, targets: two }, 'targets: cannot stand beside passthrough'],
+    [
+      { strategy: fallback, targets: [{ passthrough: true, api_key: 'k' }] },
+      'targets[0].api_key: cannot stand beside passthrough',
+    ],
+    [
+      { strategy: fallback, targets: [{ passthrough: true, override_params: { model: '@a/gpt' } }] },
+      'targets[0].override_params.model: names a provider',
+    ],
+    [{ provider: '@a', input_guardrails: ['x'] }, 'input_guardrails: guardrails and hooks are not part of this version'],
+    [
+      { strategy: fallback, targets: [{ prompt_id: 'x' }] },
+      'targets[0].prompt_id: prompt templates are not part of this version',
+    ],
+    [{ provider: '@a', cache: { mode: 'semantic' } }, 'the semantic cache is not part of this version'],
+    [{ provider: '@a', cache: 'semantic' }, 'the semantic cache is not part of this version'],
+    [
+      { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.output': 1 }, then: 'a' }] }, targets: two },
+      'tokens.output: is unknown; use tokens.input',
+    ],
+  ])('%j', (config, text) => {
+    expect(faults(config)).toContain(text);
+  });
+});
+
+describe('how many targets a config may have', () => {
+  const many = (count: number) => Array.from({ length: count }, () => ({ name: 'a', provider: '@a' }));
+  const conditional = { mode: 'conditional', default: 'a', conditions: [{ query: { 'metadata.a': 'b' }, then: 'a' }] };
+  const nest = (count: number) => ({ strategy: fallback, targets: [{ strategy: fallback, targets: many(count) }] });
+
+  it.each([
+    ['100 at the root', { strategy: fallback, targets: many(100) }, { strategy: fallback, targets: many(101) }, 'targets: 101'],
+    [
+      '1,000 at a conditional root',
+      { strategy: conditional, targets: many(1000) },
+      { strategy: conditional, targets: many(1001) },
+      '1001',
+    ],
+    ['50 below one target', nest(50), nest(51), 'targets[0].targets: 51'],
+  ])('is %s', (_name, most, tooMany, text) => {
+    expect(faults(most)).toBe('');
+    expect(faults(tooMany)).toContain(text);
+  });
+
+  it('counts all depths, and is what the settings say', () => {
+    const limits = { rootTargetsMax: 1, conditionalRootTargetsMax: 1, nestedTargetsMax: 2 };
+    const deep = { strategy: fallback, targets: [{ strategy: fallback, targets: [{ strategy: fallback, targets: many(2) }] }] };
+    expect(faults(deep, limits)).toContain('targets[0].targets: 3 are more than the 2');
+    expect(faults({ strategy: fallback, targets: two }, limits)).toContain('targets: 2 are more than the 1');
+  });
+});

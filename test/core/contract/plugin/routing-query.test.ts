@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { compileQuery } from '../../../../core/contract/plugin/routing-query.ts';
+
+const fields: Record<string, unknown> = {
+  'metadata.team': 'red',
+  'metadata.tier': '3',
+  'params.model': 'gpt-5-mini',
+  'params.temperature': 0.7,
+  'params.stream': true,
+  'url.pathname': '/v1/chat/completions',
+};
+const holds = (query: unknown) => compileQuery(query, 'query')((field) => fields[field]);
+
+describe('a routing query', () => {
+  it.each([
+    [{ 'metadata.team': 'red' }, true],
+    [{ 'metadata.team': 'blue' }, false],
+    [{ 'metadata.tier': 3 }, false],
+    [{ 'params.stream': true }, true],
+    [{ 'metadata.team': { $eq: 'red' } }, true],
+    [{ 'metadata.team': { $ne: 'red' } }, false],
+    [{ 'metadata.nobody': { $ne: 'red' } }, true],
+    [{ 'metadata.tier': { $gt: 2 } }, true],
+    [{ 'metadata.tier': { $gt: 3 } }, false],
+    [{ 'metadata.tier': { $gte: '3' } }, true],
+    [{ 'params.temperature': { $lt: 1 } }, true],
+    [{ 'params.temperature': { $lte: 0.5 } }, false],
+    [{ 'params.temperature': { $gt: 0.5, $lt: 0.8 } }, true],
+    [{ 'params.missing': { $gt: 0 } }, false],
+    [{ 'metadata.team': { $in: ['red', 'blue'] } }, true],
+    [{ 'metadata.team': { $nin: ['red'] } }, false],
+    [{ 'params.model': { $regex: '^gpt-5' } }, true],
+    [{ 'params.model': { $regex: 'mini$', $ne: 'gpt-5-mini' } }, false],
+    [{ 'params.temperature': { $regex: '.' } }, false],
+    [{ 'metadata.team': 'red', 'params.model': 'other' }, false],
+    [{ $or: [{ 'metadata.team': 'blue' }, { 'params.stream': true }] }, true],
+    [{ $and: [{ 'metadata.team': 'red' }, { $or: [{ 'metadata.tier': '1' }, { 'metadata.tier': '3' }] }] }, true],
+    [{ $or: [{ 'metadata.team': 'red' }], 'params.stream': false }, false],
+    [{ 'url.pathname': '/v1/chat/completions' }, true],
+  ])('%j is %s', (query, expected) => {
+    expect(holds(query)).toBe(expected);
+  });
+
+  it.each([
+    [{}, 'query: is empty'],
+    ['text', 'query: must be an object'],
+    [{ 'params.model': { $like: 'x' } }, 'query.params.model.$like: is no operator'],
+    [{ $not: [] }, 'query.$not: is no operator'],
+    [{ $or: [] }, 'query.$or: must be a list'],
+    [{ $or: [{ 'params.a': { $in: 'x' } }] }, 'query.$or[0].params.a.$in: must be a list'],
+    [{ 'body.model': 'x' }, 'query.body.model: must begin with'],
+    [{ 'params.a': { $gt: 'many' } }, 'query.params.a.$gt: must be a number'],
+    [{ 'params.a': { $regex: '(' } }, 'query.params.a.$regex: is no pattern'],
+    [{ 'params.a': { $regex: 'a'.repeat(300) } }, 'query.params.a.$regex: must be a text'],
+    [{ 'params.a': {} }, 'query.params.a: has no operator'],
+  ])('%j is refused with its path', (query, message) => {
+    expect(() => compileQuery(query, 'query')).toThrow(message);
+  });
+
+  it('does not hang on a pattern that backtracking engines choke on', () => {
+    const query = compileQuery({ 'params.text': { $regex: '^(a+)+$' } }, 'query');
+    expect(query(() => `${'a'.repeat(50_000)}!`)).toBe(false);
+  });
+});

@@ -1,0 +1,71 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { faultOf, listsReadAsObjects } from '../../../../core/contract/values/input-issues.ts';
+
+const schema = v.strictObject({
+  mode: v.picklist(['a', 'b']),
+  flag: v.union([v.literal(0), v.boolean()]),
+  told: v.picklist(['x'], 'x is expected'),
+  count: v.pipe(v.number(), v.integer(), v.maxValue(5)),
+  text: v.pipe(v.string(), v.minLength(3)),
+  list: v.pipe(v.array(v.string()), v.maxLength(1)),
+  id: v.pipe(v.string(), v.uuid()),
+  word: v.pipe(v.string(), v.regex(/^a/)),
+  inner: v.strictObject({ key: v.string() }),
+  map: v.record(v.string(), v.unknown()),
+});
+const good = {
+  mode: 'a',
+  flag: 0,
+  told: 'x',
+  count: 1,
+  text: 'abc',
+  list: [],
+  id: 'a2bf2f5a-3007-4a99-9b41-2aaf5510c886',
+  word: 'a',
+  inner: { key: 'k' },
+  map: {},
+};
+
+/** All faults of the good input with these changes. */
+function faults(changes: Record<string, unknown>): string[] {
+  const input = { ...good, ...changes };
+  const result = v.safeParse(schema, input);
+  return result.success ? listsReadAsObjects(input, result.output, 'body') : result.issues.map((issue) => faultOf(issue, 'body'));
+}
+
+describe('a fault of what was sent', () => {
+  it.each([
+    [{}, []],
+    [{ mode: 'planted' }, ['mode: expected "a" or "b"']],
+    [{ mode: 5 }, ['mode: expected "a" or "b", received number']],
+    [{ flag: 'planted' }, ['flag: expected 0 or boolean, received string']],
+    [{ told: 'planted' }, ['told: x is expected']],
+    [{ told: undefined }, ['told: required']],
+    [{ count: 1.5 }, ['count: a whole number is expected']],
+    [{ count: 6 }, ['count: at most 5']],
+    [{ text: 'ab' }, ['text: at least 3 characters']],
+    [{ list: ['a', 'planted'] }, ['list: at most 1 entries']],
+    [{ list: [5] }, ['list[0]: expected string, received number']],
+    [{ id: 'planted' }, ['id: not valid']],
+    [{ word: 'planted' }, ['word: must be /^a/']],
+    [{ planted_key: 1 }, ['planted_key: unknown key']],
+    [{ inner: null }, ['inner: expected object, received null']],
+    [{ inner: ['planted'] }, ['inner: expected object, received array', 'inner: expected object, received array']],
+    [{ map: ['planted'] }, ['map: expected object, received array']],
+  ])('%j says where and what is expected, never what was sent', (changes, expected) => {
+    expect(faults(changes)).toEqual(expected);
+    expect(faults(changes).join().replace('planted_key', '')).not.toContain('planted');
+  });
+
+  it('of the whole input is named by its root', () => {
+    const result = v.safeParse(v.record(v.string(), v.unknown()), []);
+    expect(listsReadAsObjects([], result.output, 'body')).toEqual(['body: expected object, received array']);
+  });
+
+  it('is not seen in what a schema does not look into', () => {
+    const input = { map: { a: [[]], b: { c: [] } } };
+    const result = v.safeParse(v.strictObject({ map: v.record(v.string(), v.unknown()) }), input);
+    expect(listsReadAsObjects(input, result.output, 'body')).toEqual([]);
+  });
+});

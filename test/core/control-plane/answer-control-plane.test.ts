@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { answerControlPlane } from '../../../core/control-plane/answer-control-plane.ts';
+import { FakeSink, fakeRequest } from '../../support/fake-exchange.ts';
+import { until } from '../../support/until.ts';
+
+const clusterKey = 'a-key-of-the-cluster-that-is-long-enough';
+
+/** Questions that are answered when the test says so, or given up when nobody waits. */
+function newQuestions() {
+  const open: { readonly answer: (body: object) => void; readonly signal: AbortSignal }[] = [];
+  const serve = answerControlPlane({
+    clusterKey,
+    question: v.object({ owner: v.string() }),
+    atOnceMax: 3,
+    owner: { of: ({ owner }) => owner, max: 2 },
+    answer: (_question, signal) =>
+      new Promise((resolve, reject) => {
+        open.push({ answer: resolve, signal });
+        signal.addEventListener('abort', () => reject(new Error('left')));
+      }),
+  });
+  const ask = (body: object, key = clusterKey): FakeSink => {
+    const sink = new FakeSink();
+    serve(fakeRequest({ headers: { authorization: `Bearer ${key}` }, body: body as JsonObject }, ''), sink);
+    return sink;
+  };
+  return { open, ask };
+}
+
+describe('questions of the control plane', () => {
+  it('are answered to it alone, in the agreed shape', async () => {
+    const { open, ask } = newQuestions();
+    expect(ask({ owner: 'a' }, 'another').status).toBe(404);
+    const malformed = ask({});
+    await malformed.done;
+    expect(malformed.status).toBe(400);
+    const good = ask({ owner: 'a' });
+    await until(() => open.length === 1);
+    open[0]?.answer({ said: true });
+    await good.done;
+    expect([good.status, good.text]).toEqual([200, '{"said":true}']);
+  });
+
+  it('of one owner leave room for those of others', async () => {
+    const { open, ask } = newQuestions();
+    ask({ owner: 'a' });
+    ask({ owner: 'a' });
+    const third = ask({ owner: 'a' });
+    await third.done;
+    expect(third.status).toBe(503);
+    await nextTurn();
+    ask({ owner: 'b' });
+    await until(() => open.length === 3);
+    const beyond = ask({ owner: 'c' });
+    await beyond.done;
+    expect(beyond.status).toBe(503);
+  });
+
+  it('give back their place when nobody waits for the answer any more', async () => {
+    const { open, ask } = newQuestions();
+    const first = ask({ owner: 'a' });
+    ask({ owner: 'a' });
+    await until(() => open.length === 2);
+    first.leave();
+    expect(open[0]?.signal.aborted).toBe(true);
+    await nextTurn();
+    ask({ owner: 'a' });
+    await until(() => open.length === 3);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { credentialField, errorChecks, hostField, statusChecks } from '../../../core/control-plane/diagnose.ts';
+
+describe('which field a status of the provider points to', () => {
+  const cases: [string, Record<string, unknown>, number, string][] = [
+    ['openai', {}, 401, 'key'],
+    ['openai', {}, 403, 'key'],
+    ['openai', { custom_host: 'https://h.example' }, 404, 'configurations.custom_host'],
+    ['openai', { custom_host: 'https://h.example' }, 302, 'configurations.custom_host'],
+    ['openai', {}, 500, 'ai_provider_id'],
+    ['azure-openai', { azure_auth_mode: 'default' }, 404, 'configurations.azure_resource_name'],
+    ['azure-openai', { azure_auth_mode: 'entra' }, 401, 'configurations.azure_entra_client_secret'],
+    ['bedrock', { aws_auth_type: 'accessKey' }, 403, 'configurations.aws_secret_access_key'],
+    ['bedrock', { aws_auth_type: 'apiKey' }, 403, 'key'],
+    ['vertex-ai', { vertex_auth_type: 'serviceAccount' }, 401, 'configurations.vertex_service_account_json'],
+    ['openai', { provider_auth_type: 'oauthClientCredentials' }, 401, 'configurations.oauth_client_secret'],
+  ];
+  it.each(cases)('%s %j %i', (provider, settings, status, field) => {
+    const failed = statusChecks(provider, settings, status, '').filter((one) => one.status === 'failed');
+    expect(failed.map((one) => one.field)).toEqual([field]);
+  });
+
+  it('tells a refused key from a refused call where both are 400', () => {
+    expect(statusChecks('google', {}, 400, 'API key not valid')[1]?.field).toBe('key');
+    expect(statusChecks('bedrock', { aws_auth_type: 'apiKey' }, 400, 'no such version')[1]?.field).toBe(
+      'configurations.aws_region',
+    );
+  });
+
+  it('takes a used-up rate limit for an accepted key', () => {
+    expect(statusChecks('openai', {}, 429, '').every((one) => one.status === 'ok')).toBe(true);
+  });
+});
+
+describe('which field an error of the gateway points to', () => {
+  const cases: [ConstructorParameters<typeof GatewayError>, string, RegExp][] = [
+    [['upstream_connect', { detail: 'ENOTFOUND: x' }], 'configurations.aws_region', /DNS/],
+    [['upstream_connect', { detail: 'ECONNREFUSED: x' }], 'configurations.aws_region', /nothing listens/],
+    [['upstream_connect', { detail: 'ERR_TLS_CERT_ALTNAME_INVALID: x' }], 'configurations.aws_region', /TLS/],
+    [['upstream_connect', { detail: 'SELF_SIGNED_CERT_IN_CHAIN: x' }], 'configurations.aws_region', /certificate/],
+    [['request_timeout', {}], 'configurations.aws_region', /in time/],
+    [['invalid_custom_host', {}], 'configurations.aws_region', /must not be called/],
+    [['invalid_provider', { message: 'no such' }], 'ai_provider_id', /no such/],
+    [
+      ['invalid_config', { message: 'Invalid settings for bedrock: aws_region: a region is expected' }],
+      'configurations.aws_region',
+      /a region is expected/,
+    ],
+  ];
+  it.each(cases)('%j', (args, field, words) => {
+    const [check] = errorChecks('bedrock', {}, new GatewayError(...args));
+    expect(check).toMatchObject({ field, status: 'failed' });
+    expect(check?.message).toMatch(words);
+  });
+
+  it('never shows texts of the runtime', () => {
+    const [check] = errorChecks(
+      'openai',
+      {},
+      new GatewayError('upstream_connect', { detail: 'ECONNREFUSED: 10.0.0.5:22 secret' }),
+    );
+    expect(check?.message).not.toContain('10.0.0.5');
+  });
+});
+
+it('names host and credential of every way to authenticate', () => {
+  expect(hostField('azure-ai', {})).toBe('configurations.azure_foundry_url');
+  expect(credentialField({ azure_auth_mode: 'workload' })).toBe('configurations.azure_workload_client_id');
+  expect(credentialField({})).toBe('key');
+});

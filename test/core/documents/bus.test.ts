@@ -1,0 +1,144 @@
+import { EventEmitter } from 'node:events';
+import { connect } from '@nats-io/transport-node';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChangeBus, NoticeBus } from '../../../core/documents/bus.ts';
+import { createIpcBus } from '../../../core/documents/ipc-bus.ts';
+import { createNatsBus } from '../../../core/documents/nats-bus.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
+import { until, within } from '../../support/until.ts';
+
+describe('the bus of one machine', () => {
+  it('passes on change messages of the primary and nothing else', async () => {
+    const source = new EventEmitter();
+    const bus = createIpcBus(source);
+    const heard: unknown[] = [];
+    bus.start(
+      (message) => heard.push(message),
+      () => {},
+    );
+    source.emit('message', { type: 'svc.changes', notice: 1 });
+    source.emit('message', { type: 'svc.metrics-collect', id: 1 });
+    source.emit('message', null);
+    await bus.close();
+    source.emit('message', { type: 'svc.changes', notice: 2 });
+    expect(heard).toEqual([1]);
+  });
+});
+
+if (natsMissing) console.warn(`skipped: the bus of many machines (${natsMissing})`);
+describe.skipIf(natsMissing)('the bus of many machines', () => {
+  let server: NatsServer;
+  let bus: ChangeBus & NoticeBus;
+  let heard: string[];
+  let connections: number;
+
+  async function begin(arguments_: string[] = [], userInformation = ''): Promise<void> {
+    server = await newNatsServer(arguments_);
+    const log = newMemoryLog();
+    bus = createNatsBus({ url: server.url.replace('://', `://${userInformation}`), log, random: () => 0.5 });
+    bus.start(
+      (message) => heard.push(Buffer.from(message as Uint8Array).toString()),
+      () => (connections += 1),
+    );
+  }
+  async function publish(text: string, options: { user?: string; pass?: string } = {}): Promise<void> {
+    const publisher = await connect({ servers: server.url, ...options });
+    publisher.publish('svc.changes', text);
+    await publisher.flush();
+    await publisher.close();
+  }
+
+  beforeEach(() => {
+    heard = [];
+    connections = 0;
+  });
+  afterEach(async () => {
+    await bus.close();
+    await server.kill();
+  });
+
+  it('brings the bytes of every message', async () => {
+    await begin();
+    await server.start();
+    await until(() => connections === 1);
+    await publish('one');
+    await publish('two');
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(['one', 'two']);
+  });
+
+  it('carries notices to other gateways, never back to the sender, and loses them while the server is away', async () => {
+    server = await newNatsServer();
+    await server.start();
+    const open = async () => {
+      const made = createNatsBus({ url: server.url, log: newMemoryLog(), random: () => 0.5 });
+      const notices: unknown[] = [];
+      let connected = 0;
+      made.subscribe('svc.health', (message) => notices.push(JSON.parse(Buffer.from(message).toString())));
+      made.start(
+        () => {},
+        () => (connected += 1),
+      );
+      await until(() => connected === 1);
+      return { made, notices, connected: () => connected };
+    };
+    const one = await open();
+    const two = await open();
+    bus = one.made;
+    try {
+      one.made.publish('svc.health', { n: 1 });
+      await until(() => two.notices.length === 1);
+      await server.kill();
+      one.made.publish('svc.health', { n: 2 });
+      await server.start();
+      await until(() => one.connected() === 2 && two.connected() === 2);
+      one.made.publish('svc.health', { n: 3 });
+      await until(() => two.notices.some((notice) => (notice as { n: number }).n === 3));
+      // What is said in the moment in which the connection breaks may still arrive; nothing comes twice or back.
+      expect(two.notices.filter((notice) => (notice as { n: number }).n !== 2)).toEqual([{ n: 1 }, { n: 3 }]);
+      expect(one.notices).toEqual([]);
+    } finally {
+      await two.made.close();
+    }
+    one.made.publish('svc.health', { n: 4 });
+  });
+
+  it('waits for a server that is down at the start', async () => {
+    await begin();
+    expect(connections).toBe(0);
+    await server.start();
+    await until(() => connections === 1);
+    await publish('after all');
+    await until(() => heard.length === 1);
+  });
+
+  it('connects again after every kill of the server, and says so each time', async () => {
+    await begin();
+    for (let round = 1; round <= 3; round++) {
+      await server.start();
+      await until(() => connections === round);
+      await publish(`round ${round}`);
+      await until(() => heard.length === round);
+      await server.kill();
+    }
+    expect(heard).toEqual(['round 1', 'round 2', 'round 3']);
+  });
+
+  it('signs in with the user and password of its URL', async () => {
+    await begin(['--user', 'gateway', '--pass', 'p@ss'], 'gateway:p%40ss@');
+    await server.start();
+    await until(() => connections === 1);
+    await publish('signed in', { user: 'gateway', pass: 'p@ss' });
+    await until(() => heard.length === 1);
+  });
+
+  it('can be closed while the server is away', async () => {
+    await begin();
+    await within(bus.close(), 'the bus is closed');
+    await server.start();
+    await publish('too late');
+    expect(connections).toBe(0);
+    expect(heard).toEqual([]);
+  });
+});

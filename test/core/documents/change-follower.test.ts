@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChangeNotice } from '../../../core/contract/protocol/documents.ts';
+import { ChangeFollower } from '../../../core/documents/change-follower.ts';
+import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newGate } from '../../support/gate.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleConfig } from '../../support/sample-documents.ts';
+import { until } from '../../support/until.ts';
+
+let plane: FakeControlPlane;
+let time: FakeTime;
+/** What the store was told, in order: revisions, and `reset <revision>`. */
+let told: (number | string)[];
+
+beforeEach(async () => {
+  plane = await startFakeControlPlane();
+  time = newFakeTime();
+  told = [];
+});
+afterEach(() => plane.stop());
+
+function follow(lastRevision: number | null): ChangeFollower {
+  const log = newMemoryLog();
+  const client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.5, log });
+  const store = {
+    apply: (notice: ChangeNotice) => void told.push(notice.revision),
+    reset: (revision: number) => void told.push(`reset ${revision}`),
+  };
+  return new ChangeFollower({ client, store, timers: time.timers, random: () => 0.5, log }, lastRevision);
+}
+
+const change = () => plane.put('config', 'workspace-1/main', sampleConfig('main', `after ${plane.revision}`));
+const bytes = (notice: unknown) => Buffer.from(JSON.stringify(notice));
+
+describe('notices', () => {
+  it('are applied as they come, without asking the control plane', async () => {
+    const follower = follow(null);
+    await follower.catchUp();
+    told.length = 0;
+    for (let i = 0; i < 3; i++) follower.receive(bytes(change()));
+    expect(told).toEqual([1, 2, 3]);
+    expect(follower.lastRevision).toBe(3);
+    expect(plane.requests).toHaveLength(1);
+  });
+
+  it('that come twice or late do nothing', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    const [one, two] = [change(), change()];
+    for (const notice of [one, two, two, one]) follower.receive(bytes(notice));
+    expect(told).toEqual([1, 2]);
+  });
+
+  it('that leave a gap make it ask for what is missing', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    change();
+    change();
+    follower.receive(bytes(change()));
+    await until(() => told.length === 3);
+    expect(told).toEqual([1, 2, 3]);
+    expect(plane.requests.at(-1)).toBe('/internal/v1/changes?after=0');
+  });
+
+  it('that are none are counted and ignored', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    const junk = [
+      Buffer.from('{'),
+      Buffer.from([0xff, 0xfe]),
+      bytes({ revision: -1, kind: 'config', id: 'a', op: 'upsert' }),
+      bytes({ revision: 1, kind: 'secret', id: 'a', op: 'upsert' }),
+      bytes({ revision: 1, kind: 'config', id: 'a'.repeat(5000), op: 'upsert' }),
+      null,
+      'text',
+    ];
+    for (const message of junk) follower.receive(message);
+    expect(follower.counts.malformed).toBe(junk.length);
+    expect(told).toEqual([]);
+  });
+
+  it('that were made up hide no true change: the next answer makes them good', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    follower.receive(bytes({ revision: 1, kind: 'config', id: 'made/up', op: 'upsert' }));
+    follower.receive(bytes(change()));
+    expect(told).toEqual([1]);
+    time.advance(5000);
+    await until(() => told.length === 2);
+    expect(plane.requests.at(-1)).toBe('/internal/v1/changes?after=0');
+    follower.receive(bytes(change()));
+    expect(follower.lastRevision).toBe(2);
+  });
+});
+
+describe('catching up', () => {
+  it('begins an empty store at the newest revision', async () => {
+    for (let i = 0; i < 10; i++) change();
+    const follower = follow(null);
+    expect(follower.lastRevision).toBeNull();
+    expect(await follower.catchUp()).toBe(true);
+    expect(follower.lastRevision).toBe(10);
+    expect(plane.requests).toHaveLength(1);
+  });
+
+  it('asks again until it has all pages', async () => {
+    for (let i = 0; i < 7; i++) change();
+    plane.changesMax = 3;
+    const follower = follow(0);
+    await follower.catchUp();
+    expect(told).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  it('resets the store when its revision is no longer kept', async () => {
+    for (let i = 0; i < 10; i++) change();
+    plane.forgottenUpTo = 8;
+    const follower = follow(3);
+    await follower.catchUp();
+    expect(told).toEqual(['reset 10']);
+    follower.receive(bytes(change()));
+    expect(told).toEqual(['reset 10', 11]);
+  });
+
+  it('resets the store when the control plane was set back', async () => {
+    change();
+    const follower = follow(40);
+    await follower.catchUp();
+    expect(told).toEqual(['reset 1']);
+    expect(follower.counts.resets).toBe(1);
+  });
+
+  it('asks every five seconds at the latest', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    change();
+    expect(time.waiting()).toHaveLength(1);
+    expect(time.waiting()[0]).toBeLessThanOrEqual(5000);
+    const asked = plane.arrival();
+    time.advance(5000);
+    await asked;
+    await until(() => told.length === 1);
+  });
+
+  it('tries again within half a second while the control plane is away, and is in step as soon as it is back', async () => {
+    const follower = follow(0);
+    plane.mode = 503;
+    expect(await follower.catchUp()).toBe(false);
+    for (let i = 0; i < 5; i++) {
+      expect(time.waiting()[0]).toBeLessThanOrEqual(500);
+      const before = follower.counts.catchUps;
+      time.advance(500);
+      await until(() => follower.counts.catchUps > before && time.waiting().length === 1);
+    }
+    change();
+    plane.mode = 'ok';
+    time.advance(500);
+    await until(() => told.length === 1);
+  });
+
+  it('asks a second time when something is missed while it asks', async () => {
+    const follower = follow(0);
+    const gate = newGate();
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    const running = follower.catchUp();
+    await arrived;
+    change();
+    follower.receive(bytes(change()));
+    gate.open();
+    expect(await running).toBe(true);
+    expect(told).toEqual([1, 2]);
+    expect(plane.requests).toHaveLength(2);
+  });
+
+  it('ends with stop', async () => {
+    const follower = follow(0);
+    await follower.catchUp();
+    follower.stop();
+    expect(time.waiting()).toEqual([]);
+    follower.receive(bytes(change()));
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,333 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { isPromise } from '../../../core/contract/values/json.ts';
+import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
+import { DocumentStore } from '../../../core/documents/document-store.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newGate } from '../../support/gate.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleConfig, sampleKey } from '../../support/sample-documents.ts';
+import { until } from '../../support/until.ts';
+
+let plane: FakeControlPlane;
+let time: FakeTime;
+let log: ReturnType<typeof newMemoryLog>;
+let store: DocumentStore;
+const configId = 'workspace-1/main';
+
+beforeEach(async () => {
+  plane = await startFakeControlPlane();
+  time = newFakeTime();
+  log = newMemoryLog();
+  const client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.5, log, timeoutMs: 300 });
+  store = new DocumentStore({ client, clock: time.clock, log, entriesMax: 100 });
+});
+afterEach(() => plane.stop());
+
+const versionOf = async () => (await store.get('config', configId))?.versionId;
+
+describe('look-ups', () => {
+  it('gives a known document at once, without a promise', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    expect(isPromise(store.get('config', configId))).toBe(true);
+    await versionOf();
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
+    expect(plane.requests).toEqual(['/internal/v1/documents/config/workspace-1%2Fmain']);
+  });
+
+  it('asks once for all who ask for the same unknown document', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    const found = await Promise.all(Array.from({ length: 50 }, () => store.get('config', configId)));
+    expect(found.every((document) => document?.versionId === 'one')).toBe(true);
+    expect(plane.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['longer than any id', `workspace-1/${'a'.repeat(600)}`],
+    ['with a control character', 'workspace-1/a\u0000b'],
+    ['with half a character', 'workspace-1/\ud800'],
+    ['empty', ''],
+  ])('does not ask for an id that is %s', (_what, id) => {
+    expect(store.get('config', id)).toBeNull();
+    expect(plane.requests).toHaveLength(0);
+  });
+
+  it('remembers for five seconds that a document does not exist', async () => {
+    expect(await store.get('api-key', 'unknown')).toBeNull();
+    expect(store.get('api-key', 'unknown')).toBeNull();
+    expect(plane.requests).toHaveLength(1);
+    time.advance(5001);
+    expect(await store.get('api-key', 'unknown')).toBeNull();
+    expect(plane.requests).toHaveLength(2);
+  });
+
+  it('forgets at the notice of its creation that a document does not exist', async () => {
+    expect(await store.get('config', configId)).toBeNull();
+    store.apply(plane.put('config', configId, sampleConfig('main', 'one')));
+    expect(await versionOf()).toBe('one');
+  });
+
+  it('refuses the document of another key', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-b'));
+    await expect(store.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('keeps no more documents than it may', async () => {
+    for (let i = 0; i < 120; i++) plane.put('api-key', `key-${i}`, sampleKey(`key-${i}`));
+    for (let i = 0; i < 120; i++) await store.get('api-key', `key-${i}`);
+    expect(store.keep(1000)).toHaveLength(50);
+    expect(store.keep(1000)[0]?.id).toBe('key-119');
+  });
+});
+
+describe('while the control plane is away', () => {
+  it('goes on serving what is known, and never says of the unknown that it does not exist', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    await plane.stop();
+    time.advance(86_400_000);
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
+    const refused = await Promise.resolve(store.get('api-key', 'unknown')).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(GatewayError);
+    expect(refused).toMatchObject({ code: 'unavailable', status: 503 });
+    expect((refused as GatewayError).retryAfterMs).toBeGreaterThan(0);
+    await plane.restart();
+  });
+
+  it('gives up on a control plane that does not answer', async () => {
+    plane.mode = 'stall';
+    await expect(store.get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('takes an error answer for "could not say"', async () => {
+    plane.mode = 404;
+    await expect(store.get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('serves the old version of a document that has changed but cannot be read', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { scopes: ['other'] }));
+    await plane.stop();
+    store.apply(notice);
+    expect(await store.get('api-key', 'key-a')).toMatchObject({ scopes: ['completions.write'] });
+    await plane.restart();
+    time.advance(1000);
+    // The first request after the pause does not wait for the answer it sets off.
+    expect(store.get('api-key', 'key-a')).toMatchObject({ scopes: ['completions.write'] });
+    await until(async () => (await store.get('api-key', 'key-a'))?.scopes[0] === 'other');
+  });
+
+  it('forgets a deleted key all the same', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    const notice = plane.remove('api-key', 'key-a');
+    await plane.stop();
+    store.apply(notice);
+    await expect(store.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    await plane.restart();
+  });
+});
+
+describe('changes', () => {
+  it('serves the old config until the new one is there', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    const gate = newGate();
+    const notice = plane.put('config', configId, sampleConfig('main', 'two'));
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    store.apply(notice);
+    await arrived;
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
+    gate.open();
+    await until(() => (store.get('config', configId) as { versionId?: string }).versionId === 'two');
+  });
+
+  it('lets no request use the old version of a key after the notice of its change', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    const gate = newGate();
+    const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { status: 'exhausted' }));
+    plane.holdNext(gate.opened);
+    store.apply(notice);
+    const answer = store.get('api-key', 'key-a');
+    expect(isPromise(answer)).toBe(true);
+    gate.open();
+    expect(await answer).toMatchObject({ status: 'exhausted' });
+    expect(plane.requests).toHaveLength(2);
+  });
+
+  it('drops a deleted document with the notice', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    store.apply(plane.remove('api-key', 'key-a'));
+    expect(await store.get('api-key', 'key-a')).toBeNull();
+  });
+
+  it('does not keep an answer that a notice has overtaken', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    const gate = newGate();
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    const answer = store.get('config', configId);
+    await arrived;
+    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
+    gate.open();
+    expect(await answer).toMatchObject({ versionId: 'two' });
+    expect(plane.requests).toHaveLength(2);
+  });
+
+  it('does not bring back a key that was deleted while it was looked up', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    const gate = newGate();
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    const answer = store.get('api-key', 'key-a');
+    await arrived;
+    store.apply(plane.remove('api-key', 'key-a'));
+    gate.open();
+    expect(await answer).toBeNull();
+    expect(store.get('api-key', 'key-a')).toBeNull();
+  });
+
+  it('ignores notices older than what it has read', async () => {
+    const first = plane.put('config', configId, sampleConfig('main', 'one'));
+    plane.put('config', configId, sampleConfig('main', 'two'));
+    await versionOf();
+    store.apply(first);
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'two' });
+    expect(store.counts.refreshes).toBe(0);
+    expect(store.keep(1)[0]?.fresh).toBe(true);
+  });
+
+  it('does not fall back on a key that was deleted while it was read again in vain', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await store.get('api-key', 'key-a');
+    const gate = newGate();
+    const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { scopes: [] }));
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    store.apply(notice);
+    const answer = store.get('api-key', 'key-a');
+    await arrived;
+    store.apply(plane.remove('api-key', 'key-a'));
+    await plane.stop();
+    await expect(answer).rejects.toMatchObject({ code: 'unavailable' });
+    gate.open();
+    await plane.restart();
+  });
+
+  it('reads an unused document again only when it is asked for', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
+    await until(() => store.counts.refreshes === 1 && store.keep(1)[0]?.fresh === true);
+    store.apply(plane.put('config', configId, sampleConfig('main', 'three')));
+    expect(store.counts.refreshes).toBe(1);
+    expect(await versionOf()).toBe('three');
+  });
+});
+
+describe('unusable documents', () => {
+  it('keeps the last good one when a change does not pass the schema, and reports it', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    store.apply(plane.put('config', configId, { slug: 'main', secret: 'planted' }));
+    await until(() => store.counts.invalid === 1);
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
+    const report = log.lines.find((line) => line.level === 'error');
+    expect(report?.fields).toMatchObject({ kind: 'config', id: configId });
+    expect(JSON.stringify(report)).not.toContain('planted');
+  });
+
+  it('answers 503 when there never was a good one, and does not ask again for each request', async () => {
+    plane.put('config', configId, { nothing: 'of use' });
+    await expect(store.get('config', configId)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(() => store.get('config', configId)).toThrow(GatewayError);
+    expect(plane.requests).toHaveLength(1);
+  });
+});
+
+describe('compiled values', () => {
+  it('are made once per document and dropped with it', async () => {
+    let compiled = 0;
+    const version = store.compiled('config', (document) => {
+      compiled += 1;
+      return { of: document.versionId };
+    });
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    const first = await version(configId);
+    expect(version(configId)).toBe(first);
+    expect(compiled).toBe(1);
+    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
+    await until(() => (version(configId) as { of: string }).of === 'two');
+    expect(compiled).toBe(2);
+    expect(await version('workspace-1/other')).toBeNull();
+  });
+
+  it('keep the last good one when a change cannot be compiled', async () => {
+    const version = store.compiled('config', (document) => {
+      if (document.versionId === 'two') throw new Error('no such strategy');
+      return document.versionId;
+    });
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await version(configId);
+    store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
+    await until(() => store.counts.invalid === 1);
+    expect(version(configId)).toBe('one');
+    expect(store.get('config', configId)).toMatchObject({ versionId: 'one' });
+    store.apply(plane.put('config', configId, sampleConfig('main', 'three')));
+    await until(() => version(configId) === 'three');
+  });
+
+  it('throw what the first compilation threw, without compiling again', async () => {
+    let tries = 0;
+    const version = store.compiled('config', () => {
+      tries += 1;
+      throw new GatewayError('invalid_config');
+    });
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await expect(version(configId)).rejects.toMatchObject({ code: 'invalid_config' });
+    expect(() => version(configId)).toThrow(GatewayError);
+    expect(tries).toBe(1);
+  });
+});
+
+describe('after changes nobody can name any more', () => {
+  it('reads every document again before its next use', async () => {
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await store.get('api-key', 'key-a');
+    await versionOf();
+    plane.remove('api-key', 'key-a');
+    plane.put('config', configId, sampleConfig('main', 'two'));
+    store.reset(plane.revision);
+    expect(await store.get('api-key', 'key-a')).toBeNull();
+    expect(await versionOf()).toBe('two');
+  });
+
+  it('serves the old one where the control plane is away again', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    store.reset(plane.revision);
+    await plane.stop();
+    expect(await versionOf()).toBe('one');
+    await plane.restart();
+  });
+
+  it('throws away an answer that was under way', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    const gate = newGate();
+    plane.holdNext(gate.opened);
+    const arrived = plane.arrival();
+    const answer = store.get('config', configId);
+    await arrived;
+    plane.put('config', configId, sampleConfig('main', 'two'));
+    // A restored backup: revisions have begun anew.
+    store.reset(0);
+    gate.open();
+    expect(await answer).toMatchObject({ versionId: 'two' });
+  });
+});

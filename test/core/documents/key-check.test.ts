@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { sealKeyCheck } from '../../../core/contract/protocol/key-check.ts';
+import { startKeyCheck } from '../../../core/documents/key-check.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+
+const encryptionKey = new Uint8Array(randomBytes(32));
+const other = new Uint8Array(randomBytes(32));
+const reply = (key: Uint8Array) => ({ encryption_key: sealKeyCheck('ENCRYPTION_KEY', key) });
+
+/** A gateway's key check over a control plane that answers in turn with these; the last answer stays. */
+async function start(...answers: (readonly [status: number, body: object] | 'away')[]) {
+  let due: (() => void) | null = null;
+  const log = newMemoryLog();
+  const check = await startKeyCheck({
+    encryptionKey,
+    log,
+    timers: {
+      after(_ms, callback) {
+        due = callback;
+        return () => {
+          due = null;
+        };
+      },
+    },
+    fetch: async () => {
+      const given = answers.length > 1 ? answers.shift() : answers[0];
+      if (given === 'away' || !given) throw new Error('away');
+      return { status: given[0], headers: [], body: Buffer.from(JSON.stringify(given[1])) };
+    },
+  });
+  return {
+    check,
+    log,
+    isWaiting: () => due !== null,
+    again: async () => {
+      due?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+describe('startKeyCheck', () => {
+  it('finds nothing wrong with the keys of the control plane, and asks no more', async () => {
+    const { check, isWaiting, log } = await start([200, reply(encryptionKey)]);
+    expect([check.fault(), check.blocks(), isWaiting(), log.lines]).toEqual([null, false, false, []]);
+  });
+
+  it('names ENCRYPTION_KEY and blocks requests until the key fits', async () => {
+    const { check, again, log } = await start([200, reply(other)], [200, reply(encryptionKey)]);
+    expect([check.fault(), check.blocks()]).toEqual([expect.stringMatching(/^ENCRYPTION_KEY: /), true]);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { reason: expect.stringMatching(/^ENCRYPTION_KEY/) } }]);
+    await again();
+    expect([check.fault(), check.blocks()]).toEqual([null, false]);
+  });
+
+  it('names CLUSTER_KEY and lets known documents serve', async () => {
+    const { check } = await start([401, {}]);
+    expect([check.fault(), check.blocks()]).toEqual([expect.stringMatching(/^CLUSTER_KEY: /), false]);
+  });
+
+  it('asks again while the control plane is away or answers with an error', async () => {
+    for (const answer of ['away', [503, {}]] as const) {
+      const { check, isWaiting, again } = await start(answer, [200, reply(other)]);
+      expect([check.fault(), isWaiting()]).toEqual([null, true]);
+      await again();
+      expect(check.blocks()).toBe(true);
+      check.stop();
+      expect(isWaiting()).toBe(false);
+    }
+  });
+
+  it('takes a control plane without this route for one that agrees', async () => {
+    const { check, isWaiting } = await start([404, {}]);
+    expect([check.fault(), isWaiting()]).toEqual([null, false]);
+  });
+});

@@ -1,0 +1,101 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createControlPlaneClient } from '../../../core/documents/control-plane-client.ts';
+import { DocumentStore } from '../../../core/documents/document-store.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newGate } from '../../support/gate.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleKey } from '../../support/sample-documents.ts';
+
+let plane: FakeControlPlane;
+let store: DocumentStore;
+let time: FakeTime;
+
+beforeEach(async () => {
+  plane = await startFakeControlPlane();
+  const log = newMemoryLog();
+  time = newFakeTime();
+  const { clock } = time;
+  const client = createControlPlaneClient({ fetch: plane.fetch, clock, random: () => 0.5, log, timeoutMs: 1000 });
+  store = new DocumentStore({ client, clock, log, entriesMax: 10_000 });
+});
+afterEach(() => plane.stop());
+
+const names = (count: number) => Array.from({ length: count }, (_, n) => `key-${n}`);
+
+function put(ids: readonly string[]): void {
+  for (const id of ids) plane.put('api-key', id, sampleKey(id));
+}
+
+/** Asks for all of them in one turn. */
+const askFor = (ids: readonly string[]) => Promise.allSettled(ids.map(async (id) => store.get('api-key', id)));
+const idsOf = (found: PromiseSettledResult<{ id: string } | null>[]) =>
+  found.map((outcome) => (outcome.status === 'fulfilled' ? (outcome.value?.id ?? null) : 'failed'));
+
+describe('keys nobody has asked for before', () => {
+  it('are looked up together, as many as came while two calls were under way', async () => {
+    const ids = names(450);
+    put(ids);
+    expect(idsOf(await askFor(ids))).toEqual(ids);
+    expect(plane.requests).toEqual([
+      '/internal/v1/documents/api-key/key-0',
+      '/internal/v1/documents/api-key/key-1',
+      ...Array.from({ length: 3 }, () => '/internal/v1/api-keys'),
+    ]);
+  });
+
+  it('wait a moment for each other while they keep coming, and only then', async () => {
+    const ids = names(18);
+    put(ids);
+    const alone = (found: readonly string[]) => found.map((id) => `/internal/v1/documents/api-key/${id}`);
+    for (const id of ids.slice(0, 10)) await store.get('api-key', id);
+    expect(plane.requests).toEqual(alone(ids.slice(0, 10)));
+    const together = [];
+    for (const id of ids.slice(10, 14)) {
+      together.push(store.get('api-key', id));
+      await setImmediate();
+    }
+    await Promise.all(together);
+    expect(plane.requests.slice(10)).toEqual(['/internal/v1/api-keys']);
+    time.advance(25);
+    for (const id of ids.slice(14)) await store.get('api-key', id);
+    expect(plane.requests.slice(11)).toEqual(alone(ids.slice(14)));
+  });
+
+  it('that do not exist are told apart from those that do', async () => {
+    const ids = names(20);
+    put(ids.filter((_, n) => n % 3 !== 0));
+    expect(idsOf(await askFor(ids))).toEqual(ids.map((id, n) => (n % 3 === 0 ? null : id)));
+    expect(store.get('api-key', 'key-9')).toBeNull();
+  });
+
+  it('are asked for one by one when they cannot be read together', async () => {
+    const ids = names(12);
+    put(ids);
+    plane.refuseText = 'key-7';
+    expect(idsOf(await askFor(ids))).toEqual(ids);
+    expect(plane.requests.filter((path) => path.startsWith('/internal/v1/documents/'))).toHaveLength(12);
+  });
+
+  it('fail together while the control plane is away, and ask no more than once', async () => {
+    put(names(50));
+    plane.mode = 503;
+    expect(new Set(idsOf(await askFor(names(50))))).toEqual(new Set(['failed']));
+    expect(plane.requests).toHaveLength(2);
+  });
+
+  it('take a change that overtakes their reply: each is read again', async () => {
+    const ids = names(6);
+    put(ids);
+    const gate = newGate();
+    for (let call = 0; call < 3; call += 1) plane.holdNext(gate.opened);
+    const first = [plane.arrival(), plane.arrival()];
+    const found = askFor(ids);
+    await Promise.all(first);
+    store.apply(plane.put('api-key', 'key-4', sampleKey('key-4', { status: 'exhausted' })));
+    gate.open();
+    await found;
+    expect(await store.get('api-key', 'key-4')).toMatchObject({ status: 'exhausted' });
+  });
+});

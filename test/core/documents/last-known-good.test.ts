@@ -1,0 +1,106 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeptDocument } from '../../../core/documents/document-store.ts';
+import { readLastKnownGood, writeLastKnownGood } from '../../../core/documents/last-known-good.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleKey } from '../../support/sample-documents.ts';
+
+let directory: string;
+let log: ReturnType<typeof newMemoryLog>;
+const key = new Uint8Array(32).fill(3);
+
+beforeEach(async () => {
+  directory = join(await mkdtemp(join(tmpdir(), 'svc-known-')), 'last-known-good');
+  log = newMemoryLog();
+});
+afterEach(() => rm(join(directory, '..'), { recursive: true }));
+
+const disk = (slot: number, changes: { key?: Uint8Array } = {}) => ({ directory, slot, key, log, ...changes });
+const kept = (id: string, revision = 1, fresh = true): KeptDocument => ({
+  kind: 'api-key',
+  id,
+  document: sampleKey(id, { keyId: `planted secret of ${id} at ${revision}` }),
+  revision,
+  fresh,
+});
+
+describe('the file', () => {
+  it('gives back what was written', async () => {
+    const documents = Array.from({ length: 200 }, (_, i) => kept(`key-${i}`, i + 1));
+    await writeLastKnownGood(disk(0), { lastRevision: 321, documents });
+    expect(await readLastKnownGood(disk(0))).toEqual({ lastRevision: 321, documents });
+  });
+
+  it('shows nothing of what is in it, and to its owner only', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    const path = join(directory, 'slot-0.lkg');
+    const text = await readFile(path, 'latin1');
+    expect(text).not.toContain('planted');
+    expect(text).not.toContain('key-a');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+  });
+
+  it('is there whole or not at all: what a killed writer left is removed', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    await writeFile(join(directory, '.slot-0.4711.draft'), 'half a fi');
+    expect(await readLastKnownGood(disk(0))).toMatchObject({ lastRevision: 1 });
+    expect(await readdir(directory)).toEqual(['slot-0.lkg']);
+  });
+});
+
+describe('passed over with a warning', () => {
+  it('is a file of another key', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    expect(await readLastKnownGood(disk(0, { key: new Uint8Array(32).fill(4) }))).toBeNull();
+    expect(log.lines).toMatchObject([{ level: 'warn', fields: { file: 'slot-0.lkg' } }]);
+  });
+
+  it('is a file that was cut or altered anywhere', async () => {
+    const path = join(directory, 'slot-0.lkg');
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: Array.from({ length: 100 }, (_, i) => kept(`key-${i}`)) });
+    const good = await readFile(path);
+    for (let i = 1; i <= 20; i++) {
+      const at = Math.floor((good.length * i) / 21);
+      await writeFile(path, good.subarray(0, at));
+      expect(await readLastKnownGood(disk(0))).toBeNull();
+      const altered = Buffer.from(good);
+      altered[at] = altered[at] === 0x41 ? 0x42 : 0x41;
+      await writeFile(path, altered);
+      expect(await readLastKnownGood(disk(0))).toBeNull();
+    }
+    expect(log.lines).toHaveLength(40);
+  });
+
+  it('is a line that was brought from another file', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    await writeLastKnownGood(disk(1), { lastRevision: 2, documents: [kept('key-a', 2)] });
+    const [a, b] = await Promise.all([0, 1].map((slot) => readFile(join(directory, `slot-${slot}.lkg`), 'latin1')));
+    const lines = a!.split('\n');
+    lines[2] = b!.split('\n')[2]!;
+    await writeFile(join(directory, 'slot-0.lkg'), lines.join('\n'));
+    expect(await readLastKnownGood(disk(0))).toMatchObject({ lastRevision: 2 });
+    expect(log.lines).toHaveLength(1);
+  });
+
+  it('is nothing when there are no files yet', async () => {
+    expect(await readLastKnownGood(disk(0))).toBeNull();
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe('several processes', () => {
+  it('share what they knew; what comes from a file that fell behind must be read again', async () => {
+    await writeLastKnownGood(disk(0), { lastRevision: 9, documents: [kept('both', 8), kept('first', 3)] });
+    await writeLastKnownGood(disk(1), { lastRevision: 5, documents: [kept('both', 4), kept('second', 5)] });
+    const known = await readLastKnownGood(disk(2));
+    expect(known?.lastRevision).toBe(9);
+    expect(known?.documents.map(({ id, revision, fresh }) => ({ id, revision, fresh }))).toEqual([
+      { id: 'both', revision: 8, fresh: true },
+      { id: 'first', revision: 3, fresh: true },
+      { id: 'second', revision: 5, fresh: false },
+    ]);
+  });
+});

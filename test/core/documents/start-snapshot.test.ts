@@ -1,0 +1,162 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ChangeBus } from '../../../core/documents/bus.ts';
+import { type Snapshot, startSnapshot } from '../../../core/documents/start-snapshot.ts';
+import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
+import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleConfig, sampleKey } from '../../support/sample-documents.ts';
+import { until } from '../../support/until.ts';
+
+let plane: FakeControlPlane;
+let time: FakeTime;
+let dataDir: string;
+let publish: (notice: unknown) => void;
+
+beforeEach(async () => {
+  plane = await startFakeControlPlane();
+  time = newFakeTime();
+  dataDir = await mkdtemp(join(tmpdir(), 'svc-snapshot-'));
+});
+afterEach(async () => {
+  await plane.stop();
+  await rm(dataDir, { recursive: true });
+});
+
+function start(slot = 0): Promise<Snapshot> {
+  const bus: ChangeBus = {
+    start(onNotice, onConnected) {
+      publish = onNotice;
+      onConnected();
+    },
+    close: async () => {},
+  };
+  return startSnapshot({
+    settings: { dataDir, encryptionKey: new Uint8Array(32).fill(9), documentCacheEntries: 1000 },
+    slot,
+    fetch: plane.fetch,
+    bus,
+    clock: time.clock,
+    random: () => 0.5,
+    log: newMemoryLog(),
+    timers: time.timers,
+  });
+}
+
+/** A process that knew one key and one config. */
+async function leaveBehind(slot = 0): Promise<void> {
+  plane.put('api-key', 'key-a', sampleKey('key-a'));
+  plane.put('config', 'workspace-1/main', sampleConfig('main', 'one'));
+  const earlier = await start(slot);
+  await earlier.documents.get('api-key', 'key-a');
+  await earlier.documents.get('config', 'workspace-1/main');
+  await earlier.close();
+}
+
+describe('a start', () => {
+  it('is ready once the control plane has answered, and follows changes from there', async () => {
+    plane.put('config', 'workspace-1/main', sampleConfig('main', 'one'));
+    const snapshot = await start();
+    expect(snapshot.ready()).toBe(true);
+    await snapshot.documents.get('config', 'workspace-1/main');
+    publish(plane.put('config', 'workspace-1/main', sampleConfig('main', 'two')));
+    await until(async () => (await snapshot.documents.get('config', 'workspace-1/main'))?.versionId === 'two');
+    await snapshot.close();
+  });
+
+  it('without control plane and without last known good is not ready until the control plane answers', async () => {
+    plane.mode = 503;
+    const snapshot = await start();
+    expect(snapshot.ready()).toBe(false);
+    plane.mode = 'ok';
+    time.advance(1000);
+    await until(() => snapshot.ready());
+    await snapshot.close();
+  });
+
+  it('without control plane serves what the last process of the slot knew', async () => {
+    await leaveBehind();
+    plane.mode = 503;
+    const snapshot = await start();
+    expect(snapshot.ready()).toBe(true);
+    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ digest: 'A'.repeat(43) });
+    expect(snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'one' });
+    await expect(snapshot.documents.get('api-key', 'key-b')).rejects.toMatchObject({ code: 'unavailable' });
+    await snapshot.close();
+  });
+
+  it('enforces what changed while no process ran, before it serves the first request', async () => {
+    await leaveBehind();
+    plane.remove('api-key', 'key-a');
+    plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
+    const snapshot = await start();
+    expect(plane.requests).toContain('/internal/v1/changes?after=2');
+    expect(snapshot.follower.counts.resets).toBe(0);
+    expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
+    expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
+    await snapshot.close();
+  });
+
+  it('reads everything again when too much has changed to be told', async () => {
+    await leaveBehind();
+    plane.remove('api-key', 'key-a');
+    plane.forgottenUpTo = plane.revision;
+    const snapshot = await start();
+    expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
+    await snapshot.close();
+  });
+
+  it('of another slot profits from what was known', async () => {
+    await leaveBehind(1);
+    plane.mode = 503;
+    const snapshot = await start(0);
+    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
+    await snapshot.close();
+  });
+});
+
+describe('the last known good', () => {
+  it('is written by itself within a second of a change, so that a killed process leaves it behind', async () => {
+    const killed = await start();
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    await killed.documents.get('api-key', 'key-a');
+    time.advance(1000);
+    await until(() => existsSync(join(dataDir, 'last-known-good', 'slot-0.lkg')));
+    plane.mode = 503;
+    const snapshot = await start();
+    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
+    await snapshot.close();
+    killed.follower.stop();
+  });
+
+  it('says which documents had changed but could not be read, so that they are read before their next use', async () => {
+    await leaveBehind();
+    const second = await start();
+    await second.documents.get('config', 'workspace-1/main');
+    await second.documents.get('api-key', 'key-a');
+    const notice = plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
+    plane.mode = 503;
+    publish(notice);
+    expect(second.follower.lastRevision).toBe(notice.revision);
+    await second.close();
+    plane.mode = 'ok';
+    const snapshot = await start();
+    expect(plane.requests).toContain(`/internal/v1/changes?after=${notice.revision}`);
+    expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
+    await snapshot.close();
+  });
+
+  it('does not hold a key whose deletion was known', async () => {
+    await leaveBehind();
+    const second = await start();
+    publish(plane.remove('api-key', 'key-a'));
+    await second.close();
+    plane.mode = 503;
+    const snapshot = await start();
+    await expect(snapshot.documents.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    await snapshot.close();
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { chatStreamReader } from '../../../../core/formats/openai/chat-stream-reader.ts';
+import { responses } from '../../../../core/formats/openai/responses.ts';
+
+const chunk = (index: number, finish: string | null): JsonObject => ({ choices: [{ index, delta: {}, finish_reason: finish }] });
+
+function readerOf(...data: (JsonObject | string)[]) {
+  const reader = chatStreamReader('groq');
+  for (const item of data) reader.push({ event: null, data: item });
+  return reader;
+}
+
+describe('the end of a chat stream', () => {
+  it('is [DONE]', () => {
+    expect(readerOf(chunk(0, null), '[DONE]').complete()).toBe(true);
+  });
+
+  it('is the end of every choice that began, where no [DONE] comes', () => {
+    expect(readerOf(chunk(0, null), chunk(1, null), chunk(0, 'stop')).complete()).toBe(false);
+    expect(readerOf(chunk(0, null), chunk(1, null), chunk(0, 'stop'), chunk(1, 'length')).complete()).toBe(true);
+  });
+
+  it('stays the end when the last event repeats a choice that is over', () => {
+    expect(readerOf(chunk(0, 'stop'), chunk(0, null)).complete()).toBe(true);
+  });
+
+  it('is not reached by an empty stream or by text alone', () => {
+    expect(readerOf().complete()).toBe(false);
+    expect(readerOf(chunk(0, null)).complete()).toBe(false);
+  });
+});
+
+describe('an error in the middle of a stream', () => {
+  it("is the provider's, with its words and status, and the stream is not complete", () => {
+    const reader = readerOf(chunk(0, null), { error: { message: 'Provider disconnected', code: 502 }, choices: [] }, '[DONE]');
+    expect(reader.error?.()).toMatchObject({
+      code: 'upstream_status',
+      status: 502,
+      message: 'groq error: Provider disconnected',
+    });
+    expect(reader.complete()).toBe(false);
+  });
+
+  it('keeps the default status when the code is a word', () => {
+    const reader = readerOf({ error: { message: 'Tool call failed', code: 'tool_use_failed' } });
+    expect(reader.error?.()).toMatchObject({ status: 502, message: 'groq error: Tool call failed' });
+  });
+
+  it('is read from an event that is an error itself, as Mistral has it', () => {
+    const reader = chatStreamReader('mistral-ai');
+    reader.push({ event: null, data: { object: 'error', message: 'Service tier exceeded', type: 'overloaded', code: '3505' } });
+    expect([reader.complete(), reader.error?.()?.message]).toEqual([false, 'mistral-ai error: Service tier exceeded']);
+  });
+
+  it('is told apart from an error field that is null', () => {
+    expect(readerOf({ ...chunk(0, 'stop'), error: null }).error?.()).toBe(null);
+  });
+});
+
+describe('token counts', () => {
+  it('are the last ones seen, wherever the provider keeps them', () => {
+    const running = (tokens: number): JsonObject => ({ usage: { prompt_tokens: 2, completion_tokens: tokens } });
+    expect(readerOf(running(1), running(3), { usage: null }).usage()?.outputTokens).toBe(3);
+    expect(readerOf({ x_groq: { usage: { prompt_tokens: 2, completion_tokens: 5 } } }).usage()?.outputTokens).toBe(5);
+    expect(readerOf(chunk(0, 'stop'), '[DONE]').usage()).toBe(null);
+  });
+});
+
+describe('a stream of response events', () => {
+  const read = (...events: JsonObject[]) => {
+    const reader = responses('openai', () => '/responses').streamReader();
+    for (const data of events) reader.push({ event: String(data.type), data });
+    return reader;
+  };
+
+  it.each(['response.completed', 'response.incomplete'])('ends with %s', (type) => {
+    const reader = read({ type: 'response.created' }, { type, response: { usage: { input_tokens: 3, output_tokens: 4 } } });
+    expect(reader.complete()).toBe(true);
+    expect(reader.error?.()).toBe(null);
+    expect(reader.usage()).toMatchObject({ inputTokens: 3, outputTokens: 4 });
+  });
+
+  it('ends with response.failed, which is an error', () => {
+    const reader = read({
+      type: 'response.failed',
+      response: { error: { code: 'server_error', message: 'The model failed' }, usage: null },
+    });
+    expect(reader.complete()).toBe(true);
+    expect(reader.error?.()?.message).toBe('openai error: The model failed');
+  });
+
+  it('knows the error event', () => {
+    const reader = read({ type: 'error', code: 'rate_limit_exceeded', message: 'Slow down', param: null });
+    expect(reader.complete()).toBe(false);
+    expect(reader.error?.()?.message).toBe('openai error: Slow down');
+  });
+});

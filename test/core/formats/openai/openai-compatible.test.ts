@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import { Secret } from '../../../../core/contract/values/secret.ts';
+import { ollama } from '../../../../core/providers/ollama/index.ts';
+import { openai } from '../../../../core/providers/openai/index.ts';
+import { openrouter } from '../../../../core/providers/openrouter/index.ts';
+import { togetherAi } from '../../../../core/providers/together-ai/index.ts';
+import { callOf } from '../../providers/contract-suite.ts';
+
+const chat = openai.operations.chatComplete as Operation;
+const messages = [{ role: 'user', content: 'hi' }];
+
+describe('bytes that pass as they came', () => {
+  it('returns the very request it was given when nothing has to change', () => {
+    for (const params of [
+      { model: 'm', messages },
+      { model: 'm', messages, stream: true, stream_options: { include_usage: true } },
+    ]) {
+      expect(chat.toProvider?.(params, callOf(params, {}, {}))).toBe(params);
+    }
+  });
+
+  it('returns the very reply it was given, and no translator where the client asked for token counts', () => {
+    const params = { model: 'm', messages, stream: true, stream_options: { include_usage: true } };
+    const reply = { choices: [{ index: 0, finish_reason: 'brand_new' }] };
+    expect(chat.fromProvider?.(reply, callOf(params, {}, {}))).toBe(reply);
+    expect(chat.translateStream?.(callOf(params, {}, {}))).toBe(null);
+  });
+
+  it('gives back the very events that need no change', () => {
+    const translator = (togetherAi.operations.chatComplete as Operation).translateStream?.(callOf({ stream: true }, {}, {}));
+    const event = { event: null, data: { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] } };
+    expect(translator?.push(event)[0]).toBe(event);
+  });
+
+  it('leaves other stream options of the client alone', () => {
+    const params = { stream: true, stream_options: { include_obfuscation: false, include_usage: false } };
+    expect(chat.toProvider?.(params, callOf(params, {}, {})).stream_options).toEqual({
+      include_obfuscation: false,
+      include_usage: true,
+    });
+  });
+});
+
+describe('finish reasons', () => {
+  it("are the provider's own words when strict compliance is off", () => {
+    const operation = togetherAi.operations.chatComplete as Operation;
+    const reply = { choices: [{ index: 0, finish_reason: 'eos' }] };
+    expect(operation.fromProvider?.(reply, callOf({}, { strict: false }, {}))).toBe(reply);
+  });
+});
+
+describe('renamed parameters', () => {
+  it("give way to the provider's own name when both are sent", () => {
+    const params = { max_tokens: 5, max_completion_tokens: 9 };
+    const call = callOf(params, {}, {});
+    expect((togetherAi.operations.chatComplete as Operation).toProvider?.(params, call)).toEqual({ max_tokens: 5 });
+  });
+});
+
+describe('addresses', () => {
+  const path = (operation: Operation | undefined, settings = {}) => operation?.path(callOf({}, {}, settings));
+
+  it('put the API below the base URL, for shaped and pass-through calls alike', () => {
+    expect(openai.baseUrl({}) + path(chat)).toBe('https://api.openai.com/v1/chat/completions');
+    expect(openai.baseUrl({}) + openai.proxyPath?.('/files')).toBe('https://api.openai.com/v1/files');
+    expect(openrouter.baseUrl({}) + path(openrouter.operations.chatComplete)).toBe(
+      'https://openrouter.ai/api/v1/chat/completions',
+    );
+    expect(openrouter.baseUrl({}) + openrouter.proxyPath?.('/key')).toBe('https://openrouter.ai/api/v1/key');
+  });
+
+  it("of ollama are the user's: with or without /v1, and refused when missing", () => {
+    const operation = ollama.operations.chatComplete;
+    expect(path(operation, { custom_host: 'http://localhost:11434' })).toBe('/v1/chat/completions');
+    expect(path(operation, { custom_host: 'http://localhost:11434/v1' })).toBe('/chat/completions');
+    expect(ollama.proxyPath?.('/models', { custom_host: 'http://localhost:11434' })).toBe('/v1/models');
+    expect(ollama.proxyPath?.('/api/tags', { custom_host: 'http://localhost:11434' })).toBe('/api/tags');
+    expect(() => ollama.baseUrl({})).toThrow(/ollama.*custom_host/);
+  });
+});
+
+describe('openai account headers', () => {
+  it('carry organisation, project and beta beside the credential', () => {
+    const settings = { openai_organization: 'org-1', openai_project: 'proj-1', openai_beta: 'assistants=v2' };
+    expect(openai.headers(settings, { api_key: new Secret('sk') })).toEqual([
+      ...['authorization', 'Bearer sk', 'openai-organization', 'org-1'],
+      ...['openai-project', 'proj-1', 'openai-beta', 'assistants=v2'],
+    ]);
+  });
+});

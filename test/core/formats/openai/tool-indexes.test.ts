@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { withToolIndexes } from '../../../../core/formats/openai/tool-indexes.ts';
+
+const chunk = (...toolCalls: JsonObject[]): JsonObject => ({ choices: [{ index: 0, delta: { tool_calls: toolCalls } }] });
+const indexesIn = ({ choices }: JsonObject): unknown[] =>
+  (choices as { delta: { tool_calls: JsonObject[] } }[]).flatMap(({ delta }) => delta.tool_calls.map(({ index }) => index));
+
+describe('tool calls of a stream without index', () => {
+  it('are counted by their ids, and pieces without an id go on with the last call', () => {
+    const completed = withToolIndexes();
+    const chunks = [
+      chunk({ id: 'a' }),
+      chunk({ function: { arguments: '{}' } }),
+      chunk({ id: 'b' }, { id: 'c' }),
+      chunk({ id: 'a' }),
+    ];
+    expect(chunks.map((each) => indexesIn(completed(each)))).toEqual([[0], [0], [1, 2], [0]]);
+  });
+
+  it('are counted for each choice', () => {
+    const completed = withToolIndexes();
+    const two = { choices: [0, 1].map((index) => ({ index, delta: { tool_calls: [{ id: `of-${index}` }] } })) };
+    expect(indexesIn(completed(two))).toEqual([0, 0]);
+  });
+
+  it.each([
+    ['a call with an index', chunk({ index: 3, id: 'a' })],
+    ['text', { choices: [{ index: 0, delta: { content: 'x' } }] }],
+    ['no list of choices', { choices: 'none' }],
+    ['a list of no calls', { choices: [{ delta: { tool_calls: [null, 7] } }, null] }],
+  ])('leaves %s as the very same object', (_, given) => {
+    expect(withToolIndexes()(given)).toBe(given);
+  });
+});

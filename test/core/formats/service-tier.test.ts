@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { Operation } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { providers } from '../../../core/providers/index.ts';
+
+const chat = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+const counts = { input_tokens: 1, output_tokens: 1 };
+const converse = { inputTokens: 1, outputTokens: 1 };
+
+/** How a provider says in which tier of service it has answered: in a plain reply, and in the events of a stream. */
+const cases: [
+  provider: string,
+  operation: 'chatComplete' | 'createModelResponse' | 'messages',
+  reply: (tier: string) => JsonObject,
+  events: (tier: string) => JsonObject[],
+][] = [
+  [
+    'openai',
+    'chatComplete',
+    (service_tier) => ({ usage: chat, service_tier }),
+    (service_tier) => [
+      { choices: [], service_tier },
+      { choices: [], usage: chat },
+    ],
+  ],
+  [
+    'openai',
+    'createModelResponse',
+    (service_tier) => ({ usage: counts, service_tier }),
+    (service_tier) => [{ type: 'response.completed', response: { usage: counts, service_tier } }],
+  ],
+  [
+    'anthropic',
+    'messages',
+    (service_tier) => ({ usage: { ...counts, service_tier } }),
+    (service_tier) => [
+      { type: 'message_start', message: { usage: { ...counts, service_tier } } },
+      { type: 'message_delta', usage: { output_tokens: 2 } },
+    ],
+  ],
+  [
+    'bedrock',
+    'chatComplete',
+    (type) => ({ usage: converse, serviceTier: { type } }),
+    (type) => [{ svc_event: 'metadata', usage: converse, serviceTier: { type } }],
+  ],
+];
+
+it.each(cases)('%s says of its %s in which tier it was answered', (provider, name, reply, events) => {
+  const operation = providers.get(provider)?.operations[name] as Operation;
+  const streamed = (tier: string) => {
+    const reader = operation.streamReader();
+    for (const { svc_event: event = null, ...data } of events(tier)) reader.push({ event: event as string | null, data });
+    return reader.usage()?.serviceTier;
+  };
+  expect(operation.usage(reply('priority'))?.serviceTier).toBe('priority');
+  expect(operation.usage(reply('default'))?.serviceTier).toBeNull();
+  expect(operation.usage(reply('standard'))?.serviceTier).toBeNull();
+  expect(streamed('priority')).toBe('priority');
+  expect(streamed('default')).toBeNull();
+});

@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { Operation, OperationName, OutgoingCall, ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
+import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
+import { compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
+import { groq } from '../../../../core/providers/groq/index.ts';
+import { openai } from '../../../../core/providers/openai/index.ts';
+import { callOf } from '../../providers/contract-suite.ts';
+
+/** What OpenAI calls each operation: its path below `/v1`. */
+const files: Partial<Record<OperationName, string>> = {
+  uploadFile: '/files',
+  listFiles: '/files',
+  retrieveFile: '/files/f-1',
+  retrieveFileContent: '/files/f-1/content',
+  deleteFile: '/files/f-1',
+};
+const batches: typeof files = {
+  createBatch: '/batches',
+  listBatches: '/batches',
+  retrieveBatch: '/batches/f-1',
+  cancelBatch: '/batches/f-1/cancel',
+};
+const finetunes: typeof files = {
+  createFinetune: '/fine_tuning/jobs',
+  listFinetunes: '/fine_tuning/jobs',
+  retrieveFinetune: '/fine_tuning/jobs/f-1',
+  cancelFinetune: '/fine_tuning/jobs/f-1/cancel',
+};
+const all = { ...files, ...batches, ...finetunes };
+const dated = '?api-version=2024-10-21';
+const kluster = compatibleRows.find(({ id }) => id === 'kluster-ai') as ProviderAdapter;
+const foundry = 'https://contoso.services.ai.azure.com';
+
+/** Provider, settings, what stands before OpenAI's path (host included) and behind it. */
+const places: readonly [ProviderAdapter, typeof files, JsonObject, string, string][] = [
+  [openai, all, {}, 'https://api.openai.com/v1', ''],
+  [groq, { ...files, ...batches }, {}, 'https://api.groq.com/openai/v1', ''],
+  [kluster, { ...files, ...batches }, {}, 'https://api.kluster.ai/v1', ''],
+  [azureOpenAi, all, { azure_resource_name: 'contoso' }, 'https://contoso.openai.azure.com/openai/v1', ''],
+  [
+    azureOpenAi,
+    all,
+    { azure_resource_name: 'contoso', azure_deployment_id: 'd', azure_api_version: '2024-10-21' },
+    'https://contoso.openai.azure.com/openai',
+    dated,
+  ],
+  [azureAi, all, { azure_foundry_url: foundry }, `${foundry}/openai/v1`, ''],
+  [azureAi, all, { azure_foundry_url: `${foundry}/models`, azure_api_version: '2024-05-01-preview' }, `${foundry}/openai/v1`, ''],
+  [azureAi, all, { azure_foundry_url: `${foundry}/openai/deployments/d${dated}` }, `${foundry}/openai/v1`, ''],
+];
+
+describe.each(places.map((place) => [place[0].id, place[3], ...place] as const))(
+  'what %s keeps at %s',
+  (_id, _before, ...place) => {
+    const [adapter, paths, given, before, behind] = place;
+    const settings = v.parse(adapter.settings, given);
+
+    it.each(Object.entries(paths))('%s is asked at OpenAI’s path', async (name, path) => {
+      const operation = adapter.operations[name as OperationName] as Operation;
+      const call: OutgoingCall = {
+        method: 'GET',
+        origin: '',
+        path: operation.path({ ...callOf({}, {}, settings), pathParams: { id: 'f-1' } }),
+        headers: [],
+        body: null,
+      };
+      await adapter.sign?.(call, settings, {}, { fetch: () => Promise.reject(new Error('asked nobody')), now: () => 0 });
+      expect(adapter.baseUrl(settings) + call.path).toBe(before + path + behind);
+    });
+
+    it('reads the output of a batch from its files', () => {
+      expect(adapter.operations.getBatchOutput?.steps).toBeTypeOf('function');
+    });
+  },
+);
+
+describe('an endpoint of one model on Azure', () => {
+  it.each([
+    { azure_deployment_type: 'serverless', azure_deployment_name: 'm', azure_region: 'eastus' },
+    { azure_foundry_url: 'https://m.eastus.models.ai.azure.com' },
+    { azure_foundry_url: 'https://e.eastus.inference.ml.azure.com/score', azure_deployment_type: null },
+  ])('keeps no files, so that the service’s own store stands in: %o', (given) => {
+    const variant = azureAi.variant?.(given) as ProviderAdapter;
+    expect(variant.id).toBe('azure-ai');
+    expect(variant.operations.chatComplete).toBeDefined();
+    expect(Object.keys(variant.operations).filter((name) => name in all)).toEqual([]);
+  });
+
+  it('is not what a resource is taken for', () => {
+    expect(azureAi.variant?.({ azure_foundry_url: foundry, azure_deployment_type: null })).toBeNull();
+  });
+});

@@ -1,0 +1,29 @@
+import type { SignServices, TokenRequest } from '../../../core/contract/provider/provider.ts';
+
+/** A token endpoint that keeps what it was asked and gives the answers of a script, the last one for ever. */
+export interface FakeTokenEndpoint extends SignServices {
+  readonly requests: TokenRequest[];
+  /** Form fields of one request. */
+  form(index: number): Record<string, string>;
+  clockMs: number;
+  answers: { status: number; body: unknown }[];
+}
+
+export function fakeTokenEndpoint(options: { machineIdentity?: boolean } = {}): FakeTokenEndpoint {
+  const endpoint: FakeTokenEndpoint = {
+    requests: [],
+    clockMs: 1_760_000_000_000,
+    answers: [],
+    machineIdentity: options.machineIdentity ?? false,
+    now: () => endpoint.clockMs,
+    form: (index) => Object.fromEntries(new URLSearchParams(endpoint.requests[index]?.body ?? '')),
+    async fetch(request) {
+      endpoint.requests.push(request);
+      const given = { status: 200, body: { access_token: `token-${endpoint.requests.length}`, expires_in: 3600 } };
+      const answer = (endpoint.answers.length > 1 ? endpoint.answers.shift() : endpoint.answers[0]) ?? given;
+      const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+      return { status: answer.status, headers: ['content-type', 'application/json'], body: Buffer.from(text) };
+    },
+  };
+  return endpoint;
+}

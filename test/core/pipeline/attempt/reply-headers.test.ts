@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { forwardedHeaders, passedHeaders } from '../../../../core/pipeline/attempt/reply-headers.ts';
+
+describe('headers of a provider', () => {
+  it.each([
+    'set-cookie',
+    'set-cookie2',
+    'access-control-allow-origin',
+    'access-control-allow-credentials',
+    'access-control-expose-headers',
+    'access-control-max-age',
+    'clear-site-data',
+    'strict-transport-security',
+    'alt-svc',
+    'refresh',
+    'content-security-policy',
+    'content-security-policy-report-only',
+    'service-worker-allowed',
+    'report-to',
+    'nel',
+    'connection',
+    'x-svc-trace-id',
+  ])('%s does not reach the client', (name) => {
+    expect(passedHeaders([name, 'x', 'x-kept', 'y'], null)).toEqual(['x-kept', 'y']);
+  });
+
+  it('location is renamed, so that no client follows it', () => {
+    expect(passedHeaders(['location', 'https://provider.example/uploads/1'], null)).toEqual([
+      'x-svc-upstream-location',
+      'https://provider.example/uploads/1',
+    ]);
+  });
+
+  it('all others reach it, in order, with bytes above 0x7f as they came', () => {
+    const headers = ['x-request-id', '1', 'link', '</a>; rel=next', 'x-name', 'caf\xe9', 'openai-version', '2020', 'x-name', 'b'];
+    expect(passedHeaders(headers, null)).toEqual(headers);
+  });
+});
+
+describe('headers of the control plane', () => {
+  it('keep cookies, policies, location and ids, and lose those of one hop', () => {
+    const kept = [
+      'set-cookie',
+      'svc_session=1',
+      'content-security-policy',
+      "default-src 'none'",
+      'location',
+      '/v1/x',
+      'x-svc-request-id',
+      '1',
+    ];
+    expect(forwardedHeaders([...kept, 'connection', 'close', 'content-length', '3'])).toEqual(kept);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import type { Target } from '../../../../core/contract/plugin/plan.ts';
+import { defaultWordsOf, leaveDefaults, parsePath, shapeParams } from '../../../../core/pipeline/attempt/shape-params.ts';
+
+const shape = (target: Partial<Target>, params: Record<string, unknown>) => shapeParams(params, target as Target);
+
+describe('shapeParams', () => {
+  it('returns the same object when the target changes nothing', () => {
+    const params = { model: 'm' };
+    expect(shape({}, params)).toBe(params);
+  });
+
+  it('fills defaults, then overrides, then drops', () => {
+    const target = {
+      defaultParams: { temperature: 1, top_p: 1 },
+      overrideParams: { model: 'forced', seed: 7 },
+      dropParams: ['seed', 'top_p'],
+    };
+    expect(shape(target, { model: 'asked', top_p: 0.5 })).toEqual({ model: 'forced', temperature: 1 });
+  });
+
+  it('drops by path, through arrays and quoted keys, and ignores paths that lead nowhere', () => {
+    const params = {
+      tools: [{ function: { strict: true, name: 'a' } }, { function: { name: 'b' } }, 7],
+      meta: { 'x.y': 1, keep: 2 },
+      list: [1, 2, 3],
+    };
+    const target = {
+      dropParams: ['tools[*].function.strict', 'meta["x.y"]', 'list[1]', 'nowhere.at.all', 'list[9]', 'tools.name'],
+    };
+    expect(shape(target, params)).toEqual({
+      tools: [{ function: { name: 'a' } }, { function: { name: 'b' } }, 7],
+      meta: { keep: 2 },
+      list: [1, 3],
+    });
+  });
+
+  it('leaves the params it was given as they were', () => {
+    const params = { a: { b: 1, c: 2 } };
+    shape({ dropParams: ['a.b'] }, params);
+    expect(params).toEqual({ a: { b: 1, c: 2 } });
+  });
+
+  it.each([
+    ['a.b', ['a', 'b']],
+    ['a[0].b', ['a', '0', 'b']],
+    ["a['x.y']", ['a', 'x.y']],
+  ])('reads the path %s', (path, keys) => {
+    expect(parsePath(path)).toEqual(keys);
+  });
+});
+
+describe('leaveDefaults', () => {
+  const words = defaultWordsOf(['x-svc-', 'x-other-', 'gw-']);
+
+  it('leaves out what is to be the default of the provider, by the word of any prefix', () => {
+    const params = { model: 'm', temperature: 'svc-default', top_p: 'other-default', user: 'gw-default', seed: 7 };
+    expect(leaveDefaults(params, words)).toEqual({ model: 'm', seed: 7 });
+    expect(params.temperature).toBe('svc-default');
+  });
+
+  it('returns the same object when nothing is, and takes no model and nothing inside a value for it', () => {
+    const params = { model: 'svc-default', stop: ['svc-default'], user: 'svc-default ' };
+    expect(leaveDefaults(params, words)).toBe(params);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import type { ProviderAdapter } from '../../../../core/contract/provider/provider.ts';
+import type { HeaderList } from '../../../../core/contract/values/http.ts';
+import { Secret } from '../../../../core/contract/values/secret.ts';
+import { openSteps, type StepOptions } from '../../../../core/pipeline/attempt/step-services.ts';
+import { createBuilder } from '../../../../core/pipeline/target/build-target.ts';
+import { providers } from '../../../../core/providers/index.ts';
+
+/** Steps whose store answers with this status. */
+const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) =>
+  openSteps({
+    resolved,
+    call: { timeouts: {} } as StepOptions['call'],
+    transport: {
+      send(call, handler) {
+        sent.push(call.headers);
+        queueMicrotask(() => {
+          handler.onHead(status, []);
+          handler.onData(Buffer.from('line'));
+          handler.onEnd();
+        });
+        return { resume: () => {}, abort: () => {} };
+      },
+      close: async () => {},
+    },
+    sign: () => undefined,
+    caller: { organisationId: 'o', workspaceId: 'w', keyId: 'k', userId: null } as StepOptions['caller'],
+    isLeft: () => false,
+    body: async function* () {},
+  });
+
+it.each([
+  ['read where it is there', 200, 'line'],
+  ['said not to be there where the store says so', 404, 'not_found'],
+  ['not said to be away where it is the store that is', 503, 'unavailable'],
+])('a file of the service is %s', async (_, status, expected) => {
+  const read = async () => {
+    let text = '';
+    for await (const chunk of stepsOver(status).services.ownFile('svc_file_1')) text += Buffer.from(chunk).toString();
+    return text;
+  };
+  expect(await read().catch(({ code }) => code)).toBe(expected);
+});
+
+it('headers of an integration that are credentials go to its own host, and not to the storage beside it', async () => {
+  const { adapterOf, build } = createBuilder({
+    providers: providers as ReadonlyMap<string, ProviderAdapter>,
+    parseBaseUrl: (url) => ({ origin: new URL(url).origin, path: '' }),
+  });
+  const headers = { 'x-token': 'planted', 'x-team': 'a' };
+  const resolved = build(
+    adapterOf('openai'),
+    'one',
+    { custom_host: 'https://own.example' },
+    { api_key: new Secret('sk') },
+    headers,
+  );
+  const sent: HeaderList[] = [];
+  const { services } = stepsOver(200, resolved, sent);
+  await services.send({ method: 'GET', path: '/files' });
+  await services.send({ method: 'GET', path: '/files', origin: 'https://own.example' });
+  await services.send({ method: 'GET', path: '/files', origin: 'https://storage.example' });
+  const all = ['authorization', 'Bearer sk', 'x-token', 'planted', 'x-team', 'a'];
+  expect(sent).toEqual([all, all, ['authorization', 'Bearer sk', 'x-team', 'a']]);
+});

@@ -1,0 +1,202 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../../core/contract/plugin/plugin.ts';
+import { mergePlugins, orderPlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
+import { compileTargets } from '../../../../core/pipeline/plan/compile-targets.ts';
+import { builtInPlugins } from '../../../../plugins/index.ts';
+import { createHarness } from '../../../support/pipeline-harness.ts';
+
+function plugin(name: string, stage: Stage, more: Partial<Plugin> = {}): Plugin {
+  return {
+    ...definePlugin({ name, stage, config: v.optional(v.strictObject({})), onConfig: (): Hooks | null => null }),
+    ...more,
+  } as Plugin;
+}
+
+describe('the plugin list', () => {
+  it('is in order as it ships', () => {
+    expect(() => orderPlugins(builtInPlugins)).not.toThrow();
+  });
+
+  it('puts third-party plugins behind the built-in ones of their stage', () => {
+    const names = mergePlugins(builtInPlugins, [plugin('late', 'output-guardrails'), plugin('early', 'auth')]).map(
+      ({ name }) => name,
+    );
+    expect(names).toEqual(['record', 'auth', 'early', 'config-resolution', 'limits', 'cache', 'strategies', 'late']);
+  });
+
+  it.each([
+    ['a name that is taken', [plugin('auth', 'auth'), plugin('auth', 'auth')], /auth: the name is taken/],
+    ['a name that is no kebab-case', [plugin('My Plugin', 'auth')], /must be kebab-case/],
+    ['a stage nobody knows', [plugin('x', 'nowhere' as Stage)], /x: unknown stage nowhere/],
+    ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth stands after cache/],
+    ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: needs z earlier/],
+  ])('is refused at start for %s, naming the plugin', (_name, list, message) => {
+    expect(() => orderPlugins(list)).toThrow(message);
+  });
+});
+
+describe('settings of third-party plugins', () => {
+  const strict = plugin('strict', 'limits', {
+    config: v.optional(v.strictObject({ limit: v.number() })),
+    onConfig: (config) => (config ? { onRequest: () => ({ status: 299, headers: [], body: JSON.stringify(config) }) } : null),
+  });
+
+  it('come from plugins.<name> of the config, through the plugin’s own schema', async () => {
+    const gateway = createHarness({ plugins: [strict] });
+    const reply = await gateway.send({ headers: { 'x-svc-config': '{"provider":"@one","plugins":{"strict":{"limit":3}}}' } });
+    expect(reply.status).toBe(299);
+    expect(reply.json).toEqual({ limit: 3 });
+  });
+
+  it.each([
+    ['{"provider":"@one","plugins":{"strict":{"limit":"3"}}}', 'plugins.strict.limit'],
+    ['{"provider":"@one","plugins":{"nobody":{}}}', 'plugins.nobody'],
+  ])('refuse the config %s with the path', async (config, path) => {
+    const gateway = createHarness({ plugins: [strict] });
+    const reply = await gateway.send({ headers: { 'x-svc-config': config } });
+    expect(reply.status).toBe(400);
+    expect(reply.text).toContain(path);
+  });
+
+  it('leave the last good plan serving when a saved config stops compiling', async () => {
+    const gateway = createHarness({ plugins: [strict] });
+    const good = gateway.addConfig('pc-s', { provider: '@one', plugins: { strict: { limit: 1 } } });
+    expect((await gateway.send({ headers: { 'x-svc-config': 'pc-s' } })).json).toEqual({ limit: 1 });
+    gateway.documents.set(`config ${good.workspaceId}/pc-s`, {
+      ...good,
+      config: { provider: '@one', plugins: { strict: { limit: 'x' } } },
+    });
+    expect((await gateway.send({ headers: { 'x-svc-config': 'pc-s' } })).json).toEqual({ limit: 1 });
+    expect(gateway.logs.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await gateway.send({ headers: { 'x-svc-config': 'pc-s' } });
+    expect(gateway.logs.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+});
+
+describe('onClose', () => {
+  it('comes once, after the last request on the replaced config has ended', async () => {
+    const closed: unknown[] = [];
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const holding = plugin('holding', 'limits', {
+      config: v.optional(v.strictObject({ id: v.number() })),
+      onConfig: (config) =>
+        config
+          ? { onRequest: () => held.then(() => undefined), onClose: () => void closed.push((config as { id: number }).id) }
+          : null,
+    });
+    const gateway = createHarness({ plugins: [holding] });
+    const first = gateway.addConfig('pc-c', { provider: '@one', plugins: { holding: { id: 1 } } });
+    const running = gateway.send({ headers: { 'x-svc-config': 'pc-c' } });
+    await new Promise((resolve) => setImmediate(resolve));
+    gateway.documents.set(`config ${first.workspaceId}/pc-c`, {
+      ...first,
+      config: { provider: '@one', plugins: { holding: { id: 2 } } },
+    });
+    const next = gateway.send({ headers: { 'x-svc-config': 'pc-c' } });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(closed).toEqual([]);
+    release();
+    await Promise.all([running, next]);
+    expect(closed).toEqual([1]);
+    gateway.plans.close();
+    expect(closed).toEqual([1, 2]);
+  });
+});
+
+describe('compileTargets', () => {
+  it('numbers leaves in document order with the path of the original array', () => {
+    const targets = compileTargets({
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: 'a' }, { strategy: { mode: 'fallback' }, targets: [{ provider: 'b' }, { provider: 'c' }] }],
+    });
+    expect(targets.map(({ index, path }) => [index, path])).toEqual([
+      [0, 'config.targets[0]'],
+      [1, 'config.targets[1].targets[0]'],
+      [2, 'config.targets[1].targets[1]'],
+    ]);
+  });
+
+  it('inherits: parameter objects merge and the child wins, everything else is the child’s or the parent’s', () => {
+    const [own, inherited] = compileTargets({
+      strategy: { mode: 'fallback' },
+      override_params: { a: 1, b: 1 },
+      retry: { attempts: 3, on_status_codes: [429] },
+      request_timeout: 1000,
+      custom_host: 'https://host.example',
+      forward_headers: ['X-One'],
+      strict_open_ai_compliance: false,
+      targets: [{ provider: 'p', override_params: { b: 2 }, retry: { attempts: 1 }, request_timeout: 5 }, { provider: 'q' }],
+    });
+    expect(own).toMatchObject({
+      overrideParams: { a: 1, b: 2 },
+      retry: { attempts: 1 },
+      timeoutMs: 5,
+      customHost: 'https://host.example',
+    });
+    expect(own?.retry?.statusCodes).toContain(503);
+    expect(inherited).toMatchObject({
+      overrideParams: { a: 1, b: 1 },
+      retry: { attempts: 3, statusCodes: [429] },
+      timeoutMs: 1000,
+      forwardHeaders: ['x-one'],
+      strict: false,
+    });
+  });
+
+  it('does not hand a parent’s key to a child that names another provider', () => {
+    const [child] = compileTargets({
+      strategy: { mode: 'single' },
+      provider: 'openai',
+      api_key: 'sk-parent',
+      targets: [{ provider: 'groq' }],
+    });
+    expect(child?.credentials).toEqual({});
+  });
+});
+
+describe('credentials in a config', () => {
+  const inline = (key: string) => ({
+    'x-svc-config': JSON.stringify({ provider: 'openai', api_key: key, cache: { mode: 'simple' } }),
+  });
+
+  it('reach the provider, and no plugin', async () => {
+    const seen: string[] = [];
+    const curious = plugin('curious', 'output-guardrails', {
+      onConfig: (_config, scope) => {
+        seen.push(JSON.stringify(scope));
+        return {
+          onRequest: (ctx) => {
+            seen.push(JSON.stringify(ctx.plan));
+          },
+        };
+      },
+    });
+    const gateway = createHarness({ plugins: [curious] });
+    await gateway.send({ headers: inline('sk-planted') });
+    expect(gateway.calls[0]?.headers).toContain('Bearer sk-planted');
+    expect(seen.length).toBeGreaterThan(1);
+    expect(seen.join('')).not.toContain('sk-planted');
+  });
+
+  it('still tell two configs apart', async () => {
+    const gateway = createHarness();
+    await gateway.send({ headers: inline('sk-one') });
+    expect((await gateway.send({ headers: inline('sk-two') })).header('x-svc-cache-status')).toBe('MISS');
+  });
+});
+
+describe('a model with a slug in override_params', () => {
+  it('names the provider, and the slug comes off', () => {
+    const [target] = compileTargets({ override_params: { model: '@one/gpt-5', temperature: 1 } });
+    expect(target).toMatchObject({ provider: '@one', overrideParams: { model: 'gpt-5', temperature: 1 } });
+  });
+
+  it('gives way to a provider that is named, and the slug comes off all the same', () => {
+    const [target] = compileTargets({ provider: '@two', override_params: { model: '@one/gpt-5' } });
+    expect(target).toMatchObject({ provider: '@two', overrideParams: { model: 'gpt-5' } });
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { JsonScanner, scanTable } from '../../../../core/pipeline/request/json-scanner.ts';
+
+const picks = { usage: true, model: true, n: true, message: { usage: true } } as const;
+const table = scanTable(picks, { text: 'text', data: 'data', url: 'item' }, { countsAll: false });
+
+interface Scanned {
+  readonly taken: [string, unknown][];
+  readonly textBytes: number;
+  readonly objects: number;
+  readonly items: number;
+}
+
+/** Scans the bytes cut at these places. */
+function scan(text: string, cuts: readonly number[] = [], lines = false): Scanned {
+  const taken: [string, unknown][] = [];
+  const scanner = new JsonScanner(table, lines, (path, value) => void taken.push([path, value]));
+  const bytes = Buffer.from(text);
+  let from = 0;
+  for (const cut of [...cuts, bytes.length]) {
+    scanner.push(bytes.subarray(from, cut));
+    from = cut;
+  }
+  const { textBytes, objects, items } = scanner;
+  return { taken, textBytes, objects, items };
+}
+
+describe('the JSON scanner', () => {
+  it('takes members of every type, at the root and below a picked member', () => {
+    const value = { model: 'a"\\b', n: 1.5e3, usage: { in: [1, { usage: 2 }], 'x"}': '{"' }, message: { usage: null } };
+    for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
+      expect(scan(text).taken).toEqual([
+        ['model', value.model],
+        ['n', value.n],
+        ['usage', value.usage],
+        ['message.usage', null],
+      ]);
+    }
+  });
+
+  it('takes nothing from array elements, deeper members or strings', () => {
+    const value = {
+      choices: [{ usage: 1, message: { usage: 2 } }],
+      other: { usage: 3 },
+      text: '{"usage":4}',
+      message: ['usage'],
+    };
+    expect(scan(JSON.stringify(value)).taken).toEqual([]);
+  });
+
+  it('looks into the objects of an array at the root', () => {
+    expect(scan('[{"usage":1},{"usage":2}]')).toMatchObject({
+      taken: [
+        ['usage', 1],
+        ['usage', 2],
+      ],
+      objects: 2,
+    });
+  });
+
+  it('counts texts by the names of their members, data within bounds, and items', () => {
+    const value = { text: 'four', deep: [{ text: ['a', 'b'], data: 'x'.repeat(10_000) }], other: 'unseen', url: 'https://a' };
+    expect(scan(JSON.stringify(value))).toMatchObject({ textBytes: 4 + 2 + 4_000, items: 1 });
+  });
+
+  it('finds the same wherever the bytes are cut', () => {
+    const long = `${'\\\\"'.repeat(40)}é${'y'.repeat(200)}\\\\`;
+    const text = `{"a":"${long}","usage":{"k":"v\\"","n":[1,2]},"text":"\\\\\\"${'z'.repeat(100)}","model":"m","n":12}`;
+    const whole = scan(text);
+    expect(whole.taken).toHaveLength(3);
+    const bytes = Buffer.byteLength(text);
+    for (let cut = 0; cut <= bytes; cut++) expect(scan(text, [cut])).toEqual(whole);
+    expect(
+      scan(
+        text,
+        Array.from({ length: bytes }, (_, at) => at),
+      ),
+    ).toEqual(whole);
+  });
+
+  it('reads each line of an event stream by itself', () => {
+    const text = [
+      'event: a {',
+      'data: {"usage":{"a":1},"text":"x"}',
+      '',
+      ': "comment',
+      'data: {"broken":[{',
+      'data: {"message":{"usage":{"a":2}}}',
+      'data: [DONE]',
+      'data: {"usage":3}\r\n',
+    ].join('\n');
+    const expected = [
+      ['usage', { a: 1 }],
+      ['message.usage', { a: 2 }],
+      ['usage', 3],
+    ];
+    for (let cut = 0; cut <= text.length; cut++) expect(scan(text, [cut], true).taken).toEqual(expected);
+  });
+
+  it('leaves out values that are too large or malformed, and goes on behind them', () => {
+    const large = JSON.stringify({ usage: 'x'.repeat(70_000), model: 'm' });
+    expect(scan(large, [100, 40_000]).taken).toEqual([['model', 'm']]);
+    expect(scan('{"usage":tru,"model":"m"}').taken).toEqual([['model', 'm']]);
+  });
+
+  it('passes over any nesting', () => {
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)},"model":"m"}`;
+    expect(scan(deep).taken).toEqual([['model', 'm']]);
+    expect(scan('}]}{"model":"m"}').taken).toEqual([['model', 'm']]);
+  });
+});

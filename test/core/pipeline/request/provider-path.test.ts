@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { createHarness } from '../../../support/pipeline-harness.ts';
+
+function headersOf(harness: ReturnType<typeof createHarness>): Record<string, string> {
+  return { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one' };
+}
+
+describe('pass-through paths', () => {
+  it.each([
+    '/v1/proxy/../../admin',
+    '/v1/proxy/../admin',
+    '/v1/things/../../admin',
+    '/v1/things/%2e%2e/%2E%2E/admin',
+    '/v1/things/.%2e/%2e./admin',
+    '/v1/things/%252e%252e/%252e%252e/admin',
+    '/v1/things/%25252e%25252e/..',
+    '/v1/things/..;a=b/..;/admin',
+    '/v1/things/..%2f..%2fadmin',
+    '/v1/things/..%5c..%5cadmin',
+    '/v1/things//../../admin',
+    '/v1/things/./../../admin',
+    '/v1/a%2fb/../../../admin',
+    '/v1/v1/../admin',
+    '/v1/..',
+    '/v1/files/..',
+    '/v1/files/%2e%2e/content',
+    '/v1/files/..%2f..%2fadmin',
+    '/v1/batches/..%252fx',
+  ])('%s leaves the base path and is 400', async (path) => {
+    const harness = createHarness();
+    const reply = await harness.send({ method: 'GET', path, headers: headersOf(harness) });
+    expect(reply.status).toBe(400);
+    expect(reply.json).toMatchObject({
+      error: { code: 'bad_request', param: /^.v1.(files|batches)/.test(path) ? 'id' : 'target' },
+    });
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it.each([
+    ['/v1/things/../other', '/v1/things/../other'],
+    ['/v1/a/b/%2e%2e/../c', '/v1/a/b/%2e%2e/../c'],
+    ['/v1/things//a/./b%2Fc/%25/x..y/...', '/v1/things//a/./b%2Fc/%25/x..y/...'],
+    ['/v1/things/..a/a..', '/v1/things/..a/a..'],
+    ['/v1/proxy/things/%E9;v=1', '/v1/things/%E9;v=1'],
+  ])('%s stays below it and goes on as it came', async (path, sent) => {
+    const harness = createHarness();
+    const reply = await harness.send({ method: 'GET', path, headers: headersOf(harness) });
+    expect(reply.status).toBe(200);
+    expect(harness.calls[0]?.path).toBe(sent);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { createHarness, type Harness, workspaceId } from '../../../support/pipeline-harness.ts';
+
+/** `@one` with the model `good` alone, or with all models but `bad`. */
+function restricted(
+  models: object = { allowAll: false, list: [{ slug: 'good', enabled: true, customHost: null }], headers: null },
+): Harness {
+  const harness = createHarness();
+  const id = `provider ${workspaceId}/one`;
+  harness.documents.set(id, { ...(harness.documents.get(id) as object), models });
+  return harness;
+}
+
+const form = (...fields: [string, string][]) =>
+  `${fields.map(([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`).join('')}--b--\r\n`;
+const multipart = 'multipart/form-data; boundary=b';
+const urlencoded = 'application/x-www-form-urlencoded';
+const json = 'application/json';
+
+async function ask(harness: Harness, path: string, contentType: string, body: string, method = 'POST') {
+  const headers = { authorization: `Bearer ${harness.key}`, 'x-svc-provider': '@one', 'content-type': contentType };
+  return harness.send({ method, path, headers, body });
+}
+
+const chat = (more: string) => `{"messages":[{"role":"user","content":"x"}]${more}}`;
+
+describe('a model allow-list', () => {
+  it.each([
+    ['another spelling beside it', json, chat(',"model":"good","Model":"bad"')],
+    ['another spelling in front of it', json, chat(',"MODEL":"bad","model":"good"')],
+    ['another spelling alone', json, chat(',"Model":"good"')],
+    ['an escaped spelling', json, chat(',"model":"good","\\u004dodel":"bad"')],
+    ['a list', json, chat(',"model":["bad"]')],
+    ['a list of an allowed one', json, chat(',"model":["good"]')],
+    ['an object', json, chat(',"model":{"id":"good"}')],
+    ['a number', json, chat(',"model":1')],
+    ['null', json, chat(',"model":null')],
+    ['the empty string', json, chat(',"model":""')],
+    ['no model', json, chat('')],
+    ['a second field for the model', json, chat(',"model":"good","modelID":"bad"')],
+  ])('refuses %s on a unified and on a pass-through route', async (_what, type, body) => {
+    const harness = restricted();
+    for (const path of ['/v1/chat/completions', '/v1/proxy/chat/completions', '/v1/other/route']) {
+      const reply = await ask(harness, path, type, body);
+      expect([path, reply.status]).toEqual([path, 400]);
+      expect(reply.json).toMatchObject({ error: { code: 'bad_request', param: 'model' } });
+    }
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it.each([
+    ['a body that is no object', json, '["good"]'],
+    ['a body that is no JSON', 'application/octet-stream', 'model=good'],
+    ['a form with another spelling', multipart, form(['model', 'good'], ['Model', 'bad'])],
+    ['a form with two models', multipart, form(['model', 'good'], ['model', 'bad'])],
+    ['a form with a list', multipart, form(['model[]', 'good'])],
+    ['a form without a model', multipart, form(['file', 'x'])],
+    ['a form without its boundary', multipart, 'model=good'],
+    ['an URL-encoded form with another spelling', urlencoded, 'model=good&MODEL=bad'],
+    ['an URL-encoded form with two models', urlencoded, 'model=good&model=bad'],
+    ['an URL-encoded form without a model', urlencoded, 'a=b'],
+    ['requests of a batch with another spelling', json, '{"requests":[{"params":{"model":"good","Model":"bad"}}]}'],
+    ['requests of a batch without a model', json, '{"requests":[{"params":{"model":"good"}},{"params":{}}]}'],
+  ])('refuses %s on a pass-through route', async (_what, type, body) => {
+    const harness = restricted();
+    const reply = await ask(harness, '/v1/proxy/other/route', type, body);
+    expect(reply.status).toBe(400);
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it.each([
+    ['/v1/audio/transcriptions', form(['file', 'x'], ['model', 'good'], ['MODEL', 'bad'])],
+    ['/v1/audio/transcriptions', form(['file', 'x'])],
+    ['/v1/images/edits', form(['prompt', 'x'], ['model[]', 'good'])],
+  ])('refuses a form of the unified route %s (%#)', async (path, body) => {
+    const harness = restricted();
+    expect((await ask(harness, path, multipart, body)).status).toBe(400);
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it.each([
+    ['/v1/chat/completions', json, chat(',"model":"good"')],
+    ['/v1/proxy/chat/completions', json, chat(',"model":"good"')],
+    ['/v1/proxy/other/route', multipart, form(['model', 'good'], ['file', 'x'])],
+    ['/v1/proxy/other/route', urlencoded, 'model=good&a=b'],
+    ['/v1/proxy/models/good:generateContent', json, '{"contents":[]}'],
+    ['/v1/model/good/invoke', json, '{"input":"x"}'],
+    ['/v1/proxy/other/route?model=good', json, '{"input":"x"}'],
+    ['/v1/proxy/messages/batches', json, '{"requests":[{"params":{"model":"good"}},{"params":{"model":"good"}}]}'],
+    ['/v1/vector_stores', json, '{"name":"x"}'],
+    ['/v1/threads', json, '{"messages":[]}'],
+    ['/v1/threads/t1/messages', json, '{"role":"user","content":"x"}'],
+  ])('lets %s %s %s through', async (path, type, body) => {
+    const harness = restricted();
+    expect((await ask(harness, path, type, body)).status).toBe(200);
+  });
+
+  it.each([
+    ['/v1/threads/t1/runs', '{"assistant_id":"a"}'],
+    ['/v1/threads/runs', '{"assistant_id":"a"}'],
+  ])('refuses %s, whose model is the assistant’s', async (path, body) => {
+    expect((await ask(restricted(), path, json, body)).status).toBe(400);
+  });
+
+  it('refuses the models that are not allowed, wherever they are named', async () => {
+    const harness = restricted();
+    const { status } = await ask(harness, '/v1/chat/completions', json, chat(',"model":"bad"'));
+    expect(status).toBe(412);
+    expect((await ask(harness, '/v1/proxy/models/bad:generateContent', json, '{}')).status).toBe(412);
+    expect((await ask(harness, '/v1/proxy/x', urlencoded, 'model=bad')).status).toBe(412);
+    expect((await ask(harness, '/v1/proxy/x', multipart, form(['model', 'bad']))).status).toBe(412);
+    expect(harness.calls).toHaveLength(0);
+  });
+
+  it('holds for a list of refused models too', async () => {
+    const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
+    expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any","Model":"bad"'))).status).toBe(400);
+    expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any"'))).status).toBe(200);
+  });
+
+  it('is none where models only have hosts of their own', async () => {
+    const harness = restricted({
+      allowAll: true,
+      list: [{ slug: 'a', enabled: true, customHost: 'https://a.example/v1' }],
+      headers: null,
+    });
+    expect((await ask(harness, '/v1/other/route', json, '{"Model":"x"}')).status).toBe(200);
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import type { Answer } from '../../../../core/pipeline/answer.ts';
+import { renewCredential } from '../../../../core/pipeline/target/renew-credential.ts';
+
+/** What it came to for whoever goes through gateways is in test/core/secret-managers; here is what no provider can bring about at will. */
+const refusal: Answer = { kind: 'error', error: new GatewayError('upstream_status', { status: 401 }) };
+
+function refused(): RequestContext {
+  return { aborted: false, bodyTaken: false, attempts: [{ status: 401 }] } as unknown as RequestContext;
+}
+
+it.each([
+  [
+    'at once',
+    () => {
+      throw new GatewayError('invalid_provider');
+    },
+  ],
+  ['after it was looked for', () => Promise.reject(new GatewayError('invalid_provider'))],
+])('a provider that is gone when its other credential is there leaves the refusal as it was: %s', async (_, resolve) => {
+  expect(await renewCredential(refused(), refusal, async () => true, resolve)).toBeNull();
+});
+
+it('nobody looks for a provider whose credential is still the same, or for a client that has left meanwhile', async () => {
+  const resolve = () => {
+    throw new Error('looked for');
+  };
+  expect(await renewCredential(refused(), refusal, async () => false, resolve)).toBeNull();
+  const ctx = refused();
+  const leaves = async () => {
+    Object.assign(ctx, { aborted: true });
+    return true;
+  };
+  expect(await renewCredential(ctx, refusal, leaves, resolve)).toBeNull();
+});

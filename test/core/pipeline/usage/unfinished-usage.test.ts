@@ -1,0 +1,188 @@
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import { definePlugin } from '../../../../core/contract/plugin/plugin.ts';
+import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import {
+  answer,
+  chatReply,
+  chatStream,
+  createHarness,
+  type FakeSink,
+  type Harness,
+  type Script,
+} from '../../../support/pipeline-harness.ts';
+
+const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'x'.repeat(40) }] };
+const prompt = { inputTokens: 10, usageEstimated: true };
+
+/** Sends a request whose client leaves when `leave` is called; gives its record. */
+async function recordOf(
+  harness: Harness,
+  script: (leave: () => void) => Script[],
+  request: { path?: string; body?: JsonObject } = {},
+) {
+  let client: FakeSink | null = null;
+  harness.script(...script(() => client?.leave()));
+  await harness.send({
+    method: 'POST',
+    path: '/v1/chat/completions',
+    body,
+    ...request,
+    prepare: (sink) => {
+      client = sink;
+    },
+  });
+  expect(harness.records).toHaveLength(1);
+  return harness.records[0];
+}
+
+const head = (handler: UpstreamHandler): unknown => handler.onHead(200, ['content-type', 'application/json']);
+const part = (text: string, bytes: number): Buffer => Buffer.from(JSON.stringify(chatReply(text)).slice(0, bytes));
+
+describe('a request whose client leaves', () => {
+  it('before the answer counts its prompt', async () => {
+    const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
+  });
+
+  it('before a streamed answer counts its prompt', async () => {
+    const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], { body: { ...body, stream: true } });
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
+  });
+
+  it('in the middle of the answer counts the text that has come', async () => {
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(part('y'.repeat(4_000), 2_100));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt });
+    expect(record?.outputTokens).toBeGreaterThan(450);
+    expect(record?.outputTokens).toBeLessThan(525);
+  });
+
+  it('in the middle of a very long text counts what has come', async () => {
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(part('y'.repeat(24_000_000), 20_000_000));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt });
+    expect(record?.outputTokens).toBeGreaterThan(4_999_000);
+    expect(record?.outputTokens).toBeLessThan(5_000_000);
+  });
+
+  it('in the middle of an escape counts the text before it', async () => {
+    const text = '{"choices":[{"message":{"content":"ab\\"cd\\';
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        head(handler);
+        handler.onData(Buffer.from(text));
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 2 });
+  });
+
+  it('once the answer is here counts what the provider says', async () => {
+    const harness = createHarness({ plugins: [slow()] });
+    const record = await recordOf(harness, (leave) => [answerThen(leave)]);
+    expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 3, outputTokens: 2, usageEstimated: false });
+  });
+
+  it('once an answer without counts is here counts its text', async () => {
+    const { usage: _usage, ...uncounted } = chatReply('z'.repeat(400));
+    const harness = createHarness({ plugins: [slow()] });
+    const record = await recordOf(harness, (leave) => [answerThen(leave, uncounted)]);
+    expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 100 });
+  });
+
+  it('before the provider was reached counts nothing', async () => {
+    const record = await recordOf(createHarness(), (leave) => [
+      () => {
+        setImmediate(leave);
+        return 'connecting';
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 0, outputTokens: 0, usageEstimated: false });
+  });
+
+  it('while the provider refuses counts nothing', async () => {
+    const record = await recordOf(createHarness(), (leave) => [
+      (_call, handler) => {
+        handler.onHead(500, ['content-type', 'application/json']);
+        leave();
+      },
+    ]);
+    expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 0, usageEstimated: false });
+  });
+
+  it('before speech has come counts the characters it asked for', async () => {
+    const speech = { path: '/v1/audio/speech', body: { model: '@one/tts-1', voice: 'alloy', input: 'a'.repeat(25) } };
+    const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], speech);
+    expect(record).toMatchObject({ outcome: 'aborted', media: { units: { characters: 25 } }, usageEstimated: true });
+  });
+});
+
+describe('a reply that the provider cuts', () => {
+  const cut = (error = new GatewayError('upstream_reset')): Script => {
+    return (_call, handler) => {
+      head(handler);
+      handler.onData(part('y'.repeat(400), 350));
+      handler.onError(error);
+    };
+  };
+
+  it('counts the prompt and the text that has come', async () => {
+    const record = await recordOf(createHarness(), () => [cut()]);
+    expect(record).toMatchObject({ outcome: 'failed', status: 502, ...prompt });
+    expect(record?.outputTokens).toBeGreaterThan(50);
+  });
+
+  it('counts nothing when it had not begun', async () => {
+    const record = await recordOf(createHarness(), () => [
+      (_call, handler) => handler.onError(new GatewayError('upstream_reset')),
+    ]);
+    expect(record).toMatchObject({ outcome: 'failed', inputTokens: 0, usageEstimated: false });
+  });
+
+  it('counts its events where it streamed', async () => {
+    const script = chatStream(['a', 'b', 'c', 'd'], { cutAfter: 3, error: new GatewayError('upstream_reset') });
+    const record = await recordOf(createHarness(), () => [script], { body: { ...body, stream: true } });
+    expect(record).toMatchObject({ outcome: 'cut', ...prompt, outputTokens: 3 });
+  });
+
+  it('leaves nothing behind for the next try', async () => {
+    const harness = createHarness();
+    harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+    harness.script(cut(), answer(429, { error: { message: 'slow down' } }));
+    await harness.send({ headers: { 'x-svc-config': 'pc-two' }, body: { ...body, model: 'gpt-5' } });
+    expect(harness.records[0]).toMatchObject({ outcome: 'failed', status: 429, inputTokens: 0, usageEstimated: false });
+  });
+});
+
+/** Looks at whole replies, and takes its time. */
+function slow() {
+  return definePlugin({
+    name: 'slow',
+    stage: 'output-guardrails',
+    reads: { response: 'body' },
+    config: v.optional(v.strictObject({})),
+    onConfig: () => ({
+      onBody: () => new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined)))),
+    }),
+  });
+}
+
+function answerThen(leave: () => void, reply: JsonObject = chatReply('hello')): Script {
+  return (call, handler) => {
+    answer(200, reply)(call, handler);
+    setImmediate(leave);
+  };
+}

@@ -1,0 +1,74 @@
+import { expect, it } from 'vitest';
+import type { Operation, OperationCall } from '../../../../core/contract/provider/provider.ts';
+import { providers } from '../../../../core/providers/index.ts';
+import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
+import { callOf } from '../../providers/contract-suite.ts';
+
+const params = { model: 'm', max_tokens: 5, stream: true, messages: [{ role: 'user', content: 'x' }] };
+
+/** A chat operation that keeps the calls it was handed. */
+function recording(): { chat: Operation; calls: OperationCall[] } {
+  const calls: OperationCall[] = [];
+  const chat: Operation = {
+    path: (call) => `/chat/${call.model}`,
+    toProvider: (body, call) => {
+      calls.push(call);
+      call.dropped.push('seen_by_chat');
+      return { ...body, shaped: true };
+    },
+    fromProvider: (reply, call) => {
+      calls.push(call);
+      return reply;
+    },
+    translateStream: (call) => {
+      calls.push(call);
+      return null;
+    },
+    usage: () => null,
+    streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
+  };
+  return { chat, calls };
+}
+
+it('hands one lenient chat call, in chat words, to request, reply and stream alike', () => {
+  const { chat, calls } = recording();
+  const operation = messagesOverChat(chat);
+  const call = callOf(params, { strict: true }, {});
+  expect(operation.path(call)).toBe('/chat/m');
+  const body = operation.toProvider?.(call.params, call);
+  operation.fromProvider?.({ choices: [] }, call);
+  operation.translateStream?.(call);
+  expect(body).toEqual({
+    model: 'm',
+    max_completion_tokens: 5,
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: params.messages,
+    shaped: true,
+  });
+  expect(new Set(calls).size).toBe(1);
+  expect(calls).toHaveLength(3);
+  expect(calls[0]?.strict).toBe(false);
+  expect(calls[0]?.params).not.toHaveProperty('max_tokens');
+});
+
+it('reports what either side has dropped on the call of the client, once', () => {
+  const { chat } = recording();
+  const call = callOf({ ...params, top_k: 3 }, {}, {});
+  const operation = messagesOverChat(chat);
+  operation.path(call);
+  operation.toProvider?.(call.params, call);
+  operation.translateStream?.(call);
+  expect(call.dropped).toEqual(['top_k', 'seen_by_chat']);
+});
+
+it('gives every provider with chat completions a Messages route, and leaves the native one alone', () => {
+  for (const provider of providers.values()) {
+    if (provider.operations.chatComplete)
+      expect([provider.id, typeof provider.operations.messages]).toEqual([provider.id, 'object']);
+  }
+  const native = providers.get('anthropic')?.operations.messages;
+  const params = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+  expect(native?.toProvider?.(params, callOf(params, {}, {}))).toBe(params);
+  expect([native?.fromProvider, native?.translateStream]).toEqual([undefined, undefined]);
+});

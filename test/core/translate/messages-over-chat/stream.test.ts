@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { openai } from '../../../../core/providers/openai/index.ts';
+import { messagesOverChat } from '../../../../core/translate/messages-over-chat/messages-over-chat.ts';
+import { endingOf } from '../../../../core/translate/messages-over-chat/stop-reason.ts';
+import { answersOfEvents } from '../../providers/assemble-reply.ts';
+import { callOf, translated } from '../../providers/contract-suite.ts';
+
+const operation = messagesOverChat(openai.operations.chatComplete as Operation);
+const call = () => callOf({ model: 'm', max_tokens: 5, stream: true, messages: [{ role: 'user', content: 'x' }] }, {}, {});
+const done: StreamEvent = { event: null, data: '[DONE]' };
+
+function chunk(delta: JsonObject, finish: string | null = null): StreamEvent {
+  return {
+    event: null,
+    data: { id: 'c1', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] },
+  };
+}
+function tool(index: number, args: string, name?: string): StreamEvent {
+  const begins = name === undefined ? {} : { id: `call_${index}`, type: 'function' };
+  return chunk({ tool_calls: [{ index, ...begins, function: { ...(name === undefined ? {} : { name }), arguments: args } }] });
+}
+function types(events: readonly StreamEvent[]): string[] {
+  return events.map((event) => String((event.data as JsonObject).type));
+}
+/** Every block must open, fill and close before the next begins: what the Messages stream promises its readers. */
+function expectOneBlockAtATime(events: readonly StreamEvent[]): void {
+  let open = -1;
+  let last = -1;
+  for (const data of events.map((event) => event.data as JsonObject)) {
+    const index = data.index as number;
+    if (data.type === 'content_block_start') {
+      expect([open, index]).toEqual([-1, last + 1]);
+      open = last = index;
+    } else if (data.type === 'content_block_delta') expect(index).toBe(open);
+    else if (data.type === 'content_block_stop') {
+      expect(index).toBe(open);
+      open = -1;
+    }
+  }
+  expect(open).toBe(-1);
+}
+
+describe('the end of a stream', () => {
+  it('comes without [DONE] when the answer had ended', () => {
+    const events = translated(operation, [chunk({ content: 'Hi' }), chunk({}, 'stop')], call());
+    expect(types(events).slice(-3)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
+  });
+
+  it('comes once', () => {
+    const events = translated(operation, [chunk({ content: 'Hi' }, 'stop'), done, done], call());
+    expect(types(events).filter((type) => type === 'message_stop')).toHaveLength(1);
+  });
+
+  it('does not come for a stream that was cut', () => {
+    const events = translated(operation, [chunk({ content: 'Hi' })], call());
+    expect(types(events)).toEqual(['message_start', 'content_block_start', 'content_block_delta']);
+  });
+
+  it('does not come after an error, which is passed on in the Messages format', () => {
+    const error = { event: null, data: { error: { message: 'out of capacity', type: 'server_error' } } };
+    const events = translated(operation, [chunk({ content: 'Hi' }), error, done], call());
+    expect(events.at(-1)).toEqual({
+      event: 'error',
+      data: { type: 'error', error: { type: 'api_error', message: 'out of capacity' } },
+    });
+    expect(types(events)).not.toContain('message_stop');
+    expect(translated(operation, [error, done], call())).toEqual([]);
+  });
+
+  it('frames an answer of nothing', () => {
+    expect(types(translated(operation, [done], call()))).toEqual(['message_start', 'message_delta', 'message_stop']);
+  });
+});
+
+describe('tool calls', () => {
+  it('come out one after the other, each whole, when their pieces were mixed', () => {
+    const mixed = [
+      tool(0, '', 'a'),
+      tool(0, '{"x"'),
+      tool(1, '', 'b'),
+      tool(1, '{"y":'),
+      tool(0, ':1}'),
+      tool(1, '2}'),
+      chunk({}, 'tool_calls'),
+      done,
+    ];
+    const events = translated(operation, mixed, call());
+    expectOneBlockAtATime(events);
+    expect(answersOfEvents('messages', events)[0]?.toolCalls).toEqual([
+      { name: 'a', arguments: { x: 1 } },
+      { name: 'b', arguments: { y: 2 } },
+    ]);
+  });
+
+  it('are sent on as they come, not held back until the end', () => {
+    const translator = operation.translateStream?.(call());
+    translator?.push(tool(0, '', 'a'));
+    expect(types(translator?.push(tool(0, '{"x":1}')) ?? [])).toEqual(['content_block_delta']);
+    expect(types(translator?.push(tool(1, '', 'b')) ?? [])).toEqual(['content_block_stop', 'content_block_start']);
+  });
+
+  it('keep text that follows them', () => {
+    const events = translated(operation, [tool(0, '{}', 'a'), chunk({ content: 'after' }), chunk({}, 'stop'), done], call());
+    expectOneBlockAtATime(events);
+    const [answer] = answersOfEvents('messages', events);
+    expect([answer?.text, answer?.toolCalls.length, answer?.finish]).toEqual(['after', 1, 'tool_use']);
+  });
+
+  it('with arguments that are no JSON become a call without arguments in a plain reply', () => {
+    const message = {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 't', type: 'function', function: { name: 'a', arguments: '{"b' } }],
+    };
+    const reply = { id: 'c1', model: 'm', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] };
+    expect(operation.fromProvider?.(reply, call()).content).toEqual([{ type: 'tool_use', id: 't', name: 'a', input: {} }]);
+  });
+});
+
+describe('thoughts', () => {
+  it('keep their signatures where the provider hands out signed blocks, one block per signature', () => {
+    const piece = (index: number, delta: JsonObject) => chunk({ content_blocks: [{ index, delta }] });
+    const pieces = [
+      piece(0, { type: 'thinking', thinking: '', signature: '' }),
+      piece(0, { thinking: 'one' }),
+      piece(0, { signature: 's1' }),
+      piece(1, { type: 'redacted_thinking', data: 'xx' }),
+      piece(2, { type: 'thinking', thinking: '', signature: '' }),
+      piece(2, { thinking: 'two' }),
+      piece(2, { signature: 's2' }),
+      chunk({ content: 'So.', content_blocks: [{ index: 3, delta: { text: 'So.' } }] }),
+      chunk({}, 'end_turn'),
+      done,
+    ];
+    const events = translated(operation, pieces, call());
+    expectOneBlockAtATime(events);
+    const data = events.map((event) => event.data as JsonObject);
+    expect(
+      data.filter((event) => event.type === 'content_block_start').map((event) => (event.content_block as JsonObject).type),
+    ).toEqual(['thinking', 'redacted_thinking', 'thinking', 'text']);
+    const signatures = data.map((event) => (event.delta as JsonObject | undefined)?.signature).filter(Boolean);
+    expect(signatures).toEqual(['s1', 's2']);
+    expect(answersOfEvents('messages', events)).toEqual([
+      { text: 'So.', reasoning: 'onetwo', toolCalls: [], finish: 'end_turn' },
+    ]);
+  });
+
+  it('keep their signatures in plain replies', () => {
+    const thought = { type: 'thinking', thinking: 'one', signature: 's1' };
+    const message = { role: 'assistant', content: 'So.', content_blocks: [thought, { type: 'text', text: 'So.' }] };
+    const reply = { id: 'c1', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+    expect(operation.fromProvider?.(reply, call()).content).toEqual([thought, { type: 'text', text: 'So.' }]);
+  });
+});
+
+it('reads text that comes as a list of parts', () => {
+  const parts = (text: string) => chunk({ content: [{ type: 'text', text }] });
+  const events = translated(operation, [parts('Hel'), parts('lo'), chunk({}, 'stop'), done], call());
+  expect(answersOfEvents('messages', events)[0]?.text).toBe('Hello');
+});
+
+describe('stop reasons', () => {
+  const said = (callsTools: boolean) => ({ callsTools: () => callsTools, refuses: () => false });
+
+  it.each([
+    ['stop', 'end_turn'],
+    ['length', 'max_tokens'],
+    ['tool_calls', 'tool_use'],
+    ['function_call', 'tool_use'],
+    ['content_filter', 'refusal'],
+    ['SAFETY', 'refusal'],
+    ['guardrail_intervened', 'refusal'],
+    ['malformed_tool_use', 'max_tokens'],
+    ['refusal', 'refusal'],
+    ['stop_sequence', 'stop_sequence'],
+    ['svc_new_reason', 'end_turn'],
+    [null, 'end_turn'],
+  ])('%s reads as %s', (finish, expected) => {
+    expect(endingOf({ finish_reason: finish }, said(false)).stop_reason).toBe(expected);
+  });
+
+  it('are tool_use for a reply with calls that says stop', () => {
+    expect(endingOf({ finish_reason: 'stop' }, said(true)).stop_reason).toBe('tool_use');
+    expect(endingOf({ finish_reason: 'length' }, said(true)).stop_reason).toBe('max_tokens');
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { providers } from '../../../../core/providers/index.ts';
+import { openai } from '../../../../core/providers/openai/index.ts';
+import type { ChatExtra } from '../../../../core/translate/messages-over-chat/request.ts';
+import { responsesOverChat } from '../../../../core/translate/responses-over-chat/responses-over-chat.ts';
+import { callOf } from '../../providers/contract-suite.ts';
+
+const chat = openai.operations.chatComplete as Operation;
+
+/** What the chat operation is asked for this Responses call, and what was reported. */
+function asked(params: JsonObject, understands: readonly ChatExtra[] = []) {
+  const call = callOf({ model: 'm', ...params }, {}, {});
+  const body = responsesOverChat(chat, understands).toProvider?.(call.params, call) ?? {};
+  return { body, dropped: call.dropped, adapted: call.adapted };
+}
+
+function refusal(params: JsonObject): GatewayError {
+  try {
+    asked(params);
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown;
+  }
+  throw new Error('it was not refused');
+}
+
+it('passes parameters it does not know', () => {
+  expect(asked({ input: 'x', svc_unknown: { deep: [1] } }).body).toMatchObject({ svc_unknown: { deep: [1] } });
+});
+
+describe('state that only a provider with its own API keeps', () => {
+  it.each([
+    ['previous_response_id', { previous_response_id: 'resp_1' }],
+    ['conversation', { conversation: { id: 'conv_1' } }],
+    ['prompt', { prompt: { id: 'pmpt_1' } }],
+    ['store', { store: true }],
+    ['background', { background: true }],
+    [
+      'input[1]',
+      {
+        input: [
+          { role: 'user', content: 'x' },
+          { type: 'item_reference', id: 'msg_1' },
+        ],
+      },
+    ],
+    ['input[0]', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],
+    ['input[0].content[0].image_url', { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] }],
+  ])('is refused by name: %s', (param, params) => {
+    const error = refusal({ input: 'x', ...params });
+    expect([error.status, error.param]).toEqual([400, param]);
+    expect(error.message).toContain('needs a provider with its own Responses API');
+  });
+
+  it('is not asked for by its default values', () => {
+    const idle = { previous_response_id: null, conversation: null, store: false, background: false, truncation: 'disabled' };
+    expect(asked({ input: 'x', ...idle })).toEqual({
+      body: { model: 'm', messages: [{ role: 'user', content: 'x' }] },
+      dropped: [],
+      adapted: [],
+    });
+  });
+});
+
+describe('malformed input is refused by name', () => {
+  it.each([
+    ['input', {}],
+    ['input', { input: 7 }],
+    ['input[0]', { input: ['x'] }],
+    ['input[0].role', { input: [{ role: 'robot', content: 'x' }] }],
+    ['input[0].content', { input: [{ role: 'user', content: 7 }] }],
+    ['input[0].content[0]', { input: [{ role: 'user', content: ['x'] }] }],
+    ['input[0].call_id', { input: [{ type: 'function_call', name: 'f', arguments: '{}' }] }],
+    ['input[0].name', { input: [{ type: 'function_call', call_id: 'c', arguments: '{}' }] }],
+    ['input[0].call_id', { input: [{ type: 'function_call_output', output: 'x' }] }],
+    ['tools[0]', { input: 'x', tools: ['f'] }],
+  ])('%s', (param, params) => {
+    expect(refusal(params as JsonObject)).toMatchObject({ code: 'bad_request', param });
+  });
+});
+
+describe('what has no counterpart is reported in the words of the caller', () => {
+  it('tools that OpenAI runs, and a choice of one', () => {
+    const { body, dropped } = asked({
+      input: 'x',
+      tools: [{ type: 'web_search' }, { type: 'custom', name: 'c' }, { type: 'function', name: 'f', parameters: {} }],
+      tool_choice: { type: 'web_search' },
+    });
+    expect(body.tools).toEqual([{ type: 'function', function: { name: 'f', parameters: {} } }]);
+    expect(body.tool_choice).toBeUndefined();
+    expect(dropped).toEqual(['tools.web_search', 'tools.custom', 'tool_choice']);
+  });
+
+  it('items of such tools, and thoughts that another provider sealed', () => {
+    const { body, dropped } = asked({
+      input: [
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'of-openai' },
+        { role: 'user', content: 'x' },
+      ],
+    });
+    expect(body.messages).toEqual([{ role: 'user', content: 'x' }]);
+    expect(dropped).toEqual(['input.web_search_call', 'input.reasoning']);
+  });
+
+  it('parameters', () => {
+    const { dropped } = asked({
+      input: 'x',
+      truncation: 'auto',
+      max_tool_calls: 3,
+      include: ['file_search_call.results'],
+      reasoning: { effort: 'low', summary: 'auto', mode: 'deep' },
+    });
+    expect(dropped).toEqual(['max_tool_calls', 'truncation', 'reasoning.mode', 'include']);
+  });
+
+  it('what the adapter drops, renamed', () => {
+    const mistral = providers.get('mistral-ai')?.operations.createModelResponse;
+    const params = { model: 'm', input: 'x', text: { verbosity: 'low' }, top_logprobs: 2, max_output_tokens: 9 };
+    const call = callOf(params, {}, {});
+    mistral?.toProvider?.(params, call);
+    expect(call.dropped).toEqual(['top_logprobs', 'text.verbosity']);
+    expect(call.adapted).toEqual(['max_output_tokens->max_tokens']);
+  });
+});
+
+it('limits the tools to those that are allowed', () => {
+  const tools = ['f', 'g'].map((name) => ({ type: 'function', name, parameters: {} }));
+  const choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] };
+  const { body, adapted } = asked({ input: 'x', tools, tool_choice: choice });
+  expect(body.tools).toMatchObject([{ function: { name: 'g' } }]);
+  expect(body.tool_choice).toBe('required');
+  expect(adapted).toEqual(['tool_choice']);
+});
+
+it('asks for log probabilities by either of their names', () => {
+  expect(asked({ input: 'x', include: ['message.output_text.logprobs'] }).body).toMatchObject({ logprobs: true });
+  expect(asked({ input: 'x', top_logprobs: 3 }).body).toMatchObject({ logprobs: true, top_logprobs: 3 });
+});
+
+describe('results of tools with images and files', () => {
+  const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+  const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
+  const input = [
+    { role: 'user', content: 'x' },
+    call('a'),
+    call('b'),
+    { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'seen' }, image] },
+    { type: 'function_call_output', call_id: 'b', output: 'done' },
+  ];
+
+  it('follow the last of them as a message of the user, so that results stay together', () => {
+    const { body, adapted } = asked({ input });
+    const messages = body.messages as JsonObject[];
+    expect(messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
+    expect(messages[4]?.content).toEqual([
+      { type: 'text', text: 'Attached to the result of tool call a:' },
+      { type: 'image_url', image_url: { url: image.image_url } },
+    ]);
+    expect(adapted).toEqual(['input.function_call_output']);
+  });
+
+  it('stay where they are for a provider that takes them there', () => {
+    const { body, adapted } = asked({ input }, ['tool_media']);
+    const messages = body.messages as JsonObject[];
+    expect(messages).toHaveLength(4);
+    expect(messages[2]?.content).toHaveLength(2);
+    expect(adapted).toEqual([]);
+  });
+});
+
+it('keeps caching hints for providers that take them, and reports them for others', () => {
+  const input = [{ role: 'user', content: [{ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }] }];
+  expect(asked({ input }).dropped).toEqual(['cache_control']);
+  const kept = asked({ input }, ['cache_control']);
+  expect(kept.body.messages).toEqual([
+    { role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] },
+  ]);
+});

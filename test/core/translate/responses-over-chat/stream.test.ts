@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation, StreamEvent } from '../../../../core/contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { openai } from '../../../../core/providers/openai/index.ts';
+import { responsesOverChat } from '../../../../core/translate/responses-over-chat/responses-over-chat.ts';
+import { callOf, translated } from '../../providers/contract-suite.ts';
+
+const operation = responsesOverChat(openai.operations.chatComplete as Operation, ['content_blocks']);
+const params = { model: 'm', input: 'x', stream: true, metadata: { run: '7' } };
+const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): StreamEvent => ({
+  event: null,
+  data: { id: 'c1', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason: finish, ...more }] },
+});
+const done: StreamEvent = { event: null, data: '[DONE]' };
+
+function streamed(...events: StreamEvent[]): JsonObject[] {
+  const sent = translated(operation, events, callOf(params, {}, {}));
+  for (const { event, data } of sent) expect(isObject(data) && data.type).toBe(event);
+  return sent.map(({ data }) => data as JsonObject);
+}
+
+function plain(message: JsonObject, more: JsonObject = {}): JsonObject {
+  const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop', ...more };
+  return operation.fromProvider?.({ id: 'c1', model: 'm', choices: [choice] }, callOf(params, {}, {})) ?? {};
+}
+
+const types = (events: readonly JsonObject[]) => events.map((event) => event.type);
+const outputOf = (events: readonly JsonObject[]) => (events.at(-1) as { response: JsonObject }).response.output;
+
+it('tells of a text by the whole sequence of typed events, numbered without gaps', () => {
+  const events = streamed(chunk({ role: 'assistant', content: '' }), chunk({ content: 'Hi' }), chunk({}, 'stop'), done);
+  expect(types(events)).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.content_part.added',
+    'response.output_text.delta',
+    'response.output_text.done',
+    'response.content_part.done',
+    'response.output_item.done',
+    'response.completed',
+  ]);
+  expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  expect(events.at(-1)).toMatchObject({ response: { metadata: { run: '7' }, status: 'completed', store: false } });
+});
+
+it('shows each event as things were then', () => {
+  const events = streamed(chunk({ content: 'a' }), chunk({ content: 'b' }), chunk({}, 'stop'), done);
+  expect(events[0]).toMatchObject({ response: { output: [], status: 'in_progress', usage: null } });
+  expect(events[2]).toMatchObject({ item: { content: [], status: 'in_progress' } });
+});
+
+it('keeps parallel calls apart whose arguments come mixed', () => {
+  const call = (index: number, more: JsonObject) => chunk({ tool_calls: [{ index, ...more }] });
+  const events = streamed(
+    call(0, { id: 'a', function: { name: 'f', arguments: '{"n":' } }),
+    call(1, { id: 'b', function: { name: 'g', arguments: '' } }),
+    call(0, { function: { arguments: '1}' } }),
+    call(1, { function: { arguments: '{}' } }),
+    chunk({}, 'tool_calls'),
+    done,
+  );
+  expect(outputOf(events)).toMatchObject([
+    { type: 'function_call', call_id: 'a', name: 'f', arguments: '{"n":1}', status: 'completed' },
+    { type: 'function_call', call_id: 'b', name: 'g', arguments: '{}', status: 'completed' },
+  ]);
+  const places = events
+    .filter(({ type }) => type === 'response.function_call_arguments.delta')
+    .map((event) => event.output_index);
+  expect(places).toEqual([0, 0, 1]);
+});
+
+it('says that a call was cut in the middle of its arguments', () => {
+  const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{"n":' } };
+  const events = streamed(chunk({ tool_calls: [call] }), chunk({}, 'length'), done);
+  expect(events.at(-1)).toMatchObject({
+    type: 'response.incomplete',
+    response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } },
+  });
+  expect(outputOf(events)).toMatchObject([{ status: 'incomplete', arguments: '{"n":' }]);
+});
+
+it('closes a whole stream without [DONE], and not one that was cut', () => {
+  expect(types(streamed(chunk({ content: 'a' }), chunk({}, 'stop'))).at(-1)).toBe('response.completed');
+  expect(types(streamed(chunk({ content: 'a' }))).at(-1)).toBe('response.output_text.delta');
+});
+
+it('tells of a fault in its own format, with what was said before it', () => {
+  const fault = { event: null, data: { error: { message: 'too many', type: 'rate_limit_error' } } };
+  const events = streamed(chunk({ content: 'a' }), fault, chunk({ content: 'late' }), done);
+  expect(events.at(-1)).toMatchObject({
+    type: 'response.failed',
+    response: { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'too many' } },
+  });
+  expect(types(events).filter((type) => type === 'response.output_text.delta')).toHaveLength(1);
+});
+
+describe('plain and streamed alike', () => {
+  it('a refusal is a part of its own', () => {
+    const events = streamed(chunk({ content: 'Well.' }), chunk({ refusal: 'No.' }), chunk({}, 'stop'), done);
+    const content = [
+      { type: 'output_text', text: 'Well.', annotations: [], logprobs: [] },
+      { type: 'refusal', refusal: 'No.' },
+    ];
+    expect(outputOf(events)).toMatchObject([{ type: 'message', content }]);
+    expect(plain({ content: 'Well.', refusal: 'No.' }).output).toMatchObject([{ type: 'message', content }]);
+  });
+
+  it('log probabilities come with their text', () => {
+    const logprobs = { content: [{ token: 'Hi', logprob: -0.1, top_logprobs: [] }] };
+    const events = streamed(chunk({ content: 'Hi' }, null, { logprobs }), chunk({}, 'stop'), done);
+    const expected = [{ content: [{ text: 'Hi', logprobs: logprobs.content }] }];
+    expect(outputOf(events)).toMatchObject(expected);
+    expect(plain({ content: 'Hi' }, { logprobs }).output).toMatchObject(expected);
+  });
+
+  it('citations are annotations of the text', () => {
+    const annotations = [
+      { type: 'url_citation', url_citation: { start_index: 0, end_index: 2, url: 'https://e.com', title: 'E' } },
+    ];
+    const expected = [{ type: 'url_citation', start_index: 0, end_index: 2, url: 'https://e.com', title: 'E' }];
+    const events = streamed(chunk({ content: 'Hi' }), chunk({ annotations }), chunk({}, 'stop'), done);
+    expect(outputOf(events)).toMatchObject([{ content: [{ annotations: expected }] }]);
+    expect(plain({ content: 'Hi', annotations }).output).toMatchObject([{ content: [{ annotations: expected }] }]);
+  });
+
+  it('images that were made are items', () => {
+    const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
+    const expected = [{ type: 'message' }, { type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=' }];
+    expect(outputOf(streamed(chunk({ content: 'Here' }), chunk({ images }), chunk({}, 'stop'), done))).toMatchObject(expected);
+    expect(plain({ content: 'Here', images }).output).toMatchObject(expected);
+  });
+
+  it('thoughts, texts and calls keep the order in which the model had them', () => {
+    const blocks = [
+      { type: 'thinking', thinking: 'one', signature: 's1' },
+      { type: 'text', text: 'first' },
+      { type: 'thinking', thinking: 'two', signature: 's2' },
+      { type: 'tool_use', id: 'a', name: 'f', input: {} },
+    ];
+    const toolCall = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const kinds = ['reasoning', 'message', 'reasoning', 'function_call'];
+    const whole = plain({ content: 'first', tool_calls: [toolCall], content_blocks: blocks });
+    expect((whole.output as JsonObject[]).map((item) => item.type)).toEqual(kinds);
+    const piece = (index: number, delta: JsonObject, more: JsonObject = {}) =>
+      chunk({ ...more, content_blocks: [{ index, delta }] });
+    const events = streamed(
+      piece(0, { type: 'thinking', thinking: 'one', signature: '' }),
+      piece(0, { signature: 's1' }),
+      piece(1, { type: 'text', text: 'first' }, { content: 'first' }),
+      piece(2, { type: 'thinking', thinking: 'two', signature: '' }),
+      piece(2, { signature: 's2' }),
+      piece(3, { type: 'tool_use', id: 'a' }, { tool_calls: [{ index: 0, ...toolCall }] }),
+      chunk({}, 'tool_calls'),
+      done,
+    );
+    expect((outputOf(events) as JsonObject[]).map(({ id: _, ...item }) => item)).toEqual(
+      (whole.output as JsonObject[]).map(({ id: _, ...item }) => item),
+    );
+  });
+});
