@@ -63,7 +63,7 @@ export default definePlugin({ name: 'refusing', stage: 'limits', config: {}, onC
 describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
   // In a process of its own: vitest resolves imports itself.
   const program = (file: string) => `
-    import { GatewayError } from ${JSON.stringify(moduleAt('contract/errors.ts'))};
+    import { GatewayError } from ${JSON.stringify(moduleAt('contract/values/errors.ts'))};
     import { loadPlugins } from ${JSON.stringify(moduleAt('plugin-host/load-plugins.ts'))};
     const [plugin] = await loadPlugins([${JSON.stringify(file)}]);
     try { plugin.onConfig().onRequest(); } catch (error) { console.log(error instanceof GatewayError, error.status); }`;
