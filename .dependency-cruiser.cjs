@@ -15,7 +15,13 @@ const library = (name, module, owner) => ({
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    // Declarations load their adapters, which import the declarations: the dynamic import runs after both are there.
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only', 'dynamic-import'] } },
+    },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: 'uWebSockets' } },
     only('config-stands-alone', '^config/', '^config/'),
     only('values', '^core/contract/values/', '^(core/contract/(values/|plugin/web-socket)|config/did-you-mean)'),
@@ -26,8 +32,9 @@ module.exports = {
     only('journal', '^core/journal/', '^(core/(journal|contract)/|config/)'),
     only('jwt', '^core/jwt/', '^core/(jwt|contract)/'),
     only('own-store', '^core/own-store/', '^core/(own-store|contract)/'),
-    only('cloud-auth', '^core/cloud-auth/', '^core/(cloud-auth|contract)/'),
-    only('secret-managers', '^core/secret-managers/', '^core/(secret-managers|contract|cloud-auth)/'),
+    only('provider-settings', '^core/provider-settings/', '^core/(provider-settings|contract)/'),
+    only('cloud-auth', '^core/cloud-auth/', '^core/(cloud-auth|provider-settings|contract)/'),
+    only('secret-managers', '^core/secret-managers/', '^core/(secret-managers|contract|provider-settings|cloud-auth)/'),
     only('circuits', '^core/circuits/', '^(core/(circuits|contract)/|config/)'),
     only('leases', '^core/leases/', '^(core/(leases|contract)/|config/)'),
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
@@ -49,7 +56,7 @@ module.exports = {
     only('control-plane', '^core/control-plane/', '^core/(control-plane|pipeline/(target|attempt)|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|pipeline|control-plane|contract)/'),
     // Wire formats, translators between them, and the providers that use both.
-    only('formats', '^core/formats/', '^core/(formats|translate|contract)/'),
+    only('formats', '^core/formats/', '^core/(formats|translate|provider-settings|contract)/'),
     only('translate', '^core/translate/', '^core/(formats|translate|contract)/'),
     {
       name: 'provider-folders',
@@ -57,7 +64,18 @@ module.exports = {
       from: { path: '^core/providers/([^/]+)/' },
       to: {
         path: '^(core|plugins|admin|workers|config|bench|test)/',
-        pathNot: '^core/(contract|formats|translate|cloud-auth|providers/$1)/',
+        pathNot: '^core/(contract|formats|translate|cloud-auth|provider-settings|providers/$1)/',
+      },
+    },
+    {
+      name: 'declarations-load-no-adapter',
+      severity: 'error',
+      from: { path: '^core/providers/([^/]+/settings|compatible-rows/rows|vertex-ai/credential-file|list|declarations)\\.ts$' },
+      to: {
+        path: '^(core|plugins|admin|workers|config|bench|test)/',
+        pathNot:
+          '^core/(contract/|provider-settings/|providers/([^/]+/settings|compatible-rows/rows|vertex-ai/credential-file|list)\\.ts)',
+        dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },
     {
@@ -67,7 +85,11 @@ module.exports = {
       to: { path: '^(core|plugins|admin|workers|config|bench|test)/', pathNot: '^(core/contract/|plugins/$1/)' },
     },
     only('workers', '^workers/', '^(workers/|core/contract/)'),
-    only('admin', '^admin/', '^(admin/|core/contract/|config/|plugins/[^/]+/schema\\.ts|core/providers/[^/]+/settings\\.ts)'),
+    only(
+      'admin',
+      '^admin/',
+      '^(admin/|core/contract/|core/provider-settings/|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
+    ),
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),
     library('undici-in-upstream-only', 'undici', '^core/upstream/'),
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),

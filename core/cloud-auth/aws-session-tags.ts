@@ -1,6 +1,6 @@
-import * as v from 'valibot';
 import type { ProviderSettings } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { tagsIn } from '../provider-settings/aws.ts';
 
 /** A tag of an assumed role's session, by which policies of the account tell callers apart. */
 export interface SessionTag {
@@ -11,17 +11,6 @@ export interface SessionTag {
 /** Labels of a request: its metadata. */
 export type Labels = Readonly<Record<string, string>>;
 
-const tagsMax = 50;
-
-/** `aws_session_tags`: `team, cost-center=project` tags sessions with the request's metadata `team`, and `project` as `cost-center`. */
-export const sessionTagsSetting = v.nullish(
-  v.pipe(
-    v.string(),
-    v.maxLength(4096),
-    v.check(isGood, 'a comma list of metadata keys, or tag=key, such as team, cost-center=project'),
-  ),
-);
-
 /**
  * The tags of a call with this metadata, by name; none where the settings ask for none or the metadata has none of them. Throws
  * `bad_request` for a value that AWS takes in no tag: a value that was changed could mean somebody else.
@@ -30,7 +19,7 @@ export function sessionTagsOf(settings: ProviderSettings, labels: Labels): reado
   const { aws_session_tags: list } = settings;
   if (typeof list !== 'string') return none;
   const tags: SessionTag[] = [];
-  for (const { key, from } of entriesOf(list)) {
+  for (const { key, from } of tagsIn(list)) {
     const value = Object.hasOwn(labels, from) ? labels[from] : undefined;
     if (value === undefined) continue;
     if (!/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u.test(value)) {
@@ -52,21 +41,3 @@ export function refuseTagsWithoutRole(settings: ProviderSettings, authType: stri
 }
 
 const none: readonly SessionTag[] = [];
-
-function entriesOf(list: string): { key: string; from: string }[] {
-  return list.split(',').map((entry) => {
-    const [key = '', from = key] = entry.trim().split('=');
-    return { key, from };
-  });
-}
-
-/** AWS tells keys apart without their case, and keeps those that begin `aws:` to itself. */
-function isGood(list: string): boolean {
-  const entries = list.split(',').map((entry) => entry.trim());
-  const keys = new Set(entriesOf(list).map(({ key }) => key.toLowerCase()));
-  return (
-    entries.every((entry) => /^(?!aws:)[\w.:/+@-]{1,128}(=[^=]{1,128})?$/i.test(entry)) &&
-    keys.size === entries.length &&
-    keys.size <= tagsMax
-  );
-}

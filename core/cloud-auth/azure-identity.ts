@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import * as v from 'valibot';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
@@ -7,31 +6,6 @@ import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
 import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
-
-/**
- * How Azure's providers prove who calls: by key, or by a token of Microsoft Entra ID that stands for an application (client
- * secret, federated identity) or for the machine itself (managed identity).
- * https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
- */
-export const azureIdentitySettings = {
-  azure_auth_mode: v.optional(
-    v.picklist(
-      ['default', 'entra', 'managed', 'workload', 'entraFederated'],
-      'one of default, entra, managed, workload, entraFederated',
-    ),
-  ),
-  azure_entra_tenant_id: v.optional(id('a tenant id or domain')),
-  azure_entra_client_id: v.optional(id('a client id')),
-  azure_entra_scope: v.optional(
-    v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,512}$/, 'a scope such as https://ai.azure.com/.default')),
-  ),
-  azure_managed_client_id: v.optional(id('a client id')),
-  azure_workload_client_id: v.optional(id('a client id')),
-  azure_workload_tenant_id: v.optional(id('a tenant id')),
-};
-
-/** Settings that say as whom a stored provider calls: they come from the store alone. */
-export const azurePinned = Object.keys(azureIdentitySettings).filter((key) => key !== 'azure_entra_scope');
 
 /**
  * Model services that Microsoft itself runs, in its three clouds. Endpoints of Azure Machine Learning and API Management are not among
@@ -178,10 +152,6 @@ function tokenUrl(authority: string, tenant: string): string {
 
 function grant(clientId: string, scope: string, proof: Readonly<Record<string, string>>): Record<string, string> {
   return { grant_type: 'client_credentials', client_id: clientId, scope, ...proof };
-}
-
-function id(expected: string) {
-  return v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,253}$/, expected));
 }
 
 function required(who: string, settings: ProviderSettings, name: string): string {

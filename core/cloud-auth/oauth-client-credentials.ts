@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Credentials, ProviderAdapter, SignServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject, Maybe } from '../contract/values/json.ts';
+import { oauthSettings } from '../provider-settings/common.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { postForToken } from './oauth-token.ts';
 import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
@@ -9,11 +10,11 @@ import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
 /** The value of `provider_auth_type` that selects this. */
 const authType = 'oauthClientCredentials';
 
-/** Settings of the OAuth client; `oauth_client_secret` is a secret. */
+/** Settings of the OAuth client that its adapter needs. */
 export const oauthEntries = {
-  oauth_token_endpoint: v.pipe(v.string(), v.regex(/^https?:\/\/[^\s#]+$/i, 'the URL of a token endpoint')),
-  oauth_client_id: v.pipe(v.string(), v.minLength(1)),
-  oauth_scope: v.nullish(v.string()),
+  oauth_token_endpoint: oauthSettings.oauth_token_endpoint.schema,
+  oauth_client_id: oauthSettings.oauth_client_id.schema,
+  oauth_scope: v.nullish(oauthSettings.oauth_scope.schema),
 };
 
 const tokens = createTokenCache();

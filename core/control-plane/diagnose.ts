@@ -1,28 +1,30 @@
 import type { ConnectionCheck } from '../contract/protocol/connection-test.ts';
-import type { ProviderSettings } from '../contract/provider/provider.ts';
+import type { ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 
-type Settings = Readonly<ProviderSettings>;
-
-/** The field that says where calls go. */
-export function hostField(provider: string, settings: Settings): string {
-  if (settings.custom_host) return 'configurations.custom_host';
-  return hostFields[provider] ?? 'ai_provider_id';
+/** The fields of an integration that a failed call is attributed to, as its errors name them. */
+export interface CallFields {
+  /** The field that decides the host. */
+  readonly host: string;
+  /** The field that decides the credential. */
+  readonly credential: string;
 }
 
-/** The field that says as whom calls are made. */
-export function credentialField(settings: Settings): string {
-  for (const [by, fields] of Object.entries(credentialFields)) {
-    const field = fields[String(settings[by])];
-    if (field !== undefined) return `configurations.${field}`;
-  }
-  return 'key';
+/** Returns the fields of calls with these settings. `adapter` is null if the provider is unknown. */
+export function callFields(
+  adapter: Pick<ProviderAdapter, 'errorFields'> | null,
+  settings: Readonly<ProviderSettings>,
+): CallFields {
+  const host = adapter?.errorFields?.host(settings) ?? null;
+  const credential = adapter?.errorFields?.credential(settings) ?? 'api_key';
+  return {
+    host: host === null ? 'ai_provider_id' : `configurations.${host}`,
+    credential: credential === 'api_key' ? 'key' : `configurations.${credential}`,
+  };
 }
 
 /** What a status of the provider says about the fields. `said` is the provider's own explanation, made safe. */
-export function statusChecks(provider: string, settings: Settings, status: number, said: string): ConnectionCheck[] {
-  const host = hostField(provider, settings);
-  const credential = credentialField(settings);
+export function statusChecks({ host, credential }: CallFields, status: number, said: string): ConnectionCheck[] {
   const reached: ConnectionCheck = { field: host, status: 'ok', message: 'the provider answers' };
   const words = said === '' ? '' : `: ${said}`;
   if (status >= 200 && status < 300) return [reached, { field: credential, status: 'ok', message: 'the provider accepts it' }];
@@ -48,8 +50,7 @@ export function statusChecks(provider: string, settings: Settings, status: numbe
 }
 
 /** What an error of ours says about the fields: settings that do not fit, names that are not found, doors that stay shut. */
-export function errorChecks(provider: string, settings: Settings, error: GatewayError): ConnectionCheck[] {
-  const host = hostField(provider, settings);
+export function errorChecks({ host, credential }: CallFields, error: GatewayError): ConnectionCheck[] {
   switch (error.code) {
     case 'invalid_provider':
       return [{ field: 'ai_provider_id', status: 'failed', message: error.message }];
@@ -71,7 +72,7 @@ export function errorChecks(provider: string, settings: Settings, error: Gateway
     case 'internal':
       return [{ field: host, status: 'unknown', message: 'the gateway could not make the call' }];
     default:
-      return [{ field: credentialField(settings), status: 'failed', message: error.message }];
+      return [{ field: credential, status: 'failed', message: error.message }];
   }
 }
 
@@ -84,32 +85,3 @@ function connectFault(detail: string): string {
   if (/TIMEDOUT|TIMEOUT/.test(detail)) return 'no connection in time';
   return 'it could not be connected to';
 }
-
-const hostFields: Readonly<Record<string, string>> = {
-  'azure-openai': 'configurations.azure_resource_name',
-  'azure-ai': 'configurations.azure_foundry_url',
-  bedrock: 'configurations.aws_region',
-  sagemaker: 'configurations.aws_region',
-  'vertex-ai': 'configurations.vertex_region',
-  huggingface: 'configurations.huggingface_base_url',
-  'workers-ai': 'configurations.workers_ai_account_id',
-  cortex: 'configurations.snowflake_account',
-  databricks: 'configurations.databricks_workspace',
-};
-
-/** By the setting that names how to authenticate. */
-const credentialFields: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  provider_auth_type: { oauthClientCredentials: 'oauth_client_secret' },
-  aws_auth_type: { accessKey: 'aws_secret_access_key', assumedRole: 'aws_role_arn' },
-  azure_auth_mode: {
-    entra: 'azure_entra_client_secret',
-    managed: 'azure_managed_client_id',
-    workload: 'azure_workload_client_id',
-    entraFederated: 'azure_entra_client_id',
-  },
-  vertex_auth_type: {
-    serviceAccount: 'vertex_service_account_json',
-    wif: 'vertex_service_account_json',
-    workload: 'vertex_service_account_json',
-  },
-};

@@ -15,7 +15,7 @@ import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
 import { answerControlPlane } from './answer-control-plane.ts';
-import { errorChecks, hostField, statusChecks } from './diagnose.ts';
+import { type CallFields, callFields, errorChecks, statusChecks } from './diagnose.ts';
 
 export interface ConnectionTestOptions extends DocumentOpener {
   readonly builder: TargetBuilder;
@@ -50,8 +50,9 @@ export async function testConnection(document: ProviderDocument, options: Connec
   });
   const answered = checkSecrets(document, options).then((secrets) => {
     if (secrets.some(({ status }) => status === 'failed')) return secrets;
-    field = hostField(document.provider, document.settings);
-    return check(document, options).then((checks) => [...secrets, ...checks]);
+    const fields = fieldsOf(document, options);
+    field = fields.host;
+    return check(document, options, fields).then((checks) => [...secrets, ...checks]);
   });
   const checks = await Promise.race([answered, timeout]);
   clearTimeout(timer);
@@ -68,21 +69,28 @@ async function checkSecrets(document: ProviderDocument, { secretManagers }: Conn
   });
 }
 
-async function check(given: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionCheck[]> {
-  const { provider, settings } = given;
+function fieldsOf({ provider, settings }: ProviderDocument, { builder }: ConnectionTestOptions): CallFields {
   try {
-    const adapter = options.builder.adapterOf(provider);
+    return callFields(builder.adapterOf(provider), settings);
+  } catch {
+    return callFields(null, settings);
+  }
+}
+
+async function check(given: ProviderDocument, options: ConnectionTestOptions, fields: CallFields): Promise<ConnectionCheck[]> {
+  try {
+    const adapter = options.builder.adapterOf(given.provider);
     const { document, credentials, headers } = await openDocument(given, options);
     const resolved = buildOpened(document, () =>
       options.builder.build(adapter, document.slug, document.settings, credentials, headers),
     );
     const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
     const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
-    const checks = statusChecks(provider, settings, status, said);
+    const checks = statusChecks(fields, status, said);
     if (checks.some((one) => one.status === 'failed')) return checks;
     return [...checks, ...(await checkDeployments(resolved, document, options))];
   } catch (thrown) {
-    return errorChecks(provider, settings, toGatewayError(thrown));
+    return errorChecks(fields, toGatewayError(thrown));
   }
 }
 

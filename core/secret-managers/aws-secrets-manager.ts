@@ -1,19 +1,20 @@
 import * as v from 'valibot';
 import { awsIdentity } from '../cloud-auth/aws-identity.ts';
-import { awsOrigin, awsSettings } from '../cloud-auth/aws-region.ts';
+import { awsOrigin } from '../cloud-auth/aws-region.ts';
 import { awsSigned } from '../cloud-auth/aws-sign.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
+import { awsSettings } from '../provider-settings/aws.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';
 const auth = v.object({
   aws_auth_type: v.picklist(['accessKey', 'assumedRole', 'serviceRole'], 'one of accessKey, assumedRole, serviceRole'),
-  aws_region: awsSettings.aws_region,
-  aws_role_arn: awsSettings.aws_role_arn,
-  aws_external_id: awsSettings.aws_external_id,
+  aws_region: v.nullish(awsSettings.aws_region.schema),
+  aws_role_arn: v.nullish(awsSettings.aws_role_arn.schema),
+  aws_external_id: v.nullish(awsSettings.aws_external_id.schema),
 });
 /** What is said with status 400 like a refusal, and passes. */
 const passing: ReadonlySet<string> = new Set(['ThrottlingException', 'RequestTimeout', 'InternalServiceError']);
@@ -49,7 +50,7 @@ function settingsOf(mapped: MappedSecretDocument, credentials: Credentials): Pro
   const settings: ProviderSettings & v.InferOutput<typeof auth> = checkedAuth(auth, mapped.auth);
   const own = settings.aws_auth_type === 'serviceRole' ? process.env.AWS_REGION : undefined;
   const region = regionOfArn(mapped.path) ?? settings.aws_region ?? own ?? required(mapped.auth, 'aws_region');
-  if (!v.is(awsSettings.aws_region, region)) throw refused('secret_path: the ARN names no region of AWS');
+  if (!v.is(awsSettings.aws_region.schema, region)) throw refused('secret_path: the ARN names no region of AWS');
   if (settings.aws_auth_type === 'accessKey') {
     for (const field of ['aws_access_key_id', 'aws_secret_access_key']) requiredSecret(credentials, field);
   }

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
-import { azureIdentitySettings, identityToken } from '../cloud-auth/azure-identity.ts';
+import { identityToken } from '../cloud-auth/azure-identity.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
+import { azureIdentitySettings } from '../provider-settings/azure.ts';
 import { away, errorWord, refused, statusFault } from './secret-fault.ts';
 import {
   checkedAuth,
@@ -32,9 +33,9 @@ const clouds = [
 const pathPattern = /^[0-9A-Za-z-]{1,127}(\/[0-9A-Za-z]{1,64})?$/;
 const auth = v.object({
   azure_auth_mode: v.picklist(['entra', 'managed', 'default'], 'one of entra, managed, default'),
-  azure_entra_tenant_id: azureIdentitySettings.azure_entra_tenant_id,
-  azure_entra_client_id: azureIdentitySettings.azure_entra_client_id,
-  azure_managed_client_id: azureIdentitySettings.azure_managed_client_id,
+  azure_entra_tenant_id: v.optional(azureIdentitySettings.azure_entra_tenant_id.schema),
+  azure_entra_client_id: v.optional(azureIdentitySettings.azure_entra_client_id.schema),
+  azure_managed_client_id: v.optional(azureIdentitySettings.azure_managed_client_id.schema),
 });
 
 /** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): the `value` of a secret, the newest unless a version is named. */

@@ -56,7 +56,9 @@ export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>
   const parsed = v.safeParse(schema, auth);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
-  throw refused(`${v.getDotPath(issue) ?? 'auth_config'}: expected ${issue.message}`);
+  throw refused(
+    `${v.getDotPath(issue) ?? 'auth_config'}: ${issue.message.startsWith('expected ') ? '' : 'expected '}${issue.message}`,
+  );
 }
 
 /** A setting of the reference. Throws SecretFault naming it. */

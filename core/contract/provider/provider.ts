@@ -88,6 +88,10 @@ export interface ProviderAdapter {
    * region. Whatever else would move a stored credential to another host is refused.
    */
   readonly movedBy?: readonly string[];
+  /** Settings that select the model beside its name. Fixed if the stored provider restricts its models. */
+  readonly modelSettings?: readonly string[];
+  /** Fields of an integration that failed calls are attributed to. */
+  readonly errorFields?: ErrorFields;
   /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
   /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
@@ -106,6 +110,13 @@ export interface ProviderAdapter {
   buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
   /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+}
+
+/** The setting that decides a part of calls with these settings: `aws_region`, or `api_key` for the integration's key. */
+export interface ErrorFields {
+  /** Null if no setting decides the host. */
+  host(settings: Readonly<ProviderSettings>): string | null;
+  credential(settings: Readonly<ProviderSettings>): string;
 }
 
 /** A provider's realtime sessions: WebSockets whose messages are JSON events. Messages pass as they are. */

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type {
   Operation,
   OperationCall,
@@ -8,6 +7,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
+import { declared, type ProviderDeclaration } from '../../provider-settings/declaration.ts';
 import { chatOrResponses, sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import type { ChatExtra, ChatExtras } from '../../translate/messages-over-chat/request.ts';
@@ -20,11 +20,9 @@ import { type EmbedQuirks, embeddings } from './embeddings.ts';
 import { providerFault } from './provider-error.ts';
 import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
-import { responsesApiSetting } from './responses-only.ts';
 
 /** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
 export interface CompatibleProvider extends CompatibleMedia {
-  readonly id: string;
   /** Without trailing slash; null where every user has their own and `custom_host` must say it; a function where settings tell. */
   readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
   /** Path of the API below the base URL, default none. */
@@ -32,8 +30,6 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly operations: readonly CompatibleOperation[];
   /** Headers that carry the key, where it is not `Authorization: Bearer <key>`. */
   readonly credential?: (key: string) => HeaderList;
-  /** Settings beside `custom_host`, by config name. */
-  readonly settings?: v.ObjectEntries;
   /** Headers beside the credential. */
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
@@ -53,6 +49,11 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
 }
 
+/** The same beside the declaration that its id and its settings come from. */
+export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
+  readonly declaration: ProviderDeclaration;
+};
+
 /** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
 export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
@@ -64,20 +65,15 @@ export type CompatibleOperation =
  * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
  * and where a streamed call has to be asked for its token counts.
  */
-export function openAiCompatible(row: CompatibleProvider): CompatibleAdapter {
+export function openAiCompatible({ declaration, ...given }: CompatibleInput): CompatibleAdapter {
+  const row: CompatibleProvider = { ...given, id: declaration.id };
   const prefix = (settings: ProviderSettings): string =>
     typeof row.pathPrefix === 'function' ? row.pathPrefix(settings) : (row.pathPrefix ?? '');
   const hasResponses = row.operations.includes('createModelResponse');
-  const settingsSchema = v.object({
-    custom_host: v.optional(v.string()),
-    ...(hasResponses ? responsesApiSetting : {}),
-    ...row.settings,
-  });
   const operations: Partial<Record<OperationName, Operation>> = {};
   for (const name of row.operations) operations[name] = build[name](row, prefix);
   const adapter: CompatibleAdapter = {
-    id: row.id,
-    settings: settingsSchema as v.GenericSchema<unknown, ProviderSettings>,
+    ...declared(declaration),
     baseUrl: (settings) => baseUrlOf(row, settings),
     headers: (settings, credentials) => {
       const key = credentials.api_key;

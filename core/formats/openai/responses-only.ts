@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
 
 /**
@@ -13,22 +12,6 @@ const responsesOnly =
 export function isResponsesOnly(model: string): boolean {
   return responsesOnly.test(model);
 }
-
-/** `use_responses_api`: chat and Messages calls go to the Responses API always (true), never (false), or where the model has no other. */
-export const responsesApiSetting = {
-  use_responses_api: v.nullish(
-    v.union(
-      [
-        v.boolean(),
-        v.pipe(
-          v.picklist(['true', 'false']),
-          v.transform((text) => text === 'true'),
-        ),
-      ],
-      'use_responses_api must be true or false',
-    ),
-  ),
-};
 
 /** Whether a chat call of one of these models goes to the Responses API. */
 export function goesByResponses(settings: ProviderSettings, models: readonly unknown[]): boolean {

@@ -1,6 +1,6 @@
-import { bucketPattern } from '../../contract/provider/provider-settings.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
+import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { isMetadata } from './batch-plan.ts';
 import type { ObjectPlace } from './stored-object.ts';
 

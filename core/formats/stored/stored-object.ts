@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { bucketPattern } from '../../contract/provider/provider-settings.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
+import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { badParam } from '../bad-param.ts';
 import { limitOf } from './stored-operation.ts';
 

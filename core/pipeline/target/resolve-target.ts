@@ -96,7 +96,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
     if (isEmpty(settings)) return resolved;
-    const { pinned = [], keptOnceStored = [] } = resolved.adapter;
+    const { pinned = [], keptOnceStored = [], modelSettings = [] } = resolved.adapter;
     for (const key of [...pinned, ...keptOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
       if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
       throw new GatewayError('invalid_config', {
@@ -104,7 +104,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
         param: key,
       });
     }
-    if (document.models) refuseOtherModel(document, settings);
+    if (document.models) refuseOtherModel(document, settings, modelSettings);
     const changed = buildStored(stored, slug, { ...document.settings, ...settings });
     refuseMove(resolved, changed, settings, `@${slug} has a stored credential`);
     return resolved.renew ? { ...changed, renew: resolved.renew } : changed;
@@ -166,21 +166,9 @@ function hasLimits({ usageLimits, rateLimits, integrationLimits: shared }: Provi
   return Boolean(usageLimits || rateLimits?.length || shared?.usageLimits || shared?.rateLimits.length);
 }
 
-/** Settings that choose the model beside its name. */
-const modelSettings = [
-  'aws_bedrock_model',
-  'provider_model',
-  'azure_deployment_id',
-  'azure_deployment_name',
-  'azure_endpoint_name',
-  'azure_model_name',
-  'deployment_id',
-  'deployments',
-];
-
 /** Where models are restricted, only the model's own name chooses one: it is what is checked. */
-function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObject>): void {
-  const key = modelSettings.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
+function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObject>, names: readonly string[]): void {
+  const key = names.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
   if (key === undefined) return;
   throw new GatewayError('invalid_config', {
     message: `${key}: the models of @${document.slug} are restricted, so it cannot be replaced by a request or config`,

@@ -1,7 +1,6 @@
-import * as v from 'valibot';
 import { signUnlessKeyed } from '../../cloud-auth/aws-call.ts';
 import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
-import { awsSettings, regionOf } from '../../cloud-auth/aws-region.ts';
+import { regionOf } from '../../cloud-auth/aws-region.ts';
 import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
 import type {
   Credentials,
@@ -16,20 +15,14 @@ import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
 import { anthropicFault } from '../../formats/anthropic/errors.ts';
 import { anthropicMessages } from '../../formats/anthropic/messages.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
+import { anthropic } from './anthropic.ts';
 import { authHeaders, completeHeaders } from './auth.ts';
-import { anthropic } from './index.ts';
-import { anthropicEntries } from './settings.ts';
+import { claudePlatformAws as declaration } from './settings.ts';
 
-const id = 'claude-platform-aws';
+const { id } = declaration;
 const service = 'aws-external-anthropic';
-
-const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  ...awsSettings,
-  ...anthropicEntries,
-  /** The workspace calls are made for, `wrkspc_…`: every call names it. */
-  anthropic_aws_workspace_id: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,128}$/, 'the id of a workspace'))),
-});
 
 /**
  * Claude Platform on AWS: the whole of Anthropic's API at an address of AWS, with identities and bills of an AWS account
@@ -37,8 +30,7 @@ const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
  */
 export const claudePlatformAws: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   ...anthropic,
-  id,
-  settings,
+  ...declared(declaration),
   operations: {
     ...anthropic.operations,
     chatComplete: anthropicChat(id),
@@ -54,8 +46,6 @@ export const claudePlatformAws: ProviderAdapter & { readonly chatExtras: readonl
   sign,
   // A signature covers the body.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
-  movedBy: ['aws_region'],
-  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags', 'anthropic_aws_workspace_id'],
   error: (status, body, headers) => anthropicFault(id, status, body, headers),
 };
 

@@ -1,19 +1,45 @@
-import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { keptSettings } from '../../formats/stored/stored-settings.ts';
+import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
+import { federatedAuth, federationId } from '../../provider-settings/common.ts';
+import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
+import { keptSettings } from '../../provider-settings/kept.ts';
+import { headerValue, text } from '../../provider-settings/kinds.ts';
 
-/** Text that is safe as a header value: printable ASCII, so no line break can smuggle in a second header. */
-const headerValue = v.pipe(v.string(), v.minLength(1), v.maxLength(1024), v.regex(/^[\x20-\x7e]+$/, 'printable ASCII only'));
-
-/** The version has its default in `auth.ts`, so that "not set" stays visible. */
-export const anthropicEntries = {
+const anthropicSettings = {
   ...keptSettings,
-  /** API version date, for example `2023-06-01`. */
-  anthropic_version: v.optional(headerValue),
-  /** Comma list of beta features. */
-  anthropic_beta: v.optional(headerValue),
-  custom_host: v.optional(v.string()),
-};
+  anthropic_version: headerValue({ about: 'Version of the API, a date.', example: '2023-06-01', inline: true }),
+  anthropic_beta: headerValue({ about: 'Comma list of beta features.', example: 'context-1m-2025-08-07', inline: true }),
+} satisfies Readonly<Record<string, SettingDeclaration>>;
 
-/** Settings of the provider `anthropic`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object(anthropicEntries);
+/** Declares the provider `anthropic`. */
+export const declaration = defineProvider({
+  id: 'anthropic',
+  settings: {
+    ...anthropicSettings,
+    wif_federation_rule_id: federationId('Federation rule that tokens are exchanged under.', 'fdrl_01'),
+    wif_organization_id: federationId('Organization of the federation rule.', 'org_01'),
+    wif_service_account_id: federationId('Service account that calls are made as.', 'svac_01'),
+    wif_workspace_id: federationId('Workspace that calls are made in.', 'wrkspc_01'),
+  },
+  auth: [federatedAuth(['wif_federation_rule_id', 'wif_organization_id', 'wif_service_account_id'])],
+  load: () => import('./index.ts'),
+});
+
+/** Declares the provider `claude-platform-aws`: Anthropic's API at an address of AWS. */
+export const claudePlatformAws = defineProvider({
+  id: 'claude-platform-aws',
+  key: 'optional',
+  settings: {
+    ...awsSettings,
+    ...anthropicSettings,
+    anthropic_aws_workspace_id: text({
+      about: 'Workspace that every call names.',
+      pattern: /^[\w-]{1,128}$/,
+      expected: 'the id of a workspace',
+      example: 'wrkspc_01',
+      pinned: 'always',
+    }),
+  },
+  auth: [awsAuth],
+  requires: awsRequires,
+  load: () => import('./index.ts'),
+});

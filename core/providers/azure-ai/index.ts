@@ -1,24 +1,23 @@
-import { azureKeyHeaders, azurePinned, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
+import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
 import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, keptPath, proxyPath, realtimePath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 /** An endpoint of one model. */
 const endpoint: FoundryAdapter = {
-  id: 'azure-ai',
-  settings,
+  ...declared(declaration),
   baseUrl,
-  pinned: azurePinned,
   headers: (given, credentials) => [
     ...azureKeyHeaders(given, credentials, isSingleModel(given) ? 'bearer' : 'api-key'),
     ...endpointHeaders(given),
@@ -90,3 +89,6 @@ function asMaker(call: OutgoingCall): void {
   const at = call.headers.indexOf('api-key');
   if (at !== -1 && at % 2 === 0) call.headers.splice(at, 2, 'authorization', `Bearer ${call.headers[at + 1]}`);
 }
+
+/** What the declaration loads. */
+export const adapters = [azureAi];

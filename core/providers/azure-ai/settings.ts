@@ -1,27 +1,52 @@
-import * as v from 'valibot';
-import { azureIdentitySettings } from '../../cloud-auth/azure-identity.ts';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { choice, label, text, url } from '../../provider-settings/kinds.ts';
 
-/** Part of a host name, so nothing but a plain label will do. */
-const label = v.pipe(v.string(), v.regex(/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/, 'one label of a host name'));
-
-/** Settings of `azure-ai`, under their config names. */
-export const settings = v.pipe(
-  v.object({
-    custom_host: v.optional(v.string()),
-    azure_foundry_url: v.nullish(v.pipe(v.string(), v.regex(/^https?:\/\/[^\s#@]+$/i, 'the URL of a Foundry resource'))),
-    azure_deployment_name: v.nullish(v.pipe(v.string(), v.regex(/^[\w.-]{1,128}$/, 'the name of a deployment'))),
-    azure_deployment_type: v.nullish(v.picklist(['serverless', 'managed'], 'serverless or managed')),
-    azure_endpoint_name: v.nullish(label),
-    azure_region: v.nullish(label),
-    azure_api_version: v.nullish(
-      v.pipe(
-        v.string(),
-        v.regex(/^(v1|preview|\d{4}-\d{2}-\d{2}(-preview)?)$/, 'v1, preview, or a date such as 2024-05-01-preview'),
-      ),
-    ),
-    azure_extra_parameters: v.nullish(v.picklist(['drop', 'error', 'pass-through', 'allow', 'ignore'])),
+/** Declares the provider `azure-ai`. */
+export const declaration = defineProvider({
+  id: 'azure-ai',
+  priceId: 'azure',
+  key: 'optional',
+  settings: {
+    azure_foundry_url: url({
+      about: 'URL of the Foundry resource.',
+      example: 'https://example.services.ai.azure.com',
+      query: true,
+    }),
+    azure_deployment_name: text({
+      about: 'Deployment of an endpoint with one model.',
+      pattern: /^[\w.-]{1,128}$/,
+      expected: 'the name of a deployment',
+      example: 'mistral-large',
+      choosesModel: true,
+    }),
+    azure_deployment_type: choice({ about: 'Kind of an endpoint with one model.', options: ['serverless', 'managed'] }),
+    azure_endpoint_name: label({
+      about: 'Name of a managed endpoint, part of its host.',
+      expected: 'one label of a host name',
+      example: 'my-endpoint',
+      host: 'part',
+      choosesModel: true,
+    }),
+    azure_region: label({
+      about: 'Region of an endpoint with one model, part of its host.',
+      expected: 'one label of a host name',
+      example: 'westeurope',
+      host: 'part',
+    }),
+    azure_api_version: text({
+      about: 'Version of the API.',
+      pattern: /^(v1|preview|\d{4}-\d{2}-\d{2}(-preview)?)$/,
+      expected: 'v1, preview, or a date such as 2024-05-01-preview',
+      example: '2024-05-01-preview',
+    }),
+    azure_extra_parameters: choice({
+      about: 'What the inference API does with parameters it does not know.',
+      options: ['drop', 'error', 'pass-through', 'allow', 'ignore'],
+    }),
     ...azureIdentitySettings,
-  }),
-  v.transform((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null && value !== undefined))),
-) as unknown as v.GenericSchema<unknown, ProviderSettings>;
+  },
+  auth: [azureAuth],
+  requires: [{ needs: ['azure_foundry_url'] }],
+  load: () => import('./index.ts'),
+});

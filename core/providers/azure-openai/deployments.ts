@@ -1,7 +1,7 @@
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { badParam } from '../../formats/bad-param.ts';
-import type { Deployment } from './settings.ts';
+import type { Deployment } from './merge-names.ts';
 
 /** Where one call goes: a deployment, and the version of the API it is asked through. */
 export interface Place {

@@ -1,11 +1,14 @@
-import { azureKeyHeaders, azurePinned, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
+import * as v from 'valibot';
+import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import { declared, settingsSchema } from '../../provider-settings/declaration.ts';
 import { sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
+import { mergeNames } from './merge-names.ts';
 import {
   byResponses,
   chatComplete,
@@ -18,13 +21,12 @@ import {
   imageEdit,
   imageGenerate,
 } from './operations.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
-  id: 'azure-openai',
-  settings,
+  ...declared(declaration),
+  settings: v.pipe(settingsSchema(declaration), v.transform(mergeNames)),
   baseUrl,
-  pinned: azurePinned,
   headers: (given, credentials) => azureKeyHeaders(given, credentials, 'api-key'),
   sign(call, given, credentials, services) {
     addApiVersion(call, given);
@@ -55,3 +57,6 @@ export const azureOpenAi: ProviderAdapter & { readonly chatExtras: ChatExtras } 
     ...keptOperations(adapter, { files: allFiles, batches: allBatches, finetunes: allFinetunes }),
   },
 };
+
+/** What the declaration loads. */
+export const adapters = [azureOpenAi];

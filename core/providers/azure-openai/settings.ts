@@ -1,96 +1,95 @@
 import * as v from 'valibot';
-import { azureIdentitySettings } from '../../cloud-auth/azure-identity.ts';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { responsesApiSetting } from '../../formats/openai/responses-only.ts';
+import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
+import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
+import { label, text } from '../../provider-settings/kinds.ts';
 
-/** One row of the alias table, from either of its spellings. */
-export interface Deployment {
-  readonly name: string;
-  readonly apiVersion: string | null;
-  readonly alias: string | null;
-  /** The model behind it, as the catalogue spells it. */
-  readonly model: string | null;
-  readonly isDefault: boolean;
+const deployment = { pattern: /^[\w.-]{1,128}$/, expected: 'the name of a deployment', example: 'gpt-5-mini' } as const;
+const version = {
+  pattern: /^(v1|preview|latest|\d{4}-\d{2}-\d{2}(-preview)?)$/,
+  expected: 'v1, preview, or a date such as 2024-10-21',
+  example: '2024-10-21',
+} as const;
+const resource = { expected: 'the name of an Azure resource', example: 'my-resource', host: 'part' } as const;
+
+const deploymentName = text({ about: 'Name of the deployment.', ...deployment }).schema;
+const apiVersion = text({ about: 'Version of the API.', ...version }).schema;
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(1_024));
+
+/** A row of the table as integrations store it. */
+export const storedRow = v.strictObject({
+  azure_deployment_name: deploymentName,
+  azure_api_version: v.nullish(apiVersion),
+  azure_model_slug: v.nullish(name),
+  alias: v.nullish(name),
+  is_default: v.nullish(v.boolean()),
+});
+
+/** A row of the table in a config target. */
+export const configRow = v.object({
+  deployment_id: deploymentName,
+  api_version: v.nullish(apiVersion),
+  alias: v.nullish(name),
+  is_default: v.nullish(v.boolean()),
+});
+
+/** Rows with at most one default and no two rows of the same name. */
+function table(row: v.GenericSchema, nameOf: (row: Readonly<Record<string, unknown>>) => unknown): v.GenericSchema {
+  return v.pipe(
+    v.array(row as v.GenericSchema<Record<string, unknown>>),
+    v.minLength(1, 'at least one deployment'),
+    v.maxLength(500, 'at most 500 deployments'),
+    v.check((rows) => rows.filter((row) => row.is_default).length <= 1, 'at most one deployment can be the default'),
+    v.check((rows) => new Set(rows.map(nameOf)).size === rows.length, 'the same alias twice'),
+  );
 }
 
-/** Part of a host name, so nothing but a plain label will do. */
-const resourceName = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/, 'the name of an Azure resource'),
-);
-const deploymentName = v.pipe(v.string(), v.regex(/^[\w.-]{1,128}$/, 'the name of a deployment'));
-const apiVersion = v.pipe(
-  v.string(),
-  v.regex(/^(v1|preview|latest|\d{4}-\d{2}-\d{2}(-preview)?)$/, 'v1, preview, or a date such as 2024-10-21'),
-);
-const name = v.pipe(v.string(), v.minLength(1));
+/** Shorter names that only config targets may use: as headers they would be ambiguous. */
+const configSettings = {
+  resource_name: { ...label({ about: 'Shorter name of `azure_resource_name`.', ...resource }), only: 'config' },
+  deployment_id: {
+    ...text({ about: 'Shorter name of `azure_deployment_id`.', ...deployment }),
+    only: 'config',
+    choosesModel: true,
+  },
+  api_version: { ...text({ about: 'Shorter name of `azure_api_version`.', ...version }), only: 'config' },
+  deployments: {
+    kind: 'table',
+    about: 'Deployments by alias, in a config target.',
+    schema: table(configRow, (row) => row.alias ?? row.deployment_id),
+    example: [{ deployment_id: 'gpt-5-mini', api_version: '2024-10-21', alias: 'small' }],
+    only: 'config',
+    choosesModel: true,
+  },
+} satisfies Readonly<Record<string, SettingDeclaration>>;
 
-/** A row as integrations store it. */
-const storedRow = v.pipe(
-  v.object({
-    azure_deployment_name: deploymentName,
-    azure_api_version: v.nullish(apiVersion),
-    azure_model_slug: v.nullish(name),
-    alias: v.nullish(name),
-    is_default: v.nullish(v.boolean()),
-  }),
-  v.transform(
-    (row): Deployment => ({
-      name: row.azure_deployment_name,
-      apiVersion: row.azure_api_version ?? null,
-      alias: row.alias ?? null,
-      model: row.azure_model_slug ?? null,
-      isDefault: row.is_default ?? false,
+/** Declares the provider `azure-openai`. */
+export const declaration = defineProvider({
+  id: 'azure-openai',
+  priceId: 'azure',
+  key: 'optional',
+  settings: {
+    azure_resource_name: label({ about: 'Name of the Azure resource, part of its host.', ...resource }),
+    azure_deployment_id: text({ about: 'Deployment of models that the table does not name.', ...deployment, choosesModel: true }),
+    azure_api_version: text({ about: 'Version of the API.', ...version }),
+    azure_model_name: text({
+      about: 'Model behind the deployment.',
+      expected: 'the name of a model',
+      example: 'gpt-5-mini',
+      choosesModel: true,
     }),
-  ),
-);
-
-/** A row as a config target has it. */
-const configRow = v.pipe(
-  v.object({
-    deployment_id: deploymentName,
-    api_version: v.nullish(apiVersion),
-    alias: v.nullish(name),
-    is_default: v.nullish(v.boolean()),
-  }),
-  v.transform(
-    (row): Deployment => ({
-      name: row.deployment_id,
-      apiVersion: row.api_version ?? null,
-      alias: row.alias ?? null,
-      model: null,
-      isDefault: row.is_default ?? false,
-    }),
-  ),
-);
-
-/** Settings of `azure-openai`. What has two names comes out under the longer one, the alias table as `deployments`. */
-export const settings = v.pipe(
-  v.object({
-    custom_host: v.optional(v.string()),
-    azure_resource_name: v.nullish(resourceName),
-    resource_name: v.nullish(resourceName),
-    azure_deployment_id: v.nullish(deploymentName),
-    deployment_id: v.nullish(deploymentName),
-    azure_api_version: v.nullish(apiVersion),
-    api_version: v.nullish(apiVersion),
-    azure_model_name: v.nullish(name),
-    azure_deployment_config: v.nullish(v.array(storedRow)),
-    deployments: v.nullish(v.array(configRow)),
-    ...responsesApiSetting,
+    azure_deployment_config: {
+      kind: 'table',
+      about: 'Deployments by alias.',
+      schema: table(storedRow, (row) => row.alias ?? row.azure_deployment_name),
+      example: [
+        { azure_deployment_name: 'gpt-5-mini', azure_api_version: '2024-10-21', azure_model_slug: 'gpt-5-mini', alias: 'small' },
+      ],
+      only: 'integration',
+    },
+    ...configSettings,
     ...azureIdentitySettings,
-  }),
-  v.transform(({ resource_name, deployment_id, api_version, azure_deployment_config, deployments, ...rest }) =>
-    withoutNulls({
-      ...rest,
-      azure_resource_name: rest.azure_resource_name ?? resource_name,
-      azure_deployment_id: rest.azure_deployment_id ?? deployment_id,
-      azure_api_version: rest.azure_api_version ?? api_version,
-      deployments: deployments ?? azure_deployment_config,
-    }),
-  ),
-) as unknown as v.GenericSchema<unknown, ProviderSettings>;
-
-function withoutNulls(settings: ProviderSettings): ProviderSettings {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null && value !== undefined));
-}
+  },
+  auth: [azureAuth],
+  requires: [{ needs: ['azure_resource_name', 'azure_deployment_config'] }],
+  load: () => import('./index.ts'),
+});

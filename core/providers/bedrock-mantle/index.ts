@@ -12,24 +12,22 @@ import type {
 import { findHeader } from '../../contract/values/http.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { chatComplete, chatExtras, createModelResponse, messages } from './operations.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 const service = 'bedrock-mantle';
 
 /** Amazon Bedrock's endpoint in the formats of OpenAI and Anthropic. See README.md. */
 export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
-  id: 'bedrock-mantle',
-  settings,
+  ...declared(declaration),
   baseUrl: (given) => `https://${service}.${regionOf(given)}.api.aws`,
   headers: awsKeyHeaders,
   sign,
   forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
   // Signatures cover bodies.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
-  movedBy: ['aws_region'],
-  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags'],
   proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),
   operations: { chatComplete, messages, createModelResponse },
   chatExtras,
@@ -56,3 +54,6 @@ function sign(
   }
   return signUnlessKeyed(call, service, given, credentials, services, labels);
 }
+
+/** What the declaration loads. */
+export const adapters = [bedrockMantle];

@@ -1,6 +1,7 @@
 import { awsKeyHeaders } from '../../cloud-auth/aws-call.ts';
 import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { signCall } from './auth.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
@@ -17,21 +18,17 @@ import { imageEdit, imageGenerate, imageVariation } from './images.ts';
 import { messages } from './messages.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** Amazon Bedrock. See README.md. */
 export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
-  id: 'bedrock',
-  settings,
+  ...declared(declaration),
   baseUrl: (given) => awsOrigin('bedrock-runtime', regionOf(given)),
   headers: awsKeyHeaders,
   sign: signCall,
   adjustProxyCall: withBetasInBody,
   // Signatures cover bodies, and beta features are part of them.
   buffersProxyBodies: () => true,
-  movedBy: ['aws_region'],
-  keptOnceStored: ['aws_s3_bucket', 'amz_server_side_encryption', 'amz_server_side_encryption_aws_kms_key_id'],
-  pinned: ['aws_auth_type', 'aws_role_arn', 'aws_external_id', 'aws_session_tags'],
   models: modelList,
   operations: {
     ...{ chatComplete, complete, embed, messages, messagesCountTokens, imageGenerate, imageEdit, imageVariation, rerank },
@@ -42,3 +39,6 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   chatExtras: converseExtras,
   error: faultOf,
 };
+
+/** What the declaration loads. */
+export const adapters = [bedrock];

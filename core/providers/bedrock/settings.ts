@@ -1,24 +1,50 @@
-import * as v from 'valibot';
-import { awsSettings } from '../../cloud-auth/aws-region.ts';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { bucketPattern } from '../../contract/provider/provider-settings.ts';
-import { keptSettings } from '../../formats/stored/stored-settings.ts';
+import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { keptSettings } from '../../provider-settings/kept.ts';
+import { bucket, choice, headerValue, text } from '../../provider-settings/kinds.ts';
 
-/** Settings of the provider `bedrock`. Secrets are `api_key`, `aws_access_key_id`, `aws_secret_access_key`, `aws_session_token`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  ...awsSettings,
-  ...keptSettings,
-  /** Comma list of beta features of Claude models, sent inside the body. */
-  anthropic_beta: v.nullish(v.pipe(v.string(), v.maxLength(1024))),
-  /** Where files are kept, and what batches and fine-tuning jobs read and write. */
-  aws_s3_bucket: v.nullish(v.pipe(v.string(), v.regex(bucketPattern, 'the name of a bucket'))),
-  /** Key of the next upload in place of one made here. */
-  aws_s3_object_key: v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(900))),
-  /** `provider_model` by another name, and before it. */
-  aws_bedrock_model: v.nullish(v.pipe(v.string(), v.maxLength(2048))),
-  /** How S3 encrypts what is written: `aws:kms`, and the key it does so with. */
-  amz_server_side_encryption: v.nullish(v.picklist(['AES256', 'aws:kms', 'aws:kms:dsse'])),
-  amz_server_side_encryption_aws_kms_key_id: v.nullish(v.pipe(v.string(), v.regex(/^[\w:/-]{1,2048}$/, 'the ARN of a key'))),
-  /** Another base URL in place of `https://bedrock-runtime.<region>.amazonaws.com`: a VPC endpoint, for example. */
-  custom_host: v.nullish(v.string()),
+/** Declares the provider `bedrock`. */
+export const declaration = defineProvider({
+  id: 'bedrock',
+  priceId: 'aws',
+  key: 'optional',
+  settings: {
+    ...awsSettings,
+    ...keptSettings,
+    anthropic_beta: headerValue({
+      about: 'Comma list of beta features of Claude models. Sent in the body.',
+      example: 'context-1m-2025-08-07',
+      inline: true,
+    }),
+    aws_s3_bucket: bucket({ about: 'Bucket of files, batches and fine-tuning jobs.', pinned: 'once-stored' }),
+    aws_s3_object_key: text({
+      about: 'Key of the next upload in place of a generated one.',
+      expected: 'the key of an object',
+      example: 'batches/input.jsonl',
+      max: 900,
+    }),
+    aws_bedrock_model: text({
+      about: 'Model of a batch, before `provider_model`.',
+      expected: 'the id or ARN of a model',
+      example: 'anthropic.claude-haiku-4-5-20251001-v1:0',
+      max: 2_048,
+      choosesModel: true,
+    }),
+    amz_server_side_encryption: choice({
+      about: 'Encryption of objects that are written.',
+      options: ['AES256', 'aws:kms', 'aws:kms:dsse'],
+      pinned: 'once-stored',
+    }),
+    amz_server_side_encryption_aws_kms_key_id: text({
+      about: 'KMS key of that encryption.',
+      pattern: /^[\w:/-]{1,2048}$/,
+      expected: 'the ARN of a key',
+      example: 'arn:aws:kms:eu-central-1:123456789012:key/k1',
+      max: 2_048,
+      pinned: 'once-stored',
+    }),
+  },
+  auth: [{ ...awsAuth, required: true }],
+  requires: [{ needs: ['aws_region'] }, ...awsRequires],
+  load: () => import('./index.ts'),
 });

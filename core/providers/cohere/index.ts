@@ -1,5 +1,6 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { cancelBatch, createBatch, getBatchOutput, listBatches, retrieveBatch } from './batches.ts';
@@ -8,12 +9,11 @@ import { embed } from './embeddings.ts';
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** Cohere's API, version 2. See README.md. */
 export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
-  id: 'cohere',
-  settings,
+  ...declared(declaration),
   baseUrl: () => 'https://api.cohere.ai',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: versionedPath,
@@ -35,3 +35,6 @@ function versionedPath(path: string): string {
   if (/^\/v\d+\//.test(path)) return path;
   return /^\/(chat|embed|rerank)([/?]|$)/.test(path) ? `/v2${path}` : `/v1${path}`;
 }
+
+/** What the declaration loads. */
+export const adapters = [cohere];

@@ -1,9 +1,5 @@
-import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { keptSettings } from '../../formats/stored/stored-settings.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { keptSettings } from '../../provider-settings/kept.ts';
 
-/** Settings of the provider `cohere`; its one secret is `api_key`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  ...keptSettings,
-  custom_host: v.nullish(v.string()),
-});
+/** Declares the provider `cohere`. */
+export const declaration = defineProvider({ id: 'cohere', settings: keptSettings, load: () => import('./index.ts') });

@@ -1,5 +1,29 @@
-import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
-import { rows } from './rows.ts';
+import { type CompatibleAdapter, type CompatibleProvider, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
+import type { ProviderDeclaration } from '../../provider-settings/declaration.ts';
+import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
+import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
+import { type CompatibleRow, rows } from './rows.ts';
+import { declarations } from './settings.ts';
 
-/** Providers that are one row of `rows.ts` each. One that grows quirks of its own moves to a folder of its own. */
-export const compatibleRows: readonly CompatibleAdapter[] = rows.map(openAiCompatible);
+/** Parts of a row that are code: how its bodies differ from OpenAI's. */
+const parts: Readonly<Record<string, Partial<CompatibleProvider>>> = {
+  byteplus: { embed: byteplusEmbed },
+  'fal-ai': { images: falImages },
+  hyperbolic: { images: hyperbolicImages },
+  jina: { embed: jinaEmbed, rerank: jinaRerank },
+  // Batches come with the files: what was uploaded for one could not be run elsewhere.
+  'kluster-ai': { kept: { files: allFiles, batches: allBatches } },
+  nomic: { embed: nomicEmbed },
+  siliconflow: { images: siliconflowImages },
+  voyage: { embed: voyageEmbed, rerank: voyageRerank },
+  'workers-ai': { images: workersAiImages },
+};
+
+/** The rows with their code. A row that needs more of its own moves to a folder. */
+export const completeRows: readonly (CompatibleRow & CompatibleProvider)[] = rows.map((row) => ({ ...row, ...parts[row.id] }));
+
+/** What the declarations load. */
+export const adapters: readonly CompatibleAdapter[] = completeRows.map((row, index) =>
+  openAiCompatible({ ...row, declaration: declarations[index] as ProviderDeclaration }),
+);

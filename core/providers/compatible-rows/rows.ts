@@ -1,16 +1,12 @@
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import type { CompatibleProvider } from '../../formats/openai/openai-compatible.ts';
-import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
-import { byteplusEmbed, jinaEmbed, nomicEmbed, voyageEmbed } from './embeddings.ts';
-import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageRerank, workersAiImages } from './media.ts';
-import {
-  byteplusSettings,
-  cortexSettings,
-  databricksSettings,
-  huggingfaceSettings,
-  neededFor,
-  workersAiSettings,
-} from './settings.ts';
+import type { ProviderInput } from '../../provider-settings/declaration.ts';
+import { label, text, url } from '../../provider-settings/kinds.ts';
+
+/** A provider that is one row: its declaration, and what differs from OpenAI's API as data. Code of its own is in `index.ts`. */
+export type CompatibleRow = Omit<ProviderInput, 'load'> & Omit<CompatibleProvider, 'declaration'>;
 
 /** Servers of open models: the limit of tokens and the system message go by the older names, which all of them know. */
 export const openModels: ChatQuirks = {
@@ -23,7 +19,7 @@ export const openModels: ChatQuirks = {
 export const manyMakers: ChatQuirks = { ownFinishReasons: true };
 
 /** Rows of data-plane §7 that differ from OpenAI in address and little else. In alphabetical order. */
-export const rows: readonly CompatibleProvider[] = [
+export const rows: readonly CompatibleRow[] = [
   { id: '302ai', baseUrl: 'https://api.302.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: manyMakers },
   {
     id: 'ai21',
@@ -43,9 +39,15 @@ export const rows: readonly CompatibleProvider[] = [
     id: 'byteplus',
     baseUrl: (settings) => `https://ark.${byteplusHost(settings.byteplus_region)}.bytepluses.com/api/v3`,
     operations: ['chatComplete', 'embed', 'imageGenerate', 'createModelResponse'],
-    settings: byteplusSettings,
+    settings: {
+      byteplus_region: label({
+        about: 'Region whose endpoint is called.',
+        expected: 'a region such as ap-southeast-1',
+        example: 'ap-southeast-1',
+        host: 'part',
+      }),
+    },
     chat: openModels,
-    embed: byteplusEmbed,
   },
   {
     id: 'bytez',
@@ -61,7 +63,17 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: (settings) =>
       `https://${neededFor('cortex', settings, 'snowflake_account').replaceAll('_', '-').toLowerCase()}.snowflakecomputing.com/api/v2/cortex/v1`,
     operations: ['chatComplete'],
-    settings: cortexSettings,
+    settings: {
+      snowflake_account: text({
+        about: 'Account whose endpoint is called.',
+        // The locator of an account may be followed by its region and cloud: `xy12345.us-east-2.aws`.
+        pattern: /^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9][A-Za-z0-9_-]*){0,2}$/,
+        expected: 'the identifier of an account such as xy12345.us-east-2.aws',
+        example: 'xy12345.us-east-2.aws',
+        host: 'part',
+      }),
+    },
+    requires: [{ needs: ['snowflake_account'] }],
     chat: manyMakers,
   },
   {
@@ -75,7 +87,15 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: (settings) =>
       `https://${neededFor('databricks', settings, 'databricks_workspace')}.cloud.databricks.com/serving-endpoints`,
     operations: ['chatComplete', 'complete', 'embed'],
-    settings: databricksSettings,
+    settings: {
+      databricks_workspace: label({
+        about: 'Workspace whose endpoint is called.',
+        expected: 'the first label of <workspace>.cloud.databricks.com',
+        example: 'dbc-a1b2345c-d6e7',
+        host: 'part',
+      }),
+    },
+    requires: [{ needs: ['databricks_workspace'], unless: 'custom_host' }],
     chat: openModels,
   },
   { id: 'deepbricks', baseUrl: 'https://api.deepbricks.ai/v1', operations: ['chatComplete', 'imageGenerate'], chat: manyMakers },
@@ -100,7 +120,6 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: 'https://fal.run',
     operations: ['imageGenerate'],
     credential: (key) => ['authorization', `Key ${key}`],
-    images: falImages,
   },
   { id: 'featherless-ai', baseUrl: 'https://api.featherless.ai/v1', operations: ['chatComplete', 'complete'], chat: openModels },
   {
@@ -125,7 +144,8 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: (settings) => String(settings.huggingface_base_url ?? 'https://router.huggingface.co').replace(/\/+$/, ''),
     pathPrefix: (settings) => (/\/v1\/*$/.test(String(settings.custom_host ?? settings.huggingface_base_url ?? '')) ? '' : '/v1'),
     operations: ['chatComplete', 'complete'],
-    settings: huggingfaceSettings,
+    settings: { huggingface_base_url: url({ about: 'Base URL of a dedicated endpoint.' }) },
+    aliases: ['hugging-face'],
     chat: openModels,
   },
   {
@@ -134,7 +154,6 @@ export const rows: readonly CompatibleProvider[] = [
     pathPrefix: '/v1',
     operations: ['chatComplete', 'imageGenerate'],
     chat: openModels,
-    images: hyperbolicImages,
   },
   { id: 'inference-net', baseUrl: 'https://api.inference.net/v1', operations: ['chatComplete'], chat: openModels },
   {
@@ -143,14 +162,12 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete', 'embed', 'createModelResponse'],
     chat: openModels,
   },
-  { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed', 'rerank'], embed: jinaEmbed, rerank: jinaRerank },
+  { id: 'jina', baseUrl: 'https://api.jina.ai/v1', operations: ['embed', 'rerank'] },
   {
     id: 'kluster-ai',
     baseUrl: 'https://api.kluster.ai/v1',
     operations: ['chatComplete', 'embed'],
     chat: openModels,
-    // Batches come with the files: what was uploaded for one could not be run elsewhere.
-    kept: { files: allFiles, batches: allBatches },
   },
   { id: 'krutrim', baseUrl: 'https://cloud.olakrutrim.com/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'lambda', baseUrl: 'https://api.lambdalabs.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
@@ -172,7 +189,7 @@ export const rows: readonly CompatibleProvider[] = [
   { id: 'lingyi', baseUrl: 'https://api.lingyiwanwu.com', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'matterai', baseUrl: 'https://api.matterai.so/v1', operations: ['chatComplete'], chat: openModels },
   { id: 'meshy', baseUrl: 'https://api.meshy.ai/openapi', operations: [], proxyPath: withVersion('/v2') },
-  { id: 'milvus', baseUrl: null, operations: [] },
+  { id: 'milvus', baseUrl: null, operations: [], requires: [{ needs: ['custom_host'] }] },
   {
     id: 'minimax',
     baseUrl: 'https://api.minimax.io/v1',
@@ -190,7 +207,7 @@ export const rows: readonly CompatibleProvider[] = [
     chat: openModels,
   },
   { id: 'nextbit', baseUrl: 'https://api.nextbit256.com/v1', operations: ['chatComplete', 'complete'], chat: openModels },
-  { id: 'nomic', baseUrl: 'https://api-atlas.nomic.ai/v1', operations: ['embed'], embed: nomicEmbed },
+  { id: 'nomic', baseUrl: 'https://api-atlas.nomic.ai/v1', operations: ['embed'] },
   { id: 'novita-ai', baseUrl: 'https://api.novita.ai/v3/openai', operations: ['chatComplete', 'complete'], chat: openModels },
   {
     id: 'nscale',
@@ -204,7 +221,7 @@ export const rows: readonly CompatibleProvider[] = [
     operations: ['chatComplete'],
     chat: openModels,
   },
-  { id: 'qdrant', baseUrl: null, operations: [], credential: (key) => ['api-key', key] },
+  { id: 'qdrant', baseUrl: null, operations: [], requires: [{ needs: ['custom_host'] }], credential: (key) => ['api-key', key] },
   { id: 'recraft-ai', baseUrl: 'https://external.api.recraft.ai/v1', operations: ['imageGenerate'] },
   { id: 'replicate', baseUrl: 'https://api.replicate.com/v1', operations: [] },
   { id: 'sambanova', baseUrl: 'https://api.sambanova.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: openModels },
@@ -220,7 +237,6 @@ export const rows: readonly CompatibleProvider[] = [
     baseUrl: 'https://api.siliconflow.cn/v1',
     operations: ['chatComplete', 'embed', 'imageGenerate'],
     chat: openModels,
-    images: siliconflowImages,
   },
   { id: 'tripo3d', baseUrl: 'https://api.tripo3d.ai/v2/openapi', operations: [] },
   { id: 'upstage', baseUrl: 'https://api.upstage.ai/v1/solar', operations: ['chatComplete', 'embed'], chat: openModels },
@@ -228,8 +244,6 @@ export const rows: readonly CompatibleProvider[] = [
     id: 'voyage',
     baseUrl: 'https://api.voyageai.com/v1',
     operations: ['embed', 'rerank'],
-    embed: voyageEmbed,
-    rerank: voyageRerank,
   },
   {
     id: 'workers-ai',
@@ -237,10 +251,17 @@ export const rows: readonly CompatibleProvider[] = [
       `https://api.cloudflare.com/client/v4/accounts/${neededFor('workers-ai', settings, 'workers_ai_account_id')}/ai`,
     pathPrefix: '/v1',
     operations: ['chatComplete', 'complete', 'embed', 'imageGenerate'],
-    settings: workersAiSettings,
+    settings: {
+      workers_ai_account_id: label({
+        about: 'Account that is called.',
+        expected: 'an account id',
+        example: 'a1b2c3',
+        host: 'part',
+      }),
+    },
+    requires: [{ needs: ['workers_ai_account_id'] }],
     chat: openModels,
     completesOverChat: true,
-    images: workersAiImages,
   },
   { id: 'z-ai', baseUrl: 'https://api.z.ai/api/paas/v4', operations: ['chatComplete', 'imageGenerate'], chat: openModels },
   { id: 'zhipu', baseUrl: 'https://open.bigmodel.cn/api/paas/v4', operations: ['chatComplete', 'embed'], chat: openModels },
@@ -254,4 +275,11 @@ function byteplusHost(region: unknown): string {
 /** Pass-through paths that name no version of the API get this one. */
 function withVersion(version: string): (path: string) => string {
   return (path) => (/^\/v\d+\//.test(path) ? path : version + path);
+}
+
+/** The value of a setting that is part of the address. Throws `invalid_config` naming it. */
+function neededFor(id: string, settings: ProviderSettings, name: string): string {
+  const value = settings[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new GatewayError('invalid_config', { message: `${name}: required by ${id}`, param: name });
 }

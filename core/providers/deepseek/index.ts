@@ -1,9 +1,10 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { deepseekRequest } from './chat-request.ts';
+import { declaration } from './settings.ts';
 
 /** DeepSeek. See README.md for where it differs from OpenAI. */
 export const deepseek = openAiCompatible({
-  id: 'deepseek',
+  declaration,
   baseUrl: 'https://api.deepseek.com',
   operations: ['chatComplete'],
   chat: {
@@ -14,3 +15,6 @@ export const deepseek = openAiCompatible({
   },
   chatExtras: ['reasoning_content', 'thinking'],
 });
+
+/** What the declaration loads. */
+export const adapters = [deepseek];

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type {
   Operation,
   OperationCall,
@@ -10,13 +9,6 @@ import type {
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { exchange, jsonReply, kept } from '../../formats/stored/stored-operation.ts';
-
-/** Whose datasets and jobs are meant (https://docs.fireworks.ai/api-reference/list-datasets). */
-export const accountSettings = {
-  fireworks_account_id: v.optional(
-    v.pipe(v.string(), v.regex(/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/, 'the id of a Fireworks account')),
-  ),
-};
 
 /** The name of a thing of the account, as the provider writes it: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
 export function accountPath(settings: ProviderSettings, path: string): string {

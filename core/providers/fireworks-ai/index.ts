@@ -1,14 +1,13 @@
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
-import { accountSettings } from './account.ts';
 import { listFiles, retrieveFile, uploadFile } from './files.ts';
 import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
 import { fireworksImages, fireworksRerank } from './media.ts';
+import { declaration } from './settings.ts';
 
 const compatible = openAiCompatible({
-  id: 'fireworks-ai',
+  declaration,
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse', 'imageGenerate', 'rerank'],
-  settings: accountSettings,
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
   images: fireworksImages,
   rerank: fireworksRerank,
@@ -29,3 +28,6 @@ export const fireworksAi: CompatibleAdapter = {
     cancelFinetune,
   },
 };
+
+/** What the declaration loads. */
+export const adapters = [fireworksAi];

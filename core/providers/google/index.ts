@@ -1,17 +1,17 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
 import { googleFault } from '../../formats/gemini/errors.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders } from './auth.ts';
 import { modelList } from './model-list.ts';
 import { operations } from './operations.ts';
 import { proxyPath } from './paths.ts';
-import { settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** Google's Gemini API, with OpenAI's text, embedding, image and audio routes answered from it. See README.md. */
 export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
-  id: 'google',
-  settings,
+  ...declared(declaration),
   baseUrl: () => 'https://generativelanguage.googleapis.com',
   headers: authHeaders,
   proxyPath,
@@ -20,3 +20,6 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   chatExtras: geminiChatExtras,
   error: (status, body, headers) => googleFault('google', status, body, headers),
 };
+
+/** What the declaration loads. */
+export const adapters = [google];

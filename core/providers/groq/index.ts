@@ -1,11 +1,15 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { allBatches, allFiles } from '../../formats/stored/stored-files.ts';
+import { declaration } from './settings.ts';
 
 /** Groq: fast inference of open models. See README.md for where it differs from OpenAI. */
 export const groq = openAiCompatible({
-  id: 'groq',
+  declaration,
   baseUrl: 'https://api.groq.com/openai/v1',
   operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
   kept: { files: allFiles, batches: allBatches },
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });
+
+/** What the declaration loads. */
+export const adapters = [groq];

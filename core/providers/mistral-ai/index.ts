@@ -4,7 +4,7 @@ import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
 import { mistralKept } from './kept.ts';
-import { mistralSettings } from './settings.ts';
+import { declaration } from './settings.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 
@@ -28,10 +28,9 @@ const refused = [
 const id = 'mistral-ai';
 
 const compatible = openAiCompatible({
-  id,
+  declaration,
   baseUrl: 'https://api.mistral.ai/v1',
   operations: ['chatComplete', 'embed', 'ocr', 'moderate'],
-  settings: mistralSettings,
   chat: {
     renames: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     refuses: refused,
@@ -56,3 +55,6 @@ export const mistralAi: CompatibleAdapter = {
     createTranscription: mistralTranscription(id),
   },
 };
+
+/** What the declaration loads. */
+export const adapters = [mistralAi];

@@ -1,8 +1,14 @@
-import * as v from 'valibot';
-import { keptSettings } from '../../formats/stored/stored-settings.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { keptSettings } from '../../provider-settings/kept.ts';
+import { flag } from '../../provider-settings/kinds.ts';
 
-/** Settings of `mistral-ai` beside `custom_host`, under their config names; headers carry them as text. */
-export const mistralSettings = {
-  provider_model: keptSettings.provider_model,
-  mistral_fim_completion: v.optional(v.union([v.boolean(), v.picklist(['true', 'false'])], 'true or false')),
-};
+/** Declares the provider `mistral-ai`. */
+export const declaration = defineProvider({
+  id: 'mistral-ai',
+  priceId: 'mistral',
+  settings: {
+    provider_model: keptSettings.provider_model,
+    mistral_fim_completion: flag({ about: 'Answer chat calls by fill-in-the-middle.' }),
+  },
+  load: () => import('./index.ts'),
+});

@@ -2,12 +2,13 @@ import type { Operation, ProviderAdapter } from '../../contract/provider/provide
 import { badParam } from '../../formats/bad-param.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
+import { declaration } from './settings.ts';
 
 /** Where calls to this provider go; `mockTransport` answers them inside the process. */
 export const mockOrigin = 'mock://local';
 
 const compatible = openAiCompatible({
-  id: 'mock',
+  declaration,
   baseUrl: mockOrigin,
   pathPrefix: '/v1',
   operations: [
@@ -37,3 +38,6 @@ const messages: Operation = {
 
 /** The built-in provider for trying things out: no network, no account; the model name says what it does (see README.md). */
 export const mock: ProviderAdapter = { ...compatible, operations: { ...compatible.operations, messages } };
+
+/** What the declaration loads. */
+export const adapters = [mock];

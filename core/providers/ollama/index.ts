@@ -1,9 +1,10 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { declaration } from './settings.ts';
 
 /** Ollama, wherever the user runs it: `custom_host` is required. */
 export const ollama = openAiCompatible({
-  id: 'ollama',
+  declaration,
   baseUrl: null,
   pathPrefix: openAiPrefix,
   operations: ['chatComplete', 'complete', 'embed'],
@@ -16,3 +17,6 @@ function openAiPrefix(settings: ProviderSettings): string {
   const host = settings.custom_host;
   return typeof host === 'string' && /\/v1\/*$/.test(host) ? '' : '/v1';
 }
+
+/** What the declaration loads. */
+export const adapters = [ollama];

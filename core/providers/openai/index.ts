@@ -3,11 +3,11 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
-import { openAiSettings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** OpenAI, and with `custom_host` any server that speaks its API. The format of the chat route is this provider's own. */
 export const openai = openAiCompatible({
-  id: 'openai',
+  declaration,
   baseUrl: 'https://api.openai.com/v1',
   operations: [
     'chatComplete',
@@ -23,7 +23,6 @@ export const openai = openAiCompatible({
     'moderate',
     'createDecision',
   ],
-  settings: openAiSettings,
   headers: accountHeaders,
   kept: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
   byResponses: goesByResponsesApi,
@@ -40,3 +39,6 @@ function accountHeaders(settings: ProviderSettings): HeaderList {
   }
   return headers;
 }
+
+/** What the declaration loads. */
+export const adapters = [openai];

@@ -1,8 +1,18 @@
-import * as v from 'valibot';
+import { federatedAuth, federationId } from '../../provider-settings/common.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { headerValue } from '../../provider-settings/kinds.ts';
 
-/** Settings of `openai` beside `custom_host`, under their config names. */
-export const openAiSettings = {
-  openai_organization: v.optional(v.string()),
-  openai_project: v.optional(v.string()),
-  openai_beta: v.optional(v.string()),
-};
+/** Declares the provider `openai`. */
+export const declaration = defineProvider({
+  id: 'openai',
+  aliases: ['open-ai'],
+  settings: {
+    openai_organization: headerValue({ about: 'Organization that is billed.', example: 'org-1' }),
+    openai_project: headerValue({ about: 'Project that is billed.', example: 'proj_1' }),
+    openai_beta: headerValue({ about: 'Comma list of beta features.', example: 'assistants=v2' }),
+    wif_identity_provider_id: federationId('Identity provider that tokens are exchanged under.', 'idp_1'),
+    wif_service_account_id: federationId('Service account that calls are made as.', 'svac_1'),
+  },
+  auth: [federatedAuth(['wif_identity_provider_id', 'wif_service_account_id'])],
+  load: () => import('./index.ts'),
+});

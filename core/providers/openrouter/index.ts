@@ -4,9 +4,10 @@ import { unitUsage } from '../../formats/media/media-usage.ts';
 import { decisions } from '../../formats/openai/decisions.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { imageEdit, imageGenerate } from './images.ts';
+import { declaration } from './settings.ts';
 
 const compatible = openAiCompatible({
-  id: 'openrouter',
+  declaration,
   baseUrl: 'https://openrouter.ai/api',
   pathPrefix: '/v1',
   operations: ['chatComplete', 'embed', 'createModelResponse', 'createSpeech', 'createTranscription', 'rerank'],
@@ -34,3 +35,6 @@ export const openrouter: CompatibleAdapter = {
     },
   },
 };
+
+/** What the declaration loads. */
+export const adapters = [openrouter];

@@ -3,15 +3,14 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
-import { oracleSettings } from './settings.ts';
+import { declaration } from './settings.ts';
 import { signAsUser } from './sign.ts';
 
 const compatible = openAiCompatible({
-  id: 'oracle',
+  declaration,
   baseUrl: (settings) => `https://inference.generativeai.${regionOf(settings)}.oci.oraclecloud.com`,
   pathPrefix: prefixOf,
   operations: ['chatComplete', 'createModelResponse'],
-  settings: oracleSettings,
   headers: compartment,
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });
@@ -19,8 +18,6 @@ const compatible = openAiCompatible({
 /** Generative AI of Oracle Cloud through its OpenAI-compatible API. See README.md. */
 export const oracle: CompatibleAdapter = {
   ...compatible,
-  pinned: ['oracle_tenancy', 'oracle_user', 'oracle_fingerprint'],
-  movedBy: ['oracle_region'],
   buffersProxyBodies: (_settings, credentials) => credentials.api_key === undefined,
   sign(call, settings, credentials, services) {
     if (credentials.api_key === undefined) signAsUser(call, settings, credentials, services.now());
@@ -64,3 +61,6 @@ function prefixOf(settings: ProviderSettings): string {
 function compartment({ oracle_compartment_id: id }: ProviderSettings): HeaderList {
   return typeof id === 'string' ? ['compartmentid', id, 'opc-compartment-id', id] : [];
 }
+
+/** What the declaration loads. */
+export const adapters = [oracle];

@@ -1,9 +1,10 @@
 import { annotateSources } from '../../formats/cited-sources.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
+import { declaration } from './settings.ts';
 
 /** Perplexity. See README.md for where it differs from OpenAI. */
 export const perplexityAi = openAiCompatible({
-  id: 'perplexity-ai',
+  declaration,
   baseUrl: 'https://api.perplexity.ai',
   operations: ['chatComplete', 'createModelResponse'],
   chat: {
@@ -17,3 +18,6 @@ export const perplexityAi = openAiCompatible({
   // Chat completions have no version in their path, responses have.
   proxyPath: (path) => (/^\/responses([/?]|$)/.test(path) ? `/v1${path}` : path),
 });
+
+/** What the declaration loads. */
+export const adapters = [perplexityAi];

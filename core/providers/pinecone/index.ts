@@ -1,19 +1,17 @@
-import * as v from 'valibot';
-import type { ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
 import { rerank } from './rerank.ts';
-
-const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({ custom_host: v.nullish(v.string()) });
+import { declaration } from './settings.ts';
 
 /** The version of the API that requests are written for (https://docs.pinecone.io/reference/api/versioning, 2026-11-21). */
 const apiVersion = '2026-07';
 
 /** Pinecone's inference and, by pass-through, its indexes. See README.md. */
 export const pinecone: ProviderAdapter = {
-  id: 'pinecone',
-  settings,
+  ...declared(declaration),
   baseUrl: () => 'https://api.pinecone.io',
   headers: (_settings, { api_key: key }) => [
     ...(key === undefined ? [] : ['api-key', key.reveal()]),
@@ -23,3 +21,6 @@ export const pinecone: ProviderAdapter = {
   operations: { embed, rerank },
   error: providerFault('pinecone'),
 };
+
+/** What the declaration loads. */
+export const adapters = [pinecone];

@@ -1,18 +1,13 @@
-import * as v from 'valibot';
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
-
-const id = 'predibase';
+import { declaration } from './settings.ts';
 
 const compatible = openAiCompatible({
-  id,
+  declaration,
   baseUrl: 'https://serving.app.predibase.com',
   operations: ['chatComplete'],
-  settings: {
-    predibase_tenant_id: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/, 'the id of a tenant'))),
-  },
   chat: { renames: { max_completion_tokens: 'max_tokens' }, developerAsSystem: true, ownFinishReasons: true },
 });
 const chat = compatible.operations.chatComplete as Operation;
@@ -57,3 +52,6 @@ function withSchema(params: JsonObject, call: OperationCall): JsonObject {
   call.adapted.push('response_format');
   return { ...params, response_format: { type: 'json_object', schema: format.json_schema.schema } };
 }
+
+/** What the declaration loads. */
+export const adapters = [predibase];

@@ -1,13 +1,13 @@
-import * as v from 'valibot';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import { chatReply, chatStream, chatStreamReader, usageOf } from './reply.ts';
 import { chatRequest } from './request.ts';
+import { declaration } from './settings.ts';
 
 /** Reka's chat. See README.md. */
 export const rekaAi: ProviderAdapter = {
-  id: 'reka-ai',
-  settings: v.object({ custom_host: v.optional(v.string()) }) as unknown as ProviderAdapter['settings'],
+  ...declared(declaration),
   baseUrl: () => 'https://api.reka.ai',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['x-api-key', key.reveal()]),
   proxyPath: (path) => (/^\/v\d+\//.test(path) ? path : `/v1${path}`),
@@ -23,3 +23,6 @@ export const rekaAi: ProviderAdapter = {
   },
   error: providerFault('reka-ai'),
 };
+
+/** What the declaration loads. */
+export const adapters = [rekaAi];

@@ -1,42 +1,39 @@
-import * as v from 'valibot';
-import { awsSettings } from '../../cloud-auth/aws-region.ts';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { choice, headerValue } from '../../provider-settings/kinds.ts';
 
-/** The rest of a setting's name after `amzn_sagemaker_`, with `-` for `_`, is that of its header after `x-amzn-sagemaker-`. */
-const headerSettings = [
-  'amzn_sagemaker_custom_attributes',
-  'amzn_sagemaker_target_model',
-  'amzn_sagemaker_target_variant',
-  'amzn_sagemaker_target_container_hostname',
-  'amzn_sagemaker_inference_id',
-  'amzn_sagemaker_enable_explanations',
-  'amzn_sagemaker_inference_component',
-  'amzn_sagemaker_session_id',
-  'amzn_sagemaker_model_name',
-] as const;
+const { apiKey: _apiKey, ...modes } = awsAuth.modes;
 
-/** What may be the value of a header: visible ASCII and spaces, as the API takes it. */
-const headerValue = v.nullish(v.pipe(v.string(), v.maxLength(1024), v.regex(/^[ -~]*$/, 'visible ASCII characters')));
+/** Settings that become headers of a call: `amzn_sagemaker_target_model` is `x-amzn-sagemaker-target-model`. */
+export const headerSettings = {
+  amzn_sagemaker_custom_attributes: headerValue({ about: 'Attributes for the model container.', example: 'c000b4f9' }),
+  amzn_sagemaker_target_model: headerValue({ about: 'Model of a multi-model endpoint.', example: 'model.tar.gz' }),
+  amzn_sagemaker_target_variant: headerValue({ about: 'Production variant.', example: 'variant-1' }),
+  amzn_sagemaker_target_container_hostname: headerValue({
+    about: 'Container of a multi-container endpoint.',
+    example: 'container-1',
+  }),
+  amzn_sagemaker_inference_id: headerValue({ about: 'Id of the inference in captured data.', example: 'inference-1' }),
+  amzn_sagemaker_enable_explanations: headerValue({ about: 'Expression that selects explained records.', example: '`true`' }),
+  amzn_sagemaker_inference_component: headerValue({ about: 'Inference component.', example: 'component-1' }),
+  amzn_sagemaker_session_id: headerValue({ about: 'Session of a stateful model.', example: 'session-1' }),
+  amzn_sagemaker_model_name: headerValue({ about: 'Model name in the body and the header.', example: 'model-1' }),
+};
 
-/** Settings of the provider `sagemaker`. Secrets are `aws_access_key_id`, `aws_secret_access_key`, `aws_session_token`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  ...awsSettings,
-  aws_auth_type: v.nullish(v.picklist(['accessKey', 'assumedRole', 'serviceRole'])),
-  ...(Object.fromEntries(headerSettings.map((name) => [name, headerValue])) as Record<string, typeof headerValue>),
-  /** Another base URL in place of `https://runtime.sagemaker.<region>.amazonaws.com`: a VPC endpoint, for example. */
-  custom_host: v.nullish(v.string()),
+/** Declares the provider `sagemaker`. */
+export const declaration = defineProvider({
+  id: 'sagemaker',
+  key: 'optional',
+  settings: {
+    ...awsSettings,
+    aws_auth_type: choice({
+      about: 'Authentication: access key, assumed role, or identity of the machine.',
+      options: ['accessKey', 'assumedRole', 'serviceRole'],
+      pinned: 'always',
+    }),
+    ...headerSettings,
+  },
+  auth: [{ ...awsAuth, modes, required: true }],
+  requires: [{ needs: ['aws_region'] }, ...awsRequires],
+  load: () => import('./index.ts'),
 });
-
-/**
- * Headers that say which part of an endpoint answers and what it is told
- * (docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html).
- */
-export function endpointHeaders(given: ProviderSettings): HeaderList {
-  const headers: HeaderList = [];
-  for (const name of headerSettings) {
-    const value = given[name];
-    if (typeof value === 'string' && value !== '') headers.push(`x-${name.replaceAll('_', '-')}`, value);
-  }
-  return headers;
-}

@@ -1,16 +1,17 @@
-import * as v from 'valibot';
-import type { ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import { imageGenerate } from './images.ts';
-
-const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({ custom_host: v.nullish(v.string()) });
+import { declaration } from './settings.ts';
 
 /** Segmind's image models. See README.md. */
 export const segmind: ProviderAdapter = {
-  id: 'segmind',
-  settings,
+  ...declared(declaration),
   baseUrl: () => 'https://api.segmind.com/v1',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['x-api-key', key.reveal()]),
   operations: { imageGenerate },
   error: providerFault('segmind'),
 };
+
+/** What the declaration loads. */
+export const adapters = [segmind];

@@ -1,13 +1,14 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
+import { declared } from '../../provider-settings/declaration.ts';
+import { clientHeaders } from './client-headers.ts';
 import { faultOf } from './errors.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 import { modelList } from './model-list.ts';
-import { clientHeaders, settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** Stability AI's own API. See README.md. */
 export const stabilityAi: ProviderAdapter = {
-  id: 'stability-ai',
-  settings,
+  ...declared(declaration),
   baseUrl: () => 'https://api.stability.ai',
   headers: (given, { api_key: key }) => [
     ...(key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
@@ -19,3 +20,6 @@ export const stabilityAi: ProviderAdapter = {
   operations: { imageGenerate, imageEdit },
   error: faultOf,
 };
+
+/** What the declaration loads. */
+export const adapters = [stabilityAi];

@@ -1,23 +1,16 @@
-import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { headerValue } from '../../provider-settings/kinds.ts';
 
-const clientSettings = ['stability_client_id', 'stability_client_user_id', 'stability_client_version'] as const;
+/** Settings that become headers of a call under the same name with `-` for `_`. */
+export const clientSettings = {
+  stability_client_id: headerValue({ about: 'Application that calls.', example: 'my-app', max: 256 }),
+  stability_client_user_id: headerValue({ about: 'User that calls.', example: 'user-1', max: 256 }),
+  stability_client_version: headerValue({ about: 'Version of the application.', example: '1.2.1', max: 256 }),
+};
 
-const headerValue = v.nullish(v.pipe(v.string(), v.maxLength(256), v.regex(/^[ -~]*$/, 'visible ASCII characters')));
-
-/** Settings of the provider `stability-ai`; its one secret is `api_key`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  stability_client_id: headerValue,
-  stability_client_user_id: headerValue,
-  stability_client_version: headerValue,
-  custom_host: v.nullish(v.string()),
+/** Declares the provider `stability-ai`. */
+export const declaration = defineProvider({
+  id: 'stability-ai',
+  settings: clientSettings,
+  load: () => import('./index.ts'),
 });
-
-/** Who calls on whose behalf, for the provider's own books (https://platform.stability.ai/docs/api-reference). */
-export function clientHeaders(given: ProviderSettings): HeaderList {
-  return clientSettings.flatMap((name) => {
-    const value = given[name];
-    return typeof value === 'string' && value !== '' ? [name.replaceAll('_', '-'), value] : [];
-  });
-}

@@ -1,9 +1,10 @@
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { togetherImages, togetherRerank } from './media.ts';
+import { declaration } from './settings.ts';
 
 /** Together AI. See README.md for where it differs from OpenAI. */
 export const togetherAi = openAiCompatible({
-  id: 'together-ai',
+  declaration,
   baseUrl: 'https://api.together.xyz',
   pathPrefix: '/v1',
   operations: [
@@ -21,3 +22,6 @@ export const togetherAi = openAiCompatible({
   rerank: togetherRerank,
   chatExtras: ['top_k'],
 });
+
+/** What the declaration loads. */
+export const adapters = [togetherAi];

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import type {
   Operation,
   OperationCall,
@@ -11,6 +10,8 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { providerFault, streamFault } from '../../formats/openai/provider-error.ts';
+import { declared } from '../../provider-settings/declaration.ts';
+import { declaration } from './settings.ts';
 
 const id = 'triton';
 
@@ -46,8 +47,7 @@ const complete: Operation = {
 };
 
 export const triton: ProviderAdapter = {
-  id,
-  settings: v.object({ custom_host: v.optional(v.string()) }) as unknown as ProviderAdapter['settings'],
+  ...declared(declaration),
   baseUrl: ({ custom_host: host }) => {
     if (typeof host === 'string' && host !== '') return host.replace(/\/+$/, '').replace(/\/v2$/, '');
     throw new GatewayError('invalid_custom_host', {
@@ -127,3 +127,6 @@ function head(call: OperationCall, model: unknown): JsonObject {
 function choice(text: unknown, finishReason: string | null): JsonObject {
   return { text: typeof text === 'string' ? text : '', index: 0, logprobs: null, finish_reason: finishReason };
 }
+
+/** What the declaration loads. */
+export const adapters = [triton];

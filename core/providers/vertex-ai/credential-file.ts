@@ -57,14 +57,31 @@ const known = new WeakMap<Secret, CredentialFile>();
 export function readCredentialFile(secret: Secret): CredentialFile {
   const found = known.get(secret);
   if (found) return found;
-  const parsed = v.safeParse(schema, jsonOf(secret.reveal()));
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    const path = issue.path?.map((step) => String(step.key)).join('.') ?? '';
-    throw invalidFile(path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: text is expected`);
+  const parsed = parse(secret.reveal());
+  if (typeof parsed === 'string') throw invalidFile(parsed);
+  known.set(secret, parsed);
+  return parsed;
+}
+
+/** What is wrong with the JSON of a credential file, or null. Never contains its values. */
+export function credentialFileProblem(json: string): string | null {
+  const parsed = parse(json);
+  return typeof parsed === 'string' ? parsed : null;
+}
+
+/** The file, or what is wrong with it. */
+function parse(json: string): CredentialFile | string {
+  let given: unknown;
+  try {
+    given = JSON.parse(json);
+  } catch {
+    return 'expected the JSON of a credential file';
   }
-  known.set(secret, parsed.output);
-  return parsed.output;
+  const parsed = v.safeParse(schema, given);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const path = issue.path?.map((step) => String(step.key)).join('.') ?? '';
+  return path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: expected text`;
 }
 
 /** The project a file belongs to, where it says so. */
@@ -78,12 +95,4 @@ export function invalidFile(problem: string): GatewayError {
     message: `vertex_service_account_json: ${problem}`,
     param: 'vertex_service_account_json',
   });
-}
-
-function jsonOf(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch {
-    throw invalidFile('the JSON of a credential file is expected');
-  }
 }

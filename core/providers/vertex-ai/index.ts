@@ -1,5 +1,6 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { googleFault } from '../../formats/gemini/errors.ts';
+import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { baseUrl, proxyPath } from './address.ts';
 import { authHeaders, sign } from './auth.ts';
@@ -11,16 +12,12 @@ import { createSpeech, createTranscription, createTranslation, imageEdit, imageG
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, messages, messagesCountTokens } from './operations.ts';
 import { rerank } from './rerank.ts';
-import { pinned, settings } from './settings.ts';
+import { declaration } from './settings.ts';
 
 /** Models on Google Cloud's Vertex AI: Gemini, Claude, and open models behind OpenAI's format. See README.md. */
 export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
-  id: 'vertex-ai',
-  settings,
+  ...declared(declaration),
   baseUrl,
-  pinned,
-  keptOnceStored: ['vertex_storage_bucket_name'],
-  movedBy: ['vertex_region'],
   headers: authHeaders,
   sign,
   forwards: ['anthropic-beta'],
@@ -44,3 +41,6 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   chatExtras,
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
 };
+
+/** What the declaration loads. */
+export const adapters = [vertexAi];

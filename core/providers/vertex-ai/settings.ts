@@ -1,30 +1,64 @@
-import * as v from 'valibot';
-import type { ProviderSettings } from '../../contract/provider/provider.ts';
-import { bucketPattern } from '../../contract/provider/provider-settings.ts';
-import { keptSettings } from '../../formats/stored/stored-settings.ts';
+import { defineProvider } from '../../provider-settings/declaration.ts';
+import { keptSettings } from '../../provider-settings/kept.ts';
+import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
+import { credentialFileProblem } from './credential-file.ts';
 
-/** Ids go into host names and paths, so nothing may be in them that would lead elsewhere. */
-const region = v.pipe(v.string(), v.regex(/^[a-z]+(-[a-z]+\d{1,2})?$/, 'a region such as us-central1, global, us or eu'));
-const project = v.pipe(v.string(), v.regex(/^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,63}$/, 'a project id or number'));
-
-/** Settings of the provider `vertex-ai`. */
-export const settings: v.GenericSchema<unknown, ProviderSettings> = v.object({
-  ...keptSettings,
-  /**
-   * `basic`: `api_key` is sent. `serviceAccount`, `wif`: tokens are fetched with the credential file; `wif` without a file uses the
-   * identity of this machine. `workload` is another name of `wif`. Default: decided by the credentials that are there.
-   */
-  vertex_auth_type: v.optional(
-    v.picklist(['basic', 'serviceAccount', 'wif', 'workload'], 'one of basic, serviceAccount, wif, workload'),
-  ),
-  /** Default `global`. */
-  vertex_region: v.optional(region),
-  /** Default: the project of the credential file. */
-  vertex_project_id: v.optional(project),
-  /** Where files are kept, and what batches and fine-tuning jobs read and write. */
-  vertex_storage_bucket_name: v.optional(v.pipe(v.string(), v.regex(bucketPattern, 'the name of a bucket'))),
-  custom_host: v.optional(v.string()),
+/** Declares the provider `vertex-ai`. */
+export const declaration = defineProvider({
+  id: 'vertex-ai',
+  priceId: 'google',
+  key: 'optional',
+  settings: {
+    ...keptSettings,
+    vertex_auth_type: choice({
+      about:
+        'Authentication: API key (`basic`), a credential file, or a workload identity. `wif` without a file is the identity of the machine; `workload` is the same as `wif`.',
+      options: ['basic', 'serviceAccount', 'wif', 'workload'],
+      pinned: 'always',
+    }),
+    vertex_service_account_json: jsonSecret({
+      about: 'Credential file: service account, external account or authorized user.',
+      example: { type: 'service_account', client_email: 'gateway@example.iam.gserviceaccount.com', private_key: 'example' },
+      check: credentialFileProblem,
+    }),
+    // Region and project become parts of host names and paths.
+    vertex_region: text({
+      about: 'Region whose endpoint is called.',
+      pattern: /^[a-z]+(-[a-z]+\d{1,2})?$/,
+      expected: 'a region such as us-central1, global, us or eu',
+      example: 'europe-west4',
+      host: 'part',
+      moves: true,
+    }),
+    vertex_project_id: text({
+      about: 'Project of the models. Default: the project of the credential file.',
+      pattern: /^([a-z0-9.-]{1,100}:)?[a-z0-9-]{1,63}$/,
+      expected: 'a project id or number',
+      example: 'my-project',
+    }),
+    vertex_storage_bucket_name: bucket({ about: 'Bucket of files, batches and fine-tuning jobs.', pinned: 'once-stored' }),
+    vertex_skip_ptu_cost_attribution: flag({
+      about: 'Requests answered by provisioned throughput cost nothing.',
+      only: 'integration',
+    }),
+    vertex_map_metadata: flag({ about: 'Stored without effect.', only: 'integration' }),
+  },
+  auth: [
+    {
+      setting: 'vertex_auth_type',
+      required: true,
+      modes: {
+        basic: { needs: ['api_key'] },
+        serviceAccount: { needs: ['vertex_service_account_json'], credential: 'vertex_service_account_json' },
+        wif: { credential: 'vertex_service_account_json' },
+        workload: { credential: 'vertex_service_account_json' },
+      },
+      usual: [
+        ['serviceAccount', 'vertex_service_account_json'],
+        ['basic', 'api_key'],
+      ],
+    },
+  ],
+  requires: [{ needs: ['vertex_region'] }],
+  load: () => import('./index.ts'),
 });
-
-/** Settings that say as whom a stored provider calls. */
-export const pinned: readonly string[] = ['vertex_auth_type'];

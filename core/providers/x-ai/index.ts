@@ -2,9 +2,10 @@ import { annotateSources } from '../../formats/cited-sources.ts';
 import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { createSpeech, createTranscription } from './audio.ts';
 import { imageEdit, imageGenerate } from './images.ts';
+import { declaration } from './settings.ts';
 
 const compatible = openAiCompatible({
-  id: 'x-ai',
+  declaration,
   baseUrl: 'https://api.x.ai/v1',
   operations: ['chatComplete', 'complete', 'embed', 'createModelResponse'],
   realtime: true,
@@ -16,3 +17,6 @@ export const xAi: CompatibleAdapter = {
   ...compatible,
   operations: { ...compatible.operations, imageGenerate, imageEdit, createSpeech, createTranscription },
 };
+
+/** What the declaration loads. */
+export const adapters = [xAi];

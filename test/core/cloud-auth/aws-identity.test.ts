@@ -5,11 +5,11 @@ import * as v from 'valibot';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { awsIdentity } from '../../../core/cloud-auth/aws-identity.ts';
 import { machineIdentity } from '../../../core/cloud-auth/aws-machine-identity.ts';
-import { awsSettings } from '../../../core/cloud-auth/aws-region.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/provider.ts';
 import { findHeader } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';
+import { awsSettings } from '../../../core/provider-settings/aws.ts';
 
 type Answer = { status: number; body: string };
 
@@ -204,7 +204,7 @@ describe('session tags', () => {
     ['team, TEAM=other', false],
     [Array.from({ length: 51 }, (_, i) => `k${i}`).join(), false],
   ])('are a list of names: %s', (list, ok) => {
-    expect(v.safeParse(v.object(awsSettings), { aws_session_tags: list }).success).toBe(ok);
+    expect(v.safeParse(awsSettings.aws_session_tags.schema, list).success).toBe(ok);
   });
 });
 

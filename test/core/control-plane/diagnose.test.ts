@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { ProviderSettings } from '../../../core/contract/provider/provider.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { credentialField, errorChecks, hostField, statusChecks } from '../../../core/control-plane/diagnose.ts';
+import { callFields, errorChecks, statusChecks } from '../../../core/control-plane/diagnose.ts';
+import { providers } from '../../../core/providers/index.ts';
+
+const fieldsOf = (provider: string, settings: ProviderSettings = {}) => callFields(providers.get(provider) ?? null, settings);
 
 describe('which field a status of the provider points to', () => {
   const cases: [string, Record<string, unknown>, number, string][] = [
@@ -17,19 +21,19 @@ describe('which field a status of the provider points to', () => {
     ['openai', { provider_auth_type: 'oauthClientCredentials' }, 401, 'configurations.oauth_client_secret'],
   ];
   it.each(cases)('%s %j %i', (provider, settings, status, field) => {
-    const failed = statusChecks(provider, settings, status, '').filter((one) => one.status === 'failed');
+    const failed = statusChecks(fieldsOf(provider, settings), status, '').filter((one) => one.status === 'failed');
     expect(failed.map((one) => one.field)).toEqual([field]);
   });
 
   it('tells a refused key from a refused call where both are 400', () => {
-    expect(statusChecks('google', {}, 400, 'API key not valid')[1]?.field).toBe('key');
-    expect(statusChecks('bedrock', { aws_auth_type: 'apiKey' }, 400, 'no such version')[1]?.field).toBe(
+    expect(statusChecks(fieldsOf('google'), 400, 'API key not valid')[1]?.field).toBe('key');
+    expect(statusChecks(fieldsOf('bedrock', { aws_auth_type: 'apiKey' }), 400, 'no such version')[1]?.field).toBe(
       'configurations.aws_region',
     );
   });
 
   it('takes a used-up rate limit for an accepted key', () => {
-    expect(statusChecks('openai', {}, 429, '').every((one) => one.status === 'ok')).toBe(true);
+    expect(statusChecks(fieldsOf('openai'), 429, '').every((one) => one.status === 'ok')).toBe(true);
   });
 });
 
@@ -49,23 +53,30 @@ describe('which field an error of the gateway points to', () => {
     ],
   ];
   it.each(cases)('%j', (args, field, words) => {
-    const [check] = errorChecks('bedrock', {}, new GatewayError(...args));
+    const [check] = errorChecks(fieldsOf('bedrock'), new GatewayError(...args));
     expect(check).toMatchObject({ field, status: 'failed' });
     expect(check?.message).toMatch(words);
   });
 
   it('never shows texts of the runtime', () => {
     const [check] = errorChecks(
-      'openai',
-      {},
+      fieldsOf('openai'),
       new GatewayError('upstream_connect', { detail: 'ECONNREFUSED: 10.0.0.5:22 secret' }),
     );
     expect(check?.message).not.toContain('10.0.0.5');
   });
 });
 
-it('names host and credential of every way to authenticate', () => {
-  expect(hostField('azure-ai', {})).toBe('configurations.azure_foundry_url');
-  expect(credentialField({ azure_auth_mode: 'workload' })).toBe('configurations.azure_workload_client_id');
-  expect(credentialField({})).toBe('key');
+it.each([
+  ['azure-ai', {}, { host: 'configurations.azure_foundry_url', credential: 'key' }],
+  ['azure-ai', { azure_auth_mode: 'workload' }, { credential: 'configurations.azure_workload_client_id' }],
+  [
+    'bedrock',
+    { aws_auth_type: 'accessKey', provider_auth_type: 'oauthClientCredentials' },
+    { credential: 'configurations.oauth_client_secret' },
+  ],
+  ['huggingface', {}, { host: 'configurations.huggingface_base_url' }],
+  ['no-such-provider', {}, { host: 'ai_provider_id', credential: 'key' }],
+])('call fields of %s with %j', (provider, settings, expected) => {
+  expect(fieldsOf(provider, settings)).toMatchObject(expected);
 });

@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { anthropic } from '../../../core/providers/anthropic/index.ts';
+import { anthropic } from '../../../core/providers/anthropic/anthropic.ts';
 import { deepseek } from '../../../core/providers/deepseek/index.ts';
 import { openai } from '../../../core/providers/openai/index.ts';
 import { messagesOverChat } from '../../../core/translate/messages-over-chat/messages-over-chat.ts';

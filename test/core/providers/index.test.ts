@@ -6,7 +6,7 @@ import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import { providerAliases } from '../../../core/contract/provider/provider-aliases.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
+import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockTransport } from '../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';

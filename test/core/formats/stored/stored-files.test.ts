@@ -4,7 +4,7 @@ import type { Operation, OperationName, OutgoingCall, ProviderAdapter } from '..
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
 import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
-import { compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
+import { adapters as compatibleRows } from '../../../../core/providers/compatible-rows/index.ts';
 import { groq } from '../../../../core/providers/groq/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { callOf } from '../../providers/contract-suite.ts';

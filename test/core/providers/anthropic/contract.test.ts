@@ -1,4 +1,4 @@
-import { anthropic } from '../../../../core/providers/anthropic/index.ts';
+import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { providerContractSuite } from '../contract-suite.ts';
 
 providerContractSuite(anthropic, {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { Secret } from '../../../../core/contract/values/secret.ts';
-import { anthropic } from '../../../../core/providers/anthropic/index.ts';
+import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 
 /** The headers of a call as it leaves: the provider's, then the client's, then what `sign` adds. */
 function leaving(settings: JsonObject, key: string, fromClient: HeaderList = []): Record<string, string> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findHeader } from '../../../../core/contract/values/http.ts';
-import { anthropic } from '../../../../core/providers/anthropic/index.ts';
+import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { claudePlatformAws } from '../../../../core/providers/anthropic/platform-on-aws.ts';
 import { answer, createHarness, providerDocument, workspaceId } from '../../../support/pipeline-harness.ts';
 import { providerContractSuite } from '../contract-suite.ts';

@@ -45,6 +45,6 @@ describe('openai by its Responses API, through the pipeline', () => {
   it('says what the setting may be', async () => {
     const gateway = createHarness();
     const reply = await gateway.send({ body: body('gpt-4o'), headers: { 'x-svc-use-responses-api': 'perhaps' } });
-    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('use_responses_api must be true or false')]);
+    expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('use_responses_api: expected true or false')]);
   });
 });

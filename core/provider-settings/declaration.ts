@@ -1,0 +1,146 @@
+import * as v from 'valibot';
+import type { ErrorFields, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
+import { commonAuth, commonSettings } from './common.ts';
+
+/**
+ * Everything the product knows about a provider without its adapter. `core/providers/<name>/settings.ts` exports one of these. The
+ * config language, headers, admin validation, masking, host checks, diagnosis, prices and documents are derived from it.
+ */
+export interface ProviderDeclaration {
+  readonly id: string;
+  /** Other spellings of the id that clients send. */
+  readonly aliases: readonly string[];
+  /** Id of the provider in the public price list. */
+  readonly priceId: string;
+  /** Whether calls need `key`: always, never, or only in some authentication modes. */
+  readonly key: 'required' | 'optional';
+  /** By config name. The header of a setting is its name with `-` for `_` after the gateway's header prefix. */
+  readonly settings: Readonly<Record<string, SettingDeclaration>>;
+  readonly auth: readonly AuthModes[];
+  /** Settings that an integration is incomplete without. */
+  readonly requires: readonly Requirement[];
+  /** Loads the adapter. Only the gateway does. */
+  load(): Promise<ProviderModule>;
+}
+
+/** What `index.ts` of a provider's folder exports: the adapters of all declarations that load it. */
+export interface ProviderModule {
+  readonly adapters: readonly ProviderAdapter[];
+}
+
+export interface SettingDeclaration {
+  /** `table` and `json` are structured, the others are scalars. */
+  readonly kind: 'text' | 'url' | 'bucket' | 'choice' | 'flag' | 'number' | 'json' | 'table';
+  /** Schema of a value that is present. Header values arrive as text, so flags and numbers accept their text too. */
+  readonly schema: v.GenericSchema;
+  /** One sentence for documents and the OpenAPI description. */
+  readonly about: string;
+  /** A valid value. Never a usable credential. */
+  readonly example: unknown;
+  /** Sealed at rest, masked in replies, `Secret` in memory. */
+  readonly secret?: true;
+  /** The only way to set it. Absent: integrations, config targets and request headers. */
+  readonly only?: 'integration' | 'config';
+  /** Decides which host is called: the value is its URL, or becomes part of its name. */
+  readonly host?: 'url' | 'part';
+  /** The URL may have a query. */
+  readonly query?: true;
+  /** A request or config may send calls of a stored provider to another host of the same owner with it. */
+  readonly moves?: true;
+  /** Requests and configs cannot replace the value of a stored provider: never, or if the provider stores one. */
+  readonly pinned?: 'always' | 'once-stored';
+  /** Selects the model beside its name, so it is fixed if the integration restricts its models. */
+  readonly choosesModel?: true;
+  /** Requests may set it where inline providers are blocked: it selects a behaviour of the same account. */
+  readonly inline?: true;
+}
+
+/** A setting that selects how calls authenticate. */
+export interface AuthModes {
+  readonly setting: string;
+  /** An integration must choose a mode. */
+  readonly required?: true;
+  readonly modes: Readonly<Record<string, AuthMode>>;
+  /** Modes of inline credentials that name none: the first one whose setting is present, or that needs none (null). */
+  readonly usual?: readonly (readonly [mode: string, ifPresent: string | null])[];
+}
+
+export interface AuthMode {
+  /** Settings it needs; `api_key` is the integration's `key`. */
+  readonly needs?: readonly string[];
+  readonly refuses?: readonly string[];
+  /** Field that an error of the provider about credentials is attributed to; default `key`. */
+  readonly credential?: string;
+}
+
+export interface Requirement {
+  readonly needs: readonly string[];
+  /** Only if this setting is present. */
+  readonly when?: string;
+  /** Not if this setting is present. */
+  readonly unless?: string;
+}
+
+/** A declaration as it is written: what has a default may be left out, and settings that all providers have are added. */
+export type ProviderInput = Pick<ProviderDeclaration, 'id' | 'load'> & Partial<Omit<ProviderDeclaration, 'id' | 'load'>>;
+
+/** Completes a declaration. */
+export function defineProvider(input: ProviderInput): ProviderDeclaration {
+  return {
+    aliases: [],
+    priceId: input.id,
+    key: 'required',
+    requires: [],
+    ...input,
+    settings: { ...commonSettings, ...input.settings },
+    auth: [...(input.auth ?? []), ...(input.auth?.some(({ setting }) => setting === commonAuth.setting) ? [] : [commonAuth])],
+  };
+}
+
+/**
+ * The schema of an adapter's settings: each setting that is not secret, checked if present. Drops settings that the provider does
+ * not declare and those that are null. The pipeline checks `custom_host` itself.
+ */
+export function settingsSchema({ settings }: Pick<ProviderDeclaration, 'settings'>): v.GenericSchema<unknown, ProviderSettings> {
+  const entries: v.ObjectEntries = {};
+  for (const [name, { schema, secret }] of Object.entries(settings)) {
+    if (!secret) entries[name] = v.nullish(name === 'custom_host' ? v.string() : schema);
+  }
+  return v.pipe(v.object(entries), v.transform(withoutNulls)) as unknown as v.GenericSchema<unknown, ProviderSettings>;
+}
+
+/** Members of an adapter that follow from its declaration. */
+export function declared(
+  declaration: ProviderDeclaration,
+): Pick<ProviderAdapter, 'id' | 'settings' | 'pinned' | 'keptOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'> {
+  const names = (has: (setting: SettingDeclaration) => boolean): string[] =>
+    Object.entries(declaration.settings).flatMap(([name, setting]) => (has(setting) ? [name] : []));
+  return {
+    id: declaration.id,
+    settings: settingsSchema(declaration),
+    pinned: names(({ pinned }) => pinned === 'always'),
+    keptOnceStored: names(({ pinned }) => pinned === 'once-stored'),
+    movedBy: names(({ moves }) => moves === true),
+    modelSettings: names(({ choosesModel }) => choosesModel === true),
+    errorFields: errorFieldsOf(declaration),
+  };
+}
+
+/** An authentication mode names its credential. The first setting that decides the host and is present counts, else the first one. */
+function errorFieldsOf({ settings, auth }: ProviderDeclaration): ErrorFields {
+  const hosts = Object.keys(settings).filter((name) => settings[name]?.host && !(name in commonSettings));
+  return {
+    host: (given) => (given.custom_host ? 'custom_host' : (hosts.find((name) => given[name]) ?? hosts[0] ?? null)),
+    credential(given) {
+      // The common modes come last in the list, but replace the provider's own scheme.
+      const modes = auth.toReversed().map(({ setting, modes: known }) => known[String(given[setting])]);
+      return modes.find((mode) => mode !== undefined)?.credential ?? 'api_key';
+    },
+  };
+}
+
+function withoutNulls(settings: ProviderSettings): ProviderSettings {
+  return Object.values(settings).includes(null)
+    ? Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null))
+    : settings;
+}

@@ -1,0 +1,40 @@
+import type { ProviderDeclaration, SettingDeclaration } from '../provider-settings/declaration.ts';
+import * as listed from './list.ts';
+
+/** Every provider, by id in alphabetical order. Importing this file loads no adapter. */
+export const declarations: readonly ProviderDeclaration[] = Object.values(listed)
+  .flat()
+  .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+const byName: ReadonlyMap<string, ProviderDeclaration> = new Map(
+  declarations.flatMap((declaration) => [declaration.id, ...declaration.aliases].map((name) => [name, declaration] as const)),
+);
+
+/** The provider with this id or alias, or null. */
+export function declarationOf(name: string): ProviderDeclaration | null {
+  return byName.get(name) ?? null;
+}
+
+/** The id that an alias stands for. Returns other names as they are. */
+export function canonicalProviderId(name: string): string {
+  return byName.get(name)?.id ?? name;
+}
+
+/** Every setting of every provider, by name. Providers that share a name share its meaning, not always its schema. */
+const everySetting: readonly (readonly [string, SettingDeclaration])[] = declarations.flatMap(({ settings }) =>
+  Object.entries(settings),
+);
+
+const namesOf = (has: (setting: SettingDeclaration) => boolean): readonly string[] =>
+  [...new Set(everySetting.flatMap(([name, setting]) => (has(setting) ? [name] : [])))].sort();
+
+/** Settings that config targets and request headers may carry. */
+export const settingNames = namesOf(({ secret, only }) => !secret && !only);
+/** Settings that only config targets may carry. */
+export const configSettingNames = namesOf(({ only }) => only === 'config');
+/** The same for credentials: they are `Secret` from the moment they are read. */
+export const secretNames = namesOf(({ secret, only }) => secret === true && !only);
+/** Settings whose values are URLs that gateways call. */
+export const hostSettingNames = namesOf(({ host }) => host === 'url');
+/** Settings that requests may set where inline providers are blocked. */
+export const inlineSettingNames = namesOf(({ inline }) => inline === true);

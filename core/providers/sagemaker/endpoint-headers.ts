@@ -1,0 +1,16 @@
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { headerSettings } from './settings.ts';
+
+/**
+ * Headers that select the part of an endpoint and configure it
+ * (docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html).
+ */
+export function endpointHeaders(given: ProviderSettings): HeaderList {
+  const headers: HeaderList = [];
+  for (const name of Object.keys(headerSettings)) {
+    const value = given[name];
+    if (typeof value === 'string' && value !== '') headers.push(`x-${name.replaceAll('_', '-')}`, value);
+  }
+  return headers;
+}
