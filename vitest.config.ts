@@ -14,7 +14,7 @@ const unit = [
   'test/*.test.ts',
 ];
 /** Tests below the folders of `unit` that take longer than the rest together, or start processes. */
-const slow = ['test/core/http/forced-short-writes.test.ts', 'test/core/pipeline/strategy-matrix.test.ts'];
+const slow = ['test/core/http/forced-short-writes.test.ts'];
 
 /** Tests that start the product, other processes or long runs. */
 const system = ['test/{bench,e2e,failure-table,workers}/**/*.test.ts', 'test/core/{realtime,supervisor}/**/*.test.ts', ...slow];
@@ -30,6 +30,7 @@ export default defineConfig({
     // Tests start servers and processes and often wait for them, so two cores carry three files at a time.
     pool: 'forks',
     maxWorkers: 3,
+    globalSetup: ['test/support/test-run.ts'],
     // TEST_REPORT=<file> also writes the counts there, for .ci/run.
     reporters: process.env.TEST_REPORT
       ? ['default', ['json', { outputFile: process.env.TEST_REPORT }], new SkippedTestsReporter()]

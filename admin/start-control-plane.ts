@@ -35,6 +35,8 @@ export interface ControlPlaneDeps {
   readonly clock?: Clock;
   /** For tests: a reply that is not what its route declares is an error instead of being cut to it. */
   readonly strictReplies?: boolean;
+  /** For tests: an open database to use instead of the one that the settings name. The caller closes it. */
+  readonly database?: Database;
 }
 
 export interface ControlPlane {
@@ -52,7 +54,10 @@ export interface ControlPlane {
  * takes a free one.
  */
 export async function startControlPlane(settings: Settings, deps: ControlPlaneDeps): Promise<ControlPlane> {
-  const database = await openDatabase(settings, { entities, migrations }, deps.log);
+  const database = deps.database ?? (await openDatabase(settings, { entities, migrations }, deps.log));
+  const closeDatabase = async () => {
+    if (!deps.database) await database.close();
+  };
   const vault = createVault(settings.encryptionKey);
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
@@ -116,12 +121,12 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       await relay.close();
       await housekeeping.close();
       await nats?.close();
-      await database.close();
+      await closeDatabase();
     };
     return { port, firstKeys, services, close };
   } catch (error) {
     await nats?.close();
-    await database.close();
+    await closeDatabase();
     throw error;
   }
 }

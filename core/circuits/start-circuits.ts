@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
+import { newEntryCache } from '../contract/entry-cache.ts';
 import {
   type BreakerSettings,
   type Health,
@@ -38,8 +38,8 @@ const noticeMsMax = 86_400_000;
 /** The circuits of this process, kept in step with those of others by small notices. */
 export function startHealth(options: HealthOptions): RunningHealth {
   const { clock, log, channels } = options;
-  const breakers = new LRUCache<string, CircuitBreaker>({ max: breakersMax });
-  const unclaimed = new LRUCache<string, Change>({ max: breakersMax });
+  const breakers = newEntryCache<string, CircuitBreaker>(breakersMax);
+  const unclaimed = newEntryCache<string, Change>(breakersMax);
   const counts = { opened: 0, invalidNotices: 0 };
   let closed = false;
   for (const channel of channels) channel.listen(receive);

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../contract/entry-cache.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 
@@ -59,8 +60,8 @@ const absencesMax = 10_000;
 export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
   return {
     kind,
-    entries: new LRUCache({ max: entriesMax }),
-    absences: new LRUCache({ max: Math.min(absencesMax, entriesMax) }),
+    entries: newEntryCache(entriesMax),
+    absences: newEntryCache(Math.min(absencesMax, entriesMax)),
     flights: new Map(),
     views: [],
     waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user',

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 
 const windowMs = 60_000;
@@ -7,7 +7,7 @@ const failuresMax = 60;
 /** Counts refused credentials per subject (an address, a key id) in windows of a minute. Holds at most 10,000 subjects. */
 export class FailureLimit {
   readonly #clock: Clock;
-  readonly #counts = new LRUCache<string, { window: number; count: number }>({ max: 10_000 });
+  readonly #counts = newEntryCache<string, { window: number; count: number }>(10_000);
 
   constructor(clock: Clock) {
     this.#clock = clock;

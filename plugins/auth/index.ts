@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
+import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreServices, definePlugin, type Hooks } from '../../core/contract/plugin/plugin.ts';
 import type { ApiKeyDocument } from '../../core/contract/protocol/documents.ts';
@@ -36,7 +36,7 @@ const verifiedMax = 25_000;
 
 function createHooks(services: CoreServices): Hooks {
   /** By the SHA-256 of the whole credential. */
-  const verified = new LRUCache<string, Verified>({ max: verifiedMax });
+  const verified = newEntryCache<string, Verified>(verifiedMax);
   const failures = new FailureLimit(services.clock);
   const admitToken = createTokenGate(services, failures);
 

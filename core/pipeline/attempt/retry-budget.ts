@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../../contract/entry-cache.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 
 export interface RetryBudgetOptions {
@@ -30,7 +30,7 @@ const slotMs = 1000;
 
 /** Counts per tenant and origin in this process, over the last ten seconds. */
 export function createRetryBudget(options: RetryBudgetOptions): RetryBudget {
-  const accounts = new LRUCache<string, RetryAccount>({ max: accountsMax });
+  const accounts = newEntryCache<string, RetryAccount>(accountsMax);
   const counts = { allowed: 0, refused: 0 };
   return {
     counts,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../../contract/entry-cache.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import {
   configLimits,
@@ -33,8 +34,8 @@ export class PlanStore implements PlanSource {
     this.#chain = chain;
     this.#services = services;
     // After, not at once: a plan may stay on under a new entry, and by then that one stands.
-    this.#saved = new LRUCache({ max: entriesMax, disposeAfter: ({ plan }) => this.#retire(plan) });
-    this.#inline = new LRUCache({ max: entriesMax, disposeAfter: (plan) => this.#retire(plan) });
+    this.#saved = newEntryCache(entriesMax, { disposeAfter: ({ plan }) => this.#retire(plan) });
+    this.#inline = newEntryCache(entriesMax, { disposeAfter: (plan) => this.#retire(plan) });
     this.base = compilePlan(chain, services, { config: {}, slug: null, versionId: null });
   }
 

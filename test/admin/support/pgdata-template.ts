@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { cpSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -13,7 +14,8 @@ const admin = new URL('../../../admin/', import.meta.url);
 export async function copyEmptyDatabase(dataDir: string): Promise<void> {
   const template = join(tmpdir(), `svc-test-pgdata-${userInfo().uid}-${await fingerprint()}`);
   if (!(await stat(template).catch(() => null))) await make(template);
-  await cp(template, join(dataDir, 'pgdata'), { recursive: true });
+  // The database has more than a thousand files. The asynchronous copy takes four times the CPU of this one.
+  cpSync(template, join(dataDir, 'pgdata'), { recursive: true });
 }
 
 /** The same for a product that is to be started there, with the keys it would make for itself beside a database. */

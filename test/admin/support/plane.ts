@@ -15,8 +15,8 @@ import type { Settings } from '../../../config/settings.ts';
 import type { ChangeNotice } from '../../../core/contract/protocol/documents.ts';
 import { inlineAllowed } from '../../support/inline-allowed.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { copyEmptyDatabase } from './pgdata-template.ts';
-import { type DatabaseName, newReadyDatabase } from './test-database.ts';
+import { borrowDatabase, returnDatabase } from './shared-database.ts';
+import type { DatabaseName } from './test-database.ts';
 
 export interface Reply {
   readonly status: number;
@@ -60,22 +60,21 @@ export interface Plane extends Tenant {
   close(): Promise<void>;
 }
 
-/** Starts a control plane on a database of its own, on a free port. */
+/** Starts a control plane on a free port, and on an empty database that no other control plane uses. */
 export async function startPlane(
   name: DatabaseName,
   env: Readonly<Record<string, string>> = {},
   deps: Pick<ControlPlaneDeps, 'clock'> = {},
 ): Promise<Plane> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
-  const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
-  if (!database) await copyEmptyDatabase(dataDir);
-  const settings = testSettings(dataDir, { ...(database ? { DATABASE_URL: database.url } : {}), ...env });
-  const plane = await startPlaneWith(settings, deps);
+  const shared = env.DATABASE_URL ? null : await borrowDatabase(name);
+  const settings = testSettings(dataDir, { ...(shared?.url ? { DATABASE_URL: shared.url } : {}), ...env });
+  const plane = await startPlaneWith(settings, shared ? { ...deps, database: shared.database } : deps);
   return {
     ...plane,
     async close() {
       await plane.close();
-      await database?.drop();
+      if (shared) returnDatabase(name, shared);
       await rm(dataDir, { recursive: true, force: true });
     },
   };
@@ -89,7 +88,10 @@ export function testSettings(dataDir: string, env: Readonly<Record<string, strin
 }
 
 /** Starts on whatever the settings say; `close` leaves the data. */
-export async function startPlaneWith(settings: Settings, deps: Pick<ControlPlaneDeps, 'clock'> = {}): Promise<Plane> {
+export async function startPlaneWith(
+  settings: Settings,
+  deps: Pick<ControlPlaneDeps, 'clock' | 'database'> = {},
+): Promise<Plane> {
   const log = newMemoryLog();
   const notices: ChangeNotice[] = [];
   const control = await startControlPlane(settings, {

@@ -16,8 +16,16 @@ export const postgresMissing =
 
 /** An empty database of its own on the test server, dropped again by `drop`. */
 export interface TestDatabase {
+  readonly name: string;
   readonly url: string;
   drop(): Promise<void>;
+}
+
+/** Drops databases of the test server by name. */
+export async function dropDatabases(names: readonly string[]): Promise<void> {
+  await onServer(async (execute) => {
+    for (const name of names) await execute(`drop database if exists ${name} with (force)`);
+  });
 }
 
 export async function newTestDatabase(owner: string | null = null): Promise<TestDatabase> {
@@ -65,7 +73,7 @@ export async function newLogin(
 async function newDatabase(how: string): Promise<TestDatabase> {
   const name = `svc_test_${randomBytes(6).toString('hex')}`;
   await run(`create database ${name} ${how}`);
-  return { url: urlOf(name), drop: () => run(`drop database if exists ${name} with (force)`) };
+  return { name, url: urlOf(name), drop: () => dropDatabases([name]) };
 }
 
 function urlOf(name: string): string {

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { Timers } from '../../../core/contract/values/timers.ts';
 import {
   createHarness,
   type FakeSink,
@@ -113,19 +114,8 @@ function expectedOf(mode: keyof typeof modes, retry: JsonObject | null, does: Be
   };
 }
 
-let waitsMs: number[];
-beforeEach(() => {
-  waitsMs = [];
-  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((callback: () => void, ms = 0) => {
-    waitsMs.push(ms);
-    return setImmediate(callback);
-  }) as never);
-  vi.spyOn(globalThis, 'clearTimeout').mockImplementation(((timer: NodeJS.Immediate) => clearImmediate(timer)) as never);
-});
-afterEach(() => vi.restoreAllMocks());
-
-const newGateway = (): Harness => {
-  const gateway = createHarness({ random: () => 0 });
+const newGateway = (timers: Timers): Harness => {
+  const gateway = createHarness({ random: () => 0, timers });
   const document = providerDocument('two', 'openai');
   gateway.documents.set(`provider ${workspaceId}/two`, { ...document, settings: { custom_host: 'https://two.example/v1' } });
   return gateway;
@@ -139,7 +129,15 @@ async function seenOf(
   leaving: Leaving,
 ): Promise<Seen> {
   const { request, good, contentType } = inferenceCalls[kind];
-  const gateway = newGateway();
+  const waitsMs: number[] = [];
+  // Timers that fire in the next turn and note their delay.
+  const gateway = newGateway({
+    after(delayMs, callback) {
+      waitsMs.push(delayMs);
+      const next = setImmediate(callback);
+      return () => clearImmediate(next);
+    },
+  });
   const asked: string[] = [];
   let sink: FakeSink | null = null;
   const script: Script = (call, handler) => {
@@ -204,7 +202,6 @@ describe.each(Object.keys(modes))('%s', (mode) => {
     it.each(kinds)('does the same for every end of a %s call, whether the client stays or leaves', async (kind) => {
       for (const does of behaviours) {
         for (const leaving of leavings) {
-          waitsMs = [];
           const seen = await seenOf(mode, retry, does, kind, leaving);
           expect.soft(seen, `${does}, client ${leaving}`).toEqual(expectedOf(mode, retry, does, kind, leaving));
         }
