@@ -3,6 +3,7 @@
  * less than 97 % of it was admitted, or if a call that reached the provider has no record or several.
  *
  *     node bench/kill.ts [--kills 50] [--limit 2500] [--processes 3] [--clients 8] [--every-ms 1200] [--control-plane]
+ *         [--on-unavailable deny]
  */
 import { parseArgs } from 'node:util';
 import { limitKinds, runKills } from './kill/run-kills.ts';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '8' },
     'every-ms': { type: 'string', default: '1200' },
     'control-plane': { type: 'boolean', default: false },
+    'on-unavailable': { type: 'string', default: 'deny' },
   },
 });
 const limit = Number(values.limit);
@@ -25,6 +27,7 @@ const result = await runKills({
   clients: Number(values.clients),
   everyMs: Number(values['every-ms']),
   killsControlPlane: values['control-plane'],
+  onUnavailable: values['on-unavailable'],
 });
 const faults = [...result.faults];
 console.log(`${result.kills} kills in ${result.seconds.toFixed(0)} s; each limit admits ${limit} calls\n`);

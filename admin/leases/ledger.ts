@@ -24,7 +24,10 @@ export async function grantLeases(
   ];
 }
 
-/** Frees the unspent units of processes that have ended, once all their records are stored. Safe to call twice. */
+/**
+ * Frees the unspent units of processes that have ended, once all their records are stored. Units of rate limits that their calls used
+ * beyond their leases are taken from the window. Safe to call twice.
+ */
 export async function endHolders(database: Database, holders: readonly string[]): Promise<void> {
   if (holders.length === 0) return;
   await database.em().transactional(async (tx) => {
@@ -35,7 +38,7 @@ export async function endHolders(database: Database, holders: readonly string[])
       'all',
     );
     const freed = ended
-      .filter((lease) => lease.start_ms !== null && Number(lease.units) > Number(lease.settled))
+      .filter((lease) => lease.start_ms !== null && Number(lease.units) !== Number(lease.settled))
       .map(({ key, start_ms, units, settled }) => ({ key, startMs: Number(start_ms), units: Number(units) - Number(settled) }));
     if (freed.length === 0) return;
     await tx.execute(

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { ModelRates } from '../../core/contract/protocol/leases.ts';
 import type { ImageRates } from '../../core/contract/values/image-rate.ts';
 import type { EntityManager } from '../db/open-database.ts';
@@ -18,7 +18,8 @@ const tokens = 10_000;
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
   const pricing = (await readPricing(em, [call]))(call);
   const saved = pricing && savedPricing(pricing, call.model ?? '');
-  const costOf: CostOf = (usage) => priceRecord({ ...emptyRecord(nowMs), ...call, ...usage }, pricing).costNanoUsd;
+  const sample = { ...emptyRecord, id: '', traceId: '', createdAt: new Date(nowMs).toISOString(), endpoint: 'chatComplete' };
+  const costOf: CostOf = (usage) => priceRecord({ ...sample, ...call, ...usage }, pricing).costNanoUsd;
   const usual = tokenRates(costOf);
   const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
   if (usual === null && images === null) return null;
@@ -59,49 +60,4 @@ function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Reco
   });
   const named = found.filter(([, sizes]) => Object.keys(sizes).length > 0);
   return named.length > 0 ? Object.fromEntries(named) : null;
-}
-
-function emptyRecord(nowMs: number): RequestRecord {
-  return {
-    id: '00000000-0000-4000-8000-000000000000',
-    traceId: '',
-    spanId: null,
-    parentSpanId: null,
-    spanName: null,
-    createdAt: new Date(nowMs).toISOString(),
-    organisationId: null,
-    workspaceId: null,
-    apiKeyId: null,
-    userId: null,
-    method: 'POST',
-    path: '',
-    endpoint: 'chatComplete',
-    status: 200,
-    outcome: 'success',
-    errorCode: null,
-    errorMessage: null,
-    provider: null,
-    providerSlug: null,
-    model: null,
-    stream: false,
-    configSlug: null,
-    configVersionId: null,
-    targetPath: null,
-    attempts: [],
-    retryAttemptCount: 0,
-    cacheStatus: null,
-    inputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    usageEstimated: false,
-    rawUsage: null,
-    durationMs: 0,
-    firstByteMs: null,
-    requestBytes: 0,
-    replyBytes: 0,
-    clientAddress: '',
-    metadata: {},
-  };
 }

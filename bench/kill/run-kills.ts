@@ -20,6 +20,8 @@ export interface KillOptions {
   readonly everyMs: number;
   /** Also kills the control plane once, halfway and together with a gateway. */
   readonly killsControlPlane: boolean;
+  /** `deny` or `allow`: what the rate limits do if the ledger does not answer. */
+  readonly onUnavailable: string;
 }
 
 /** The limits of the keys; the last key has none. */
@@ -91,10 +93,10 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
 }
 
 async function startClients(running: RunningGateway, provider: string, options: KillOptions): Promise<Client[]> {
-  const { limit } = options;
+  const { limit, onUnavailable: on_unavailable } = options;
   const limits = [
-    { rate_limits: [{ type: 'requests', unit: 'rpd', value: limit, on_unavailable: 'deny' }] },
-    { rate_limits: [{ type: 'tokens', unit: 'rpd', value: limit * tokensPerCall, on_unavailable: 'deny' }] },
+    { rate_limits: [{ type: 'requests', unit: 'rpd', value: limit, on_unavailable }] },
+    { rate_limits: [{ type: 'tokens', unit: 'rpd', value: limit * tokensPerCall, on_unavailable }] },
     { usage_limits: { type: 'tokens', credit_limit: limit * tokensPerCall } },
     {},
   ];

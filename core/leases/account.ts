@@ -58,8 +58,8 @@ export class Account implements LeaseAccount {
   /** Until when, and from how many units on, there is nothing to be had. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
-  /** Units that nobody held at the last answer, and those given back since. */
-  #remaining = 0;
+  /** Units of this window that nobody held at the last answer, and those given back since; null before the first answer. */
+  #remaining: number | null = null;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
   #askedLease: Lease;
@@ -91,7 +91,10 @@ export class Account implements LeaseAccount {
     this.#spec = spec;
     if (spec.kind === 'budget' && before.kind === 'budget' && rulesOf(spec) !== rulesOf(before)) this.#leave();
     else if (spec.capacity < before.capacity) this.giveBack();
-    else if (spec.capacity > before.capacity) this.#emptyUntilMs = 0;
+    else if (spec.capacity > before.capacity) {
+      this.#emptyUntilMs = 0;
+      this.#remaining = null;
+    }
   }
 
   get lease(): string {
@@ -99,7 +102,7 @@ export class Account implements LeaseAccount {
   }
 
   get left(): number {
-    return Math.max(0, this.available) + this.#remaining;
+    return Math.max(0, this.available) + (this.#remaining ?? 0);
   }
 
   get key(): string {
@@ -191,21 +194,24 @@ export class Account implements LeaseAccount {
     if (this.#isRecalled) this.#giveBackForOthers();
   }
 
-  /** The ledger could not be asked. The next question repeats what this one said of the lease. */
+  /**
+   * The ledger could not be asked. The next question repeats what this one said of the lease. A rate limit of which nothing was left
+   * stays used up until its window ends.
+   */
   failed(): void {
     this.asking = false;
     this.#isScheduled = false;
     this.#isRecalled = false;
     this.#recalledAtMs = null;
     this.#roll();
-    this.#waiting.endAll(unavailable);
+    this.#waiting.endAll(this.spec.kind === 'rate' && this.#remaining === 0 ? refused : unavailable);
   }
 
   /** Removes the units in hand from the lease; the next question returns them. True when there were any. */
   giveBack(): boolean {
     this.#roll();
     if (this.available <= 0) return false;
-    this.#remaining += this.available;
+    this.#remaining = (this.#remaining ?? 0) + this.available;
     this.#lease.kept -= this.available;
     this.available = 0;
     this.#low = 0;
@@ -352,7 +358,7 @@ export class Account implements LeaseAccount {
     this.available = 0;
     this.#low = 0;
     this.#emptyUntilMs = 0;
-    this.#remaining = 0;
+    this.#remaining = null;
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;
   }
 

@@ -158,20 +158,27 @@ export class Reservations {
 
   #note(meter: Meter, units: number, needed: number, into: Hold[], first: number): void {
     const { account } = meter;
-    // What the lease counts as is read at once: it may be another by the time the request ends.
-    if (units >= 0) {
-      into.push({ meter, units, startMs: account.startMs, lease: account.lease, counted: 0, used: 0 });
-      account.hold();
-      // The client has left while the ledger was asked: its end has been and gone.
-      if (this.#ctx.ended) this.#undo(into, first);
-      return;
-    }
+    if (units >= 0) return this.#hold(meter, units, into, first);
     if (units === unavailable && meter.onUnavailable === 'allow') {
       if (meter.isBudget) into.push({ meter, units: 0, startMs: 0, lease: null, counted: 0, used: 0 });
+      else {
+        // The next answer of the ledger covers the overdraft, so the call counts in its window.
+        account.put(-needed, account.startMs, account.lease);
+        this.#hold(meter, needed, into, first);
+      }
       return;
     }
     this.#undo(into, first);
     throw units === refused ? refusal(meter, needed, this.#clock.now()) : unknownLimit(meter);
+  }
+
+  #hold(meter: Meter, units: number, into: Hold[], first: number): void {
+    // The account may have another lease when the request ends, so the lease is noted now.
+    const { startMs, lease } = meter.account;
+    into.push({ meter, units, startMs, lease, counted: 0, used: 0 });
+    meter.account.hold();
+    // The client left while the ledger was asked, so `settle` has run already.
+    if (this.#ctx.ended) this.#undo(into, first);
   }
 
   #grow(hold: Hold, units: number): void {

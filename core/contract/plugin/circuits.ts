@@ -10,7 +10,7 @@ export const healthNoticeBytesMax = 2048;
  * A circuit changed its state. A hint and no more: whoever gets it checks it, holds `until` to its own cool-down, and forgets it
  * by itself. One that is lost means that another gateway finds out on its own.
  */
-export const healthNotice = v.strictObject({
+export const healthNotice = v.object({
   /** `<organisation id>:<workspace id>:<config slug>:<version id>` */
   key: v.pipe(v.string(), v.minLength(1), v.maxLength(600)),
   path: v.pipe(v.string(), v.maxLength(200), v.regex(/^config(\.targets\[\d{1,4}\]){0,8}$/)),

@@ -42,7 +42,7 @@ export const documentReply = v.object({
 export const keysPerCallMax = 200;
 
 /** Public ids of keys. */
-export const keysQuestion = v.strictObject({
+export const keysQuestion = v.object({
   ids: v.pipe(v.array(v.pipe(v.string(), v.maxLength(600))), v.minLength(1), v.maxLength(keysPerCallMax)),
 });
 

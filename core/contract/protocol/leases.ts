@@ -34,15 +34,15 @@ const shared = {
 };
 
 /** Asks for units of a fixed window that begins at `startMs`. */
-export const rateAsk = v.strictObject({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
+export const rateAsk = v.object({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
 
 /** Asks for units of a budget, whose window the ledger keeps. */
-export const budgetAsk = v.strictObject({
+export const budgetAsk = v.object({
   kind: v.literal('budget'),
   ...shared,
   ...budgetRules.entries,
   /** Leases of this budget that their holder has left: `kept` is all that its records tell of them, or will. */
-  left: v.optional(v.pipe(v.array(v.strictObject({ lease, seq, kept: units })), v.maxLength(leftMax))),
+  left: v.optional(v.pipe(v.array(v.object({ lease, seq, kept: units })), v.maxLength(leftMax))),
   /**
    * The amounts that make up `need`, in the order they are served. If not all of it is left, the ledger grants what serves some of
    * them, so that no process holds units it cannot use.
@@ -55,7 +55,7 @@ export const budgetAsk = v.strictObject({
 });
 
 /** `POST /internal/v1/leases`. */
-export const leasesBody = v.strictObject({
+export const leasesBody = v.object({
   /** The process that asks. */
   holder: v.optional(v.nullable(holder), null),
   asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)),

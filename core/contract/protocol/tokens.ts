@@ -58,7 +58,7 @@ export const tokenCheckMs = 2_000;
 
 const text = (lengthMax: number) => v.pipe(v.string(), v.maxLength(lengthMax));
 
-export const tokenCheck = v.strictObject({
+export const tokenCheck = v.object({
   token: text(tokenLengthMax),
   workspace: v.nullable(text(255)),
   clientAddress: text(100),
@@ -68,7 +68,7 @@ export const tokenCheck = v.strictObject({
 });
 
 /** `sealed` is JSON of `tokenVerdict`, sealed with the transport key, aad `tokenVerdictPlace`: nobody on the way can make one up. */
-export const tokenCheckReply = v.strictObject({ sealed: text(65_536) });
+export const tokenCheckReply = v.object({ sealed: text(65_536) });
 
 /** What a sealed verdict is bound to: this token, and this question about it. */
 export function tokenVerdictPlace(tokenSha256: string, requestId: string): string {
@@ -89,10 +89,10 @@ export const tokenVerdict = v.union([
 export type TokenVerdict = v.InferOutput<typeof tokenVerdict>;
 
 /** Refused tokens for the audit trail: `POST /internal/v1/token-refusals`, answered 200 `{}`. */
-export const tokenRefusals = v.strictObject({
+export const tokenRefusals = v.object({
   refusals: v.pipe(
     v.array(
-      v.strictObject({
+      v.object({
         organisationId: v.pipe(v.string(), v.uuid()),
         /** How often, from this address and for this reason, since it was last told. */
         count: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),

@@ -114,6 +114,27 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 75 });
   });
 
+  it('takes from the window what calls of an ended holder used beyond its lease', async () => {
+    const [holder, lease] = [randomUUID(), randomUUID()];
+    const key = 'rate:overdrawn';
+    await grantLeases(plane.control.services.database, [rateAsk(key, { lease, need: 10, want: 10 })], nowMs, holder);
+    await store([{ ...counts(1, 1), reservations: [{ key, lease, startMs: nowMs, units: 14 }] }]);
+    for (let i = 0; i < 2; i++)
+      await plane.internal('POST', '/leases', { holder: randomUUID(), asks: [], endedHolders: [holder] });
+    expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 86 });
+  });
+
+  it('answers questions with members that it does not know', async () => {
+    const newer = { newer: { a: 1 } };
+    const left = [{ lease: randomUUID(), seq: 1, kept: 0, ...newer }];
+    const asks = [
+      { ...rateAsk('newer-rate', { need: 1 }), ...newer },
+      { ...budgetAsk('newer-budget', { need: 1, left }), ...newer },
+    ];
+    const { status, body } = await plane.internal('POST', '/leases', { holder: randomUUID(), asks, ...newer });
+    expect([status, body.grants.map((one: Grant) => one.key).sort()]).toEqual([200, ['newer-budget', 'newer-rate']]);
+  });
+
   it('never has more of a budget out than there is, whoever asks at the same time', async () => {
     const asks = Array.from({ length: 20 }, () => grant(budgetAsk('many', { need: 70, want: 200 })));
     const units = (await Promise.all(asks)).map((one) => one.units);

@@ -138,6 +138,28 @@ describe('an account of a rate limit', () => {
     expect(await waiting).toBe(unavailable);
   });
 
+  it('refuses if the ledger is away and its last answer left nothing of the window', async () => {
+    const { account, grant, time } = newAccount(rate);
+    const first = account.take(2, 2);
+    account.question();
+    grant(1, { remaining: 0 });
+    expect(await first).toBe(refused);
+    account.question();
+    grant(0, { remaining: 0 });
+    const ask = () => {
+      time.advance(200);
+      const taken = account.take(1, 1);
+      account.question();
+      account.failed();
+      return taken;
+    };
+    expect(await ask()).toBe(refused);
+    account.spec = { ...rate, capacity: 101 };
+    expect(await ask()).toBe(unavailable);
+    time.advance(60_000);
+    expect(await ask()).toBe(unavailable);
+  });
+
   it('covers with its next lease what a request used beyond what was taken for it', async () => {
     const { account, grant } = newAccount(rate);
     const first = account.take(5, 5);

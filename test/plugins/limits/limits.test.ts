@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { requestRecord } from '../../../core/contract/plugin/record.ts';
+import type { Clock } from '../../../core/contract/values/clock.ts';
 import type { ProviderDocument, RateLimitDocument, UsageLimitsDocument } from '../../../core/contract/protocol/documents.ts';
 import { leasesBody } from '../../../core/contract/protocol/leases.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { startLeases } from '../../../core/leases/start-leases.ts';
 import { firstHolder, newFakeLedger } from '../../support/fake-ledger.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { answer, chatReply, createHarness, type FakeSink, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
@@ -28,9 +30,13 @@ const budgetOf = (
   ...fields,
 });
 
-function start(key: { rateLimits?: RateLimitDocument[]; usageLimits?: UsageLimitsDocument | null } = {}) {
+const realClock = { now: () => Date.now(), elapsed: () => performance.now() };
+
+function start(
+  key: { rateLimits?: RateLimitDocument[]; usageLimits?: UsageLimitsDocument | null } = {},
+  clock: Clock = realClock,
+) {
   const ledger = newFakeLedger();
-  const clock = { now: () => Date.now(), elapsed: () => performance.now() };
   const leases = startLeases({ fetch: ledger.fetch, clock, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
   const harness = createHarness({ leases, key });
   const ask = (headers: Record<string, string> = {}, sent: JsonObject = body): Promise<FakeSink> =>
@@ -165,6 +171,20 @@ describe('rate limits', () => {
     closed.ledger.isAway = true;
     const refused = await closed.ask();
     expect([refused.status, errorOf(refused).code]).toEqual([503, 'limit_unknown']);
+  });
+
+  it.each([perDay(3), perDay(45, 'tokens')])('count requests that were let through meanwhile ($type)', async (limit) => {
+    const time = newFakeTime(1_800_000_000_000);
+    const { ask, ledger, records } = start({ rateLimits: [limit] }, time.clock);
+    ledger.isAway = true;
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+    expect(records[0]?.reservations).toMatchObject([{ lease: expect.any(String), startMs: 1_799_971_200_000 }]);
+    ledger.isAway = false;
+    time.advance(500);
+    const statuses: number[] = [];
+    for (let i = 0; i < 20 && statuses.at(-1) !== 429; i++) statuses.push((await ask()).status);
+    // Each request needs 15 tokens and uses 5 of them.
+    expect(statuses).toEqual([...Array(limit.type === 'requests' ? 1 : 5).fill(200), 429]);
   });
 });
 
