@@ -65,6 +65,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private readonly isHead: boolean;
   private turn: number;
   private deferred = false;
+  /** Written chunks leave when the callback that brought them is over. */
+  private joining = false;
   private head: ReplyHead | null = null;
   private headWritten = false;
   private bodyless = false;
@@ -128,8 +130,9 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
       return true;
     }
     this.queue.push(chunk);
-    this.flushOrDefer();
-    const goOn = this.deferred ? this.queue.bytes < queuedBytesMax : this.queue.bytes === 0 && !this.blocked;
+    if (this.queue.bytes < corkBytesMax) this.flushSoon();
+    else this.flushOrDefer();
+    const goOn = this.deferred ? this.queue.bytes < queuedBytesMax : !this.blocked && (this.joining || this.queue.bytes === 0);
     if (!goOn) this.owesDrain = true;
     return goOn;
   }
@@ -138,10 +141,12 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     if (this.res === null || !this.started || this.ending) return;
     if (!this.bodyless && this.given < this.total) return this.destroy();
     this.ending = true;
-    this.flushOrDefer();
+    if (!this.joining) this.flushOrDefer();
   }
 
   destroy(): void {
+    // Chunks that were given before the cut still leave.
+    if (this.joining && this.turn !== this.edge.clock.now) this.flush();
     if (this.res === null) return;
     if (this.turn === this.edge.clock.now) {
       this.cutting = true;
@@ -172,6 +177,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   /** Writes what is queued until the socket is full. */
   flush(): void {
     this.deferred = false;
+    this.joining = false;
     if (this.cutting) return this.destroy();
     if (this.res === null || !this.started || this.blocked) return;
     if (!this.headWritten) this.begin(this.res);
@@ -203,6 +209,21 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
 
   resumeBody(): void {
     this.res?.resume();
+  }
+
+  /**
+   * Flushes when the callback at hand is over: the events of one read of the provider's socket then share a system call. A tick is
+   * cheaper than a microtask, which Node wraps in an async resource.
+   */
+  private flushSoon(): void {
+    if (this.turn === this.edge.clock.now) return this.flushOrDefer();
+    if (this.joining || this.blocked) return;
+    this.joining = true;
+    process.nextTick(UwsReplySink.flushJoined, this);
+  }
+
+  private static flushJoined(sink: UwsReplySink): void {
+    if (sink.joining) sink.flushOrDefer();
   }
 
   private flushOrDefer(): void {

@@ -10,6 +10,7 @@ it('limits hold while gateway processes and the control plane are killed: their 
     clients: 4,
     everyMs: 900,
     killsControlPlane: true,
+    onUnavailable: 'deny',
   });
   expect(faults).toEqual([]);
   for (const { kind, calls, missing, double, unsent } of kinds) {

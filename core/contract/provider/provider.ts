@@ -392,6 +392,11 @@ export interface StreamTranslator {
 
 export interface StreamReader {
   push(event: StreamEvent): void;
+  /**
+   * Names of members whose text and numbers `push` does not use. If given, pushing the same event twice in a row must have the effect of
+   * pushing it once: an event that equals the one before except for such values is then only counted.
+   */
+  readonly unused?: readonly string[];
   /** Tokens seen so far; null when the provider sent none. */
   usage(): Usage | null;
   /** True once the provider's terminal event has passed: an end without it is a cut stream. */

@@ -39,12 +39,15 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   return { ...asChatUsage(usage), ...(strict ? {} : own) };
 }
 
+const unusedMembers = ['text', 'thinking', 'signature', 'partial_json'];
+
 /** Reads a Messages event stream: counts from `message_start` and `message_delta`, its end from `message_stop`. */
 export function messagesStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
   let complete = false;
   let fault: GatewayError | null = null;
   return {
+    unused: unusedMembers,
     push({ data }) {
       if (!isObject(data)) return;
       if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);

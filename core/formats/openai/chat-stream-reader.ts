@@ -17,6 +17,7 @@ export function chatStreamReader(id: string): StreamReader {
   const begun = new Set<unknown>();
   const ended = new Set<unknown>();
   return {
+    unused: unusedMembers,
     push(event) {
       const { data } = event;
       if (!isObject(data)) {
@@ -39,6 +40,8 @@ export function chatStreamReader(id: string): StreamReader {
     error: () => error,
   };
 }
+
+const unusedMembers = ['content', 'text', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'obfuscation', 'p'];
 
 /**
  * The error that an event of a chat stream holds, null for none: under `error`, or the event itself (`{"object": "error", "message"}`, as

@@ -56,6 +56,7 @@ export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Us
   };
 }
 
+const unusedMembers = ['delta', 'text', 'sequence_number', 'obfuscation'];
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /** Follows a stream of response events: the terminal one carries the whole response, token counts included. */
@@ -65,6 +66,7 @@ function responsesStreamReader(id: string): StreamReader {
   let complete = false;
   let error: GatewayError | null = null;
   return {
+    unused: unusedMembers,
     push({ event, data }) {
       if (!isObject(data)) return;
       const type = typeof data.type === 'string' ? data.type : event;

@@ -24,6 +24,11 @@ export class EventFrames {
     this.#onGrow = onGrow;
   }
 
+  /** True if no frame is unfinished. */
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
   /** The frames that are complete with this text. Throws GatewayError `upstream_invalid` for an event of over 32 Mi characters. */
   push(text: string): string[] {
     const frames: string[] = [];

@@ -2,6 +2,7 @@ import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { StreamDecoder, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { EventFrames } from './event-frames.ts';
+import { RepeatedEvents } from './repeated-events.ts';
 
 /**
  * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes and this only looks
@@ -15,6 +16,8 @@ export class EventStream {
   readonly #text = new TextDecoder('utf-8');
   readonly #decoder: StreamDecoder | null;
   readonly #frames: EventFrames;
+  /** Null if every event must be parsed. */
+  readonly #repeats: RepeatedEvents | null;
   /** Events seen so far. */
   count = 0;
   /** Text that goes to the client, null while the frame at hand has held no event. */
@@ -34,17 +37,42 @@ export class EventStream {
     this.#frames = new EventFrames(onGrow);
     this.#reader = reader;
     this.#translator = translator;
+    const isRead = translator === null && decoder === null && reader.unused !== undefined;
+    this.#repeats = isRead ? new RepeatedEvents(reader.unused ?? []) : null;
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
   }
 
   /** The text to send for this chunk; always empty without a translator. Throws GatewayError `upstream_invalid` on an event without end. */
   push(chunk: Uint8Array): string {
     if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
+    if (this.#repeats) this.#look(chunk, this.#repeats);
+    else return this.#through(chunk);
+    return '';
+  }
+
+  #through(chunk: Uint8Array): string {
     const frames = this.#frames.push(this.#text.decode(chunk, { stream: true }));
     let sent = '';
     for (const frame of frames) sent += this.#frame(frame);
     return this.#translator ? sent : '';
   }
+
+  /** Reads the events of a chunk, but for those that repeat the one before. */
+  #look(chunk: Uint8Array, repeats: RepeatedEvents): void {
+    const skipped = this.#frames.isEmpty ? repeats.skip(chunk, this.#onRepeat) : 0;
+    if (skipped === chunk.length) return;
+    const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
+    for (const frame of this.#frames.push(this.#text.decode(rest, { stream: true }))) {
+      const before = this.count;
+      this.#frame(frame);
+      if (this.count === before + 1) repeats.learn(frame);
+      else repeats.forget();
+    }
+  }
+
+  readonly #onRepeat = (): void => {
+    this.count++;
+  };
 
   /** The text to send after the provider's last byte. */
   end(): string {

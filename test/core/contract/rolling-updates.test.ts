@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { healthNotice } from '../../../core/contract/plugin/circuits.ts';
+import { requestRecord } from '../../../core/contract/plugin/record.ts';
 import { connectionDiagnosis, connectionTest } from '../../../core/contract/protocol/connection-test.ts';
 import * as documents from '../../../core/contract/protocol/documents.ts';
-import { healthNotice } from '../../../core/contract/plugin/circuits.ts';
 import * as internalApi from '../../../core/contract/protocol/internal-api.ts';
 import { leasesBody, leasesReply, ratesReply, recallNotice } from '../../../core/contract/protocol/leases.ts';
-import { requestRecord } from '../../../core/contract/plugin/record.ts';
 import { tokenCheck, tokenCheckReply, tokenRefusals, tokenVerdict } from '../../../core/contract/protocol/tokens.ts';
 
 /** Messages between gateways and control planes, which may have different versions during an update. */

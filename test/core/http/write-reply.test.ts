@@ -75,6 +75,30 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     await serves(client);
   });
 
+  it('writes the chunks of one callback together, and before the connection is cut', async () => {
+    const sinks: ReplySink[] = [];
+    answer = (_request, given) => {
+      given.start(200, []);
+      sinks.push(given);
+    };
+    const client = await openRawClient(edge.port);
+    for (const cut of [false, true]) {
+      client.send(get('/v1/x'));
+      const sink = await until(() => sinks.pop());
+      await new Promise<void>((resolve) => {
+        setTimeout(() => {
+          for (const text of ['one', 'two', 'three']) expect(sink.write(Buffer.from(text))).toBe(true);
+          if (cut) sink.destroy();
+          else sink.end();
+          resolve();
+        });
+      });
+      if (cut) break;
+      expect((await client.reply()).body.toString()).toBe('onetwothree');
+    }
+    expect((await client.closed()).toString()).toMatch(/\r\n\r\nb\r\nonetwothree(?:\r\n)?$/);
+  });
+
   it('delivers each chunk of a stream without waiting for the next', async () => {
     let sink: ReplySink | undefined;
     answer = (_request, given) => {

@@ -1,0 +1,109 @@
+/** Learned events in a row that nothing repeated, after which a stream is taken to have no repeats. */
+const missesMax = 8;
+
+/**
+ * Recognises events of a stream that equal the last one read except for values that the reader does not use, such as the text of a delta.
+ * Nearly all events of a reply are such, and comparing them costs a tenth of parsing them.
+ */
+export class RepeatedEvents {
+  /** Matches a member without use up to its value, which is a string or a number. */
+  readonly #member: RegExp;
+  /** The last event read, cut at the values without use; null before the first one. Bytes, one per code unit. */
+  #literals: string[] | null = null;
+  #misses = 0;
+
+  /** `unused`: names of the members. */
+  constructor(unused: readonly string[]) {
+    this.#member = memberPattern(unused);
+  }
+
+  /** Notes the frame of an event that was read. It must hold exactly one event. */
+  learn(frame: string): void {
+    this.#literals = null;
+    if (this.#misses++ >= missesMax) return;
+    const bytes = Buffer.from(frame).toString('latin1');
+    const literals: string[] = [];
+    const member = this.#member;
+    let from = 0;
+    member.lastIndex = 0;
+    for (let found = member.exec(bytes); found !== null; found = member.exec(bytes)) {
+      const begin = member.lastIndex;
+      const end = valueEnd(bytes, begin);
+      if (end === -1) return;
+      literals.push(bytes.slice(from, begin));
+      from = end;
+      member.lastIndex = end;
+    }
+    literals.push(bytes.slice(from));
+    this.#literals = literals;
+  }
+
+  /** Forgets the last event, because something else was read. */
+  forget(): void {
+    this.#literals = null;
+  }
+
+  /** Returns how many bytes at the begin of the chunk are whole repeats; `onRepeat` is called for each. */
+  skip(chunk: Uint8Array, onRepeat: () => void): number {
+    if (this.#literals === null) return 0;
+    const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
+    let at = 0;
+    for (let end = this.#match(text, 0); end !== -1; end = this.#match(text, at)) {
+      at = end;
+      this.#misses = 0;
+      onRepeat();
+      if (at === text.length) break;
+    }
+    return at;
+  }
+
+  /** Index behind a repeat that begins at `from`; -1 if there is none. */
+  #match(text: string, from: number): number {
+    const literals = this.#literals as string[];
+    const last = literals.length - 1;
+    let at = from;
+    for (let i = 0; i < last; i++) {
+      const literal = literals[i] as string;
+      if (!text.startsWith(literal, at)) return -1;
+      at = valueEnd(text, at + literal.length);
+      if (at === -1) return -1;
+    }
+    const literal = literals[last] as string;
+    return text.startsWith(literal, at) ? at + literal.length : -1;
+  }
+}
+
+const patterns = new WeakMap<readonly string[], RegExp>();
+
+function memberPattern(unused: readonly string[]): RegExp {
+  let pattern = patterns.get(unused);
+  if (!pattern) {
+    pattern = new RegExp(`"(?:${unused.join('|')})"\\s*:\\s*(?:"|(?=\\d))`, 'g');
+    patterns.set(unused, pattern);
+  }
+  return pattern;
+}
+
+/** Index of the quote that ends the string at `from`, or behind the digits there; -1 if the value does not end in its line. */
+function valueEnd(text: string, from: number): number {
+  if (text.charCodeAt(from - 1) !== quote) {
+    let end = from;
+    while (isDigit(text.charCodeAt(end))) end++;
+    return end > from ? end : -1;
+  }
+  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end;
+    while (text.charCodeAt(before - 1) === backslash) before--;
+    if ((end - before) % 2 === 1) continue;
+    const line = text.indexOf('\n', from);
+    return line !== -1 && line < end ? -1 : end;
+  }
+  return -1;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
