@@ -1,18 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
 /** The official client, changed in nothing but `baseURL` (it adds `/v1` itself) and `apiKey`. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 /** Answered by Anthropic. */
 let native: Anthropic;
 /** The same calls answered by a provider of the OpenAI format. */
 let translated: Anthropic;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   const options = { baseURL: gateway.origin, maxRetries: 0 };
   native = new Anthropic({ ...options, apiKey: await gateway.keyFor({ provider: '@ant' }) });
   translated = new Anthropic({ ...options, apiKey: await gateway.keyFor({ provider: '@oai' }) });

@@ -4,16 +4,16 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
 /** Batches of Cohere in the form of OpenAI, through the official client. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let client: OpenAI;
 /** Names no provider: its files stay with the service. */
 let keeper: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   await gateway.admin.createUpstream('co', gateway.upstream.origin, { ai_provider_id: 'cohere', key: 'co-key' });
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider: '@co' }), maxRetries: 0 });
   keeper = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });

@@ -1,16 +1,16 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventStream, reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';
 
 /** The Responses API by its official client: of a provider that has it, and of one that is reached over chat completions. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let native: OpenAI;
 let overAnthropic: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   const clientFor = async (provider: string) =>
     new OpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider }), maxRetries: 0 });
   native = await clientFor('@oai');

@@ -2,15 +2,15 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';
 
 /** The same client as ever; the key's config says that Anthropic answers. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let client: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   const apiKey = await gateway.keyFor({ provider: '@ant' });
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });
 });

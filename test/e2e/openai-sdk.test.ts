@@ -1,16 +1,16 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
 /** The official client, changed in nothing but `baseURL` and `apiKey`; which provider answers is the key's business. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let client: OpenAI;
 let apiKey: string;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   apiKey = await gateway.keyFor({ provider: '@oai' });
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });
 });

@@ -1,17 +1,17 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 
 /** Files, batches and fine-tuning jobs that providers keep, through the official client. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let client: OpenAI;
 let viaAnthropic: OpenAI;
 let viaMistral: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   await gateway.admin.createUpstream('mis', gateway.upstream.openaiHost, { ai_provider_id: 'mistral-ai', key: 'mistral-key' });
   const clientOf = async (provider: string) =>
     new OpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider }), maxRetries: 0 });

@@ -2,11 +2,11 @@ import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 
 /** Files, batches and fine-tuning jobs of further providers, through the official client. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 
 /** Integrations behind the fake upstream: what each needs, and where OpenAI's paths begin there. */
 const openAiLike = {
@@ -33,7 +33,7 @@ const openAiLike = {
 } as const;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());

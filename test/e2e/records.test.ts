@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { cutMidStream, openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, type LooseResponse, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type LooseResponse, type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
 /** Every reply's trace id reads back as exactly one record that says what happened. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());

@@ -13,17 +13,17 @@ import {
 } from 'ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
 /** The Vercel AI SDK with its own OpenAI provider; only base URL and key are ours. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGateway;
 let openai: OpenAIProvider;
 /** The same, answered by Anthropic. */
 let overAnthropic: OpenAIProvider;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   openai = createOpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider: '@oai' }) });
   overAnthropic = createOpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider: '@ant' }) });
 });

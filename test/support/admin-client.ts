@@ -35,9 +35,9 @@ export interface AdminClient {
 
 /**
  * Talks to the control plane at `url` (without `/v1`) with an admin key. The `create…` calls throw on anything but 200 and show
- * the answer.
+ * the answer. `createUpstream` begins the slugs of integrations, which are unique in an organisation, with `integrationPrefix`.
  */
-export function adminClient(url: string, adminKey: string, workspaceId: string): AdminClient {
+export function adminClient(url: string, adminKey: string, workspaceId: string, integrationPrefix = 'int'): AdminClient {
   let names = 0;
   async function call(method: string, path: string, body?: JsonObject): Promise<AdminReply> {
     const response = await fetch(`${url}/v1${path}`, {
@@ -69,7 +69,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string):
     },
     async createUpstream(slug, host, fields = {}) {
       const integration = await client.createIntegration({
-        slug: `int-${slug}`,
+        slug: `${integrationPrefix}-${slug}`,
         ai_provider_id: 'openai',
         key: 'sk-upstream',
         configurations: { custom_host: host },

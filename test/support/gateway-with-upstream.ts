@@ -1,6 +1,9 @@
+import { scopesByType } from '../../admin/access/scopes.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { adminClient } from './admin-client.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
+import { removeAfterRun, runDirectory } from './test-run.ts';
 import { until } from './until.ts';
 
 /** The credentials stored for the two providers: what the upstream must see, and nobody else. */
@@ -43,18 +46,57 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
     await upstream.close();
     throw error;
   });
+  const front = await putInFront(gateway, upstream);
+  return {
+    ...gateway,
+    ...front,
+    async close() {
+      await gateway.stop().finally(() => upstream.close());
+    },
+  };
+}
+
+/** A product that several test files use: none of them reads its output, stops it or depends on the organisation being empty. */
+export type SharedGateway = Omit<GatewayWithUpstream, 'stop' | 'kill' | 'output' | 'dataDir' | 'pid' | 'pidsOf'>;
+
+let shared: Promise<RunningGateway> | null = null;
+let sharers = 0;
+
+/**
+ * The same with the one product of this process that runs with default options. The upstream, the workspace, its key and its providers
+ * belong to the caller alone. `close` closes the upstream; the product ends with the run.
+ */
+export async function shareGatewayWithUpstream(): Promise<SharedGateway> {
+  shared ??= startGateway({ parentDir: runDirectory() }).then((started) => {
+    removeAfterRun('products', started.pid);
+    return started;
+  });
+  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, admin: first } = await shared;
+  const sharer = ++sharers;
+  const made = await first.post('/admin/workspaces', { name: `Sharer ${sharer}` });
+  if (made.status !== 200) throw new Error(`no workspace: ${JSON.stringify(made.body)}`);
+  const workspaceId = String(made.body.id);
+  const admin = adminClient(controlPlaneUrl, adminKey, workspaceId, `int-${sharer}`);
+  const { key: workspaceKey } = await admin.createKey({ scopes: [...scopesByType['workspace-service']] });
+  const upstream = await startFakeUpstream();
+  const addresses = { origin, baseUrl, port, controlPlaneUrl, controlPlanePort };
+  const gateway = { ...addresses, adminKey, workspaceKey, workspaceId, admin };
+  return { ...gateway, ...(await putInFront(gateway, upstream)), close: () => upstream.close() };
+}
+
+/** Creates the providers, and returns what tests need beside the gateway itself. */
+async function putInFront(gateway: Pick<RunningGateway, 'admin' | 'baseUrl' | 'workspaceKey'>, upstream: FakeUpstream) {
   const { admin } = gateway;
   await admin.createUpstream('oai', upstream.openaiHost, { key: storedKeys.openai });
   await admin.createUpstream('ant', upstream.openaiHost, { ai_provider_id: 'anthropic', key: storedKeys.anthropic });
 
   return {
-    ...gateway,
     upstream,
-    async keyFor(config) {
+    async keyFor(config: JsonObject) {
       const slug = await admin.createConfig(config);
       return (await admin.createKey({ defaults: { config_id: slug } })).key;
     },
-    call(path, { method, headers, body, signal } = {}) {
+    call(path: string, { method, headers, body, signal }: CallInit = {}): Promise<LooseResponse> {
       const isJson = isObject(body) && Object.getPrototypeOf(body) === Object.prototype;
       return fetch(`${gateway.baseUrl}${path}`, {
         method: method ?? (body === undefined ? 'GET' : 'POST'),
@@ -69,7 +111,7 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
         ...(signal ? { signal } : {}),
       });
     },
-    async logOf(reply) {
+    async logOf(reply: LooseResponse | string) {
       const traceId = typeof reply === 'string' ? reply : reply.headers.get('x-svc-trace-id');
       if (!traceId) throw new Error('the reply has no trace id');
       const found = await until(
@@ -81,9 +123,6 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
       );
       if (found.total !== 1) throw new Error(`${found.total} logs of the trace ${traceId}: ${JSON.stringify(found.data)}`);
       return found.data[0];
-    },
-    async close() {
-      await gateway.stop().finally(() => upstream.close());
     },
   };
 }

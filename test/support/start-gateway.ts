@@ -18,6 +18,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Start on this data instead of an empty temporary directory; it is then left in place by `stop()`. */
   readonly dataDir?: string;
+  /** Where the temporary data directory is created; the system's temporary directory unless told. */
+  readonly parentDir?: string;
   readonly port?: number;
   readonly controlPlanePort?: number;
   /** Command in front of node, such as `['taskset', '-c', '0']`. */
@@ -64,7 +66,7 @@ const compileCache = join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`);
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
   const sourceDir = options.sourceDir ?? fileURLToPath(new URL('../..', import.meta.url));
-  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-gateway-')));
+  const dataDir = options.dataDir ?? (await mkdtemp(join(options.parentDir ?? tmpdir(), 'svc-gateway-')));
   // A first start makes its database, which takes seconds; tests of first starts name a folder.
   const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
   if (startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE) await copyEmptyDataDir(dataDir);

@@ -9,10 +9,13 @@ import { type Step, stepsOf } from './walk.ts';
 const atATime = 3;
 
 /**
- * Where a server is at hand it is walked by everybody at every step, and the embedded database, which answers slower, by a third of
- * them in turn: the rules are the same statements on both.
+ * Number of groups of callers; at each step one group asks, in turn. The rules are the same statements on both databases, and the
+ * embedded one answers slower. With LONG_TESTS every caller asks at every step.
  */
-const turnsOf = (database: DatabaseName) => (database === 'PGlite' && postgresMissing === null ? 3 : 1);
+const turnsOf = (database: DatabaseName) => {
+  if (process.env.LONG_TESTS) return 1;
+  return database === 'PGlite' && postgresMissing === null ? 6 : 2;
+};
 
 /** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
 export function describeIsolation(database: DatabaseName): void {

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FrameSocket } from '../../../core/contract/plugin/web-socket.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { newGate } from '../../support/gate.ts';
 import { openRawClient, type RawClient } from '../../support/raw-client.ts';
+import { openSession } from '../../support/session-client.ts';
 
 const post = (path: string, header: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`;
 
-/** The addon's own timeouts are 10 to 12 s and fixed, so all that wait for them do it at the same time. */
-describe.each(uwsBinaries)('deadlines on %s', (binary) => {
+/** The addon's own timeouts are 10 to 12 s and fixed, so all tests wait for them at the same time, on both builds. */
+describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
   let edge: Edge;
   const uploads: Promise<unknown>[] = [];
   beforeAll(async () => {
@@ -29,7 +31,7 @@ describe.each(uwsBinaries)('deadlines on %s', (binary) => {
   });
   afterAll(() => edge.close());
 
-  it.concurrent('closes every connection that holds on without doing its part', async () => {
+  it('closes every connection that holds on without doing its part', async () => {
     const holders: [what: string, bytes: string, drips: boolean][] = [
       ['says nothing', '', false],
       ['sends a head byte by byte', 'GET /v1/x HTTP/1.1\r\nX-A: ', true],
@@ -73,7 +75,7 @@ describe.each(uwsBinaries)('deadlines on %s', (binary) => {
     expect(edge.server.openRequests).toBe(0);
   });
 
-  it.concurrent('cuts an upload that is not over in time, however fast it is', async () => {
+  it('cuts an upload that is not over in time, however fast it is', async () => {
     const outcome = newGate<unknown>();
     const slow = await startEdge(binary, (request) => void request.body.bytes(1e9).then(outcome.fail as never, outcome.open), {
       bodyTimeoutMs: 50,
@@ -88,7 +90,7 @@ describe.each(uwsBinaries)('deadlines on %s', (binary) => {
     slow.close();
   });
 
-  it.concurrent('leaves an open reply alone however long it is silent', async () => {
+  it('leaves an open reply alone however long it is silent', async () => {
     const silent = await startEdge(binary, (_request, sink) => {
       sink.start(200, []);
       sink.write(Buffer.from('first'));
@@ -102,6 +104,34 @@ describe.each(uwsBinaries)('deadlines on %s', (binary) => {
     const client = await openRawClient(silent.port);
     client.send('GET /v1/x HTTP/1.1\r\nHost: a\r\n\r\n');
     expect((await client.reply()).body.toString()).toBe('firstsecond');
+    silent.close();
+  });
+
+  it('leaves an open session alone however long it is silent, also after a pause', async () => {
+    const accepted = newGate<FrameSocket>();
+    const heard = newGate<string>();
+    const silent = await startEdge(
+      binary,
+      (_request, sink) =>
+        setImmediate(() => {
+          const socket = sink.acceptWebSocket?.([], null);
+          if (!socket) return sink.send(200, [], 'no upgrade');
+          socket.listen({ onMessage: (data) => heard.open(data.toString()), onDrain() {}, onPong() {}, onClose() {} });
+          socket.resume();
+          accepted.open(socket);
+        }),
+      { messageBytesMax: 1000 },
+    );
+    const client = await openSession(`ws://127.0.0.1:${silent.port}/v1/realtime`, {});
+    const socket = await accepted.opened;
+    socket.pause();
+    socket.resume();
+    // A connection that was opened later is closed for being idle: that is longer than any timeout of the addon.
+    const idle = await openRawClient(silent.port);
+    expect(await Promise.race([client.closed, idle.closed().then(() => 'open')])).toBe('open');
+    client.socket.send('still there');
+    expect(await heard.opened).toBe('still there');
+    client.socket.terminate();
     silent.close();
   });
 });

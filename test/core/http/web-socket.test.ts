@@ -193,19 +193,6 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('an idle socket that was paused and resumed outlives the timeout of requests', async () => {
-    const { edge, url, accepted } = await accepting();
-    const client = await openSession(url, {});
-    const { socket, heard } = await accepted;
-    socket.pause();
-    socket.resume();
-    const ended = Promise.race([client.closed, new Promise((resolve) => setTimeout(resolve, 14_000, 'open'))]);
-    expect(await ended).toBe('open');
-    client.socket.send('still there');
-    await until(() => heard.messages.length === 1);
-    edge.close();
-  }, 30_000);
-
   it('is refused like any other request when the chain refuses', async () => {
     const edge = await startEdge(binary, (_request, sink) => setImmediate(() => sink.send(429, ['retry-after', '3'], '{"a":1}')));
     const refused = await openSession(`ws://127.0.0.1:${edge.port}/x`, {}).catch((error: unknown) => error);
