@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { toRecord } from '../../plugins/record/index.ts';
 import { RequestContext } from '../contract/plugin/context.ts';
-import type { PlanSource } from '../contract/plugin/plugin.ts';
+import type { PlanSource } from '../contract/plugin/core-plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { GatewayError } from '../contract/values/errors.ts';

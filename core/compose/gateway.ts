@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { builtInPlugins } from '../../plugins/index.ts';
 import { createWorkerPool } from '../../workers/pool.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import { healthSubject } from '../contract/plugin/circuits.ts';
-import type { CoreServices, Journal } from '../contract/plugin/plugin.ts';
+import type { Journal } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import { recallSubject } from '../contract/protocol/leases.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
@@ -39,8 +38,6 @@ import { ownStoreTransport } from '../own-store/own-store-transport.ts';
 import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
-import { compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
-import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import { createHandler } from '../pipeline/run.ts';
 import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
 import { createResolver } from '../pipeline/target/resolve-target.ts';
@@ -59,11 +56,13 @@ import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
 import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
+import { composeChain } from './compose-chain.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
+import { createPluginFetch } from './plugin-fetch.ts';
 import { createRequestLog } from './request-log.ts';
 
 export interface Gateway {
@@ -179,41 +178,42 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     clock,
     log,
   });
-  let slots = 0;
-  const services: CoreServices = {
-    documents: snapshot.documents,
-    journal,
-    health,
-    leases,
-    log,
-    clock,
-    newId: () => randomUUID(),
-    random: Math.random,
-    newSlot: () => slots++,
-    // Set below: plugins are compiled with their services, and plans from the plugins.
-    plans: undefined as unknown as PlanStore,
-    blockInlineConfig: settings.blockInlineConfig,
-    headerPrefixes: prefixes,
-    headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
-    apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
-    countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
-    jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
-    tokens,
-    keptOnManyTargets: settings.keptOnManyTargets,
-    isProvider: (id) => providers.has(id) || id === ownStoreProvider,
-    providerHint: (id) => didYouMean(id, [...providers.keys()]),
-    checkCustomHost: outbound.checkCustomHost,
-  };
-  const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
-  const chain = compileChain(mergePlugins(builtInPlugins, added), services);
-  const plans = new PlanStore(chain, services, settings.documentCacheEntries, settings);
-  Object.assign(services, { plans });
-  tryExamples(added, services);
-  if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
-
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
   const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
   const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
+  const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
+  const { services, chain, plans } = composeChain({
+    added,
+    planEntriesMax: settings.documentCacheEntries,
+    limits: settings,
+    keys: {
+      apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
+      jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
+    },
+    services: {
+      documents: snapshot.documents,
+      journal,
+      health,
+      leases,
+      log,
+      clock,
+      newId: () => randomUUID(),
+      random: Math.random,
+      blockInlineConfig: settings.blockInlineConfig,
+      headerPrefixes: prefixes,
+      headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
+      countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
+      tokens,
+      keptOnManyTargets: settings.keptOnManyTargets,
+      isProvider: (id) => providers.has(id) || id === ownStoreProvider,
+      providerHint: (id) => didYouMean(id, [...providers.keys()]),
+      checkCustomHost: outbound.checkCustomHost,
+      fetch: createPluginFetch(createTokenFetch(tokenFetch)),
+    },
+  });
+  tryExamples(added, services);
+  if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
+
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
     openAuth: referenceOpener(settings.clusterKey),

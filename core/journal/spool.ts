@@ -1,6 +1,6 @@
 import { rmdirSync, unlinkSync } from 'node:fs';
 import type { CallHold } from '../contract/plugin/call-hold.ts';
-import type { Journal } from '../contract/plugin/plugin.ts';
+import type { Journal } from '../contract/plugin/core-plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { Journal } from '../contract/plugin/plugin.ts';
+import type { Journal } from '../contract/plugin/core-plugin.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';

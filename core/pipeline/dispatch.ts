@@ -1,7 +1,7 @@
 import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import type { Services } from '../contract/plugin/plugin.ts';
 import type { SignServices } from '../contract/provider/provider.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors.ts';
@@ -20,7 +20,7 @@ export interface Dispatcher {
   readonly transport: UpstreamTransport;
   readonly resolve: ResolveTarget;
   readonly outgoing: OutgoingOptions;
-  readonly services: Services;
+  readonly services: CoreServices;
   readonly retryBudget: RetryBudget;
   /** Timers of the waits between retries. */
   readonly timers: Timers;
@@ -122,7 +122,7 @@ function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatch
 }
 
 /** Tells plugins that a target is about to be asked; what is returned tells them that the request has left it. */
-function enter(ctx: RequestContext, target: Target, log: Services['log']): (last: AttemptResult | null) => void {
+function enter(ctx: RequestContext, target: Target, log: CoreServices['log']): (last: AttemptResult | null) => void {
   const leave = ctx.plan.onVisit.map((hook) => hook(ctx, target));
   return (last) => {
     for (const each of leave) {

@@ -1,6 +1,7 @@
 import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import { reasonOf } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
+import { sumUsage } from '../contract/values/usage.ts';
 import type { PlanStore } from './plan/plan-store.ts';
 
 /**
@@ -10,6 +11,7 @@ import type { PlanStore } from './plan/plan-store.ts';
 export function endRequest(ctx: RequestContext, outcome: Outcome, plans: PlanStore, log: Log): void {
   if (ctx.ended) return;
   ctx.ended = true;
+  if (ctx.deniedUsage !== null) ctx.usage = sumUsage(ctx.usage === null ? ctx.deniedUsage : [...ctx.deniedUsage, ctx.usage]);
   for (const hook of ctx.plan.onEnd) {
     try {
       hook(ctx, outcome);

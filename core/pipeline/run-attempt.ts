@@ -9,7 +9,9 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Answer } from './answer.ts';
+import { judgeHead, judgeWhole } from './attempt/judge-response.ts';
 import { proxyCall, shapedCall } from './attempt/outgoing-call.ts';
+import type { JudgeStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
 import { runSteps } from './attempt/run-steps.ts';
 import { attempt } from './attempt/send-attempt.ts';
@@ -19,6 +21,8 @@ import { largeBodyBytes } from './request/read-body.ts';
 import { placeOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
+import { isEstimated } from './usage/estimate-usage.ts';
+import { countRoughly } from './usage/unfinished-usage.ts';
 
 /** One try: which target, whether there is another after it, and how long it may take. */
 export interface Try {
@@ -35,7 +39,7 @@ export interface Try {
 export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try, dispatcher: Dispatcher): Promise<Answer> {
   const { target } = given;
   try {
-    for (const hook of ctx.plan.onUpstream) {
+    for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
@@ -49,13 +53,13 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
     }
     if (given.resolved.ofModel && ctx.endpoint?.operation === 'createBatch') {
-      await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), given.resolved.ofModel);
+      await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher), given.resolved.ofModel);
     }
     if (outgoing.operation?.steps) {
       await announce(ctx);
       if (ctx.aborted) return clientClosed();
-      const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher));
-      return withBatch(ctx, given, answer);
+      const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher));
+      return await judged(ctx, given, withBatch(ctx, given, answer), dispatcher);
     }
     if (resolved.adapter.sign) {
       const signed = {
@@ -77,6 +81,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       transport,
       passedUsage,
       clock: services.clock,
+      judge: judgeOf(ctx, target, services.clock),
       onLeft: () => void ctx.attempts.push(resultOf(ctx, clientClosed(), given, services.clock)),
       isFinal: (status) => {
         // A body that was streamed is gone: whatever the answer is, there is no second one.
@@ -100,7 +105,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
         return true;
       },
     });
-    return withBatch(ctx, given, answer);
+    return await judged(ctx, given, withBatch(ctx, given, answer), dispatcher);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
@@ -116,22 +121,42 @@ function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
   return undefined;
 }
 
+/** Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start. */
+function judged(ctx: RequestContext, given: Try, answer: Answer, { services }: Dispatcher): Maybe<Answer> {
+  if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
+  // A client that leaves while a plugin decides has caused this attempt all the same.
+  ctx.abortUpstream = () => {
+    if (isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
+    ctx.attempts.push(resultOf(ctx, answer, given, services.clock));
+  };
+  return judgeWhole(ctx, given.target, answer, services.clock).finally(() => {
+    ctx.abortUpstream = null;
+  });
+}
+
 function withBatch(ctx: RequestContext, { target, resolved }: Try, answer: Answer): Answer {
   if (ctx.endpoint?.operation === 'createBatch') noteBatch(ctx, target, resolved, answer);
   return answer;
+}
+
+/** Returns the function that judges responses by their head; null if no plugin judges responses. */
+function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream | null {
+  return ctx.plan.onAttemptResponse.length === 0 ? null : (head) => judgeHead(ctx, target, head, clock);
 }
 
 /** What several exchanges of one operation share. */
 export interface StepTransport {
   readonly transport: UpstreamTransport;
   readonly clock: Clock;
+  readonly judge: JudgeStream | null;
   /** Signs one of the calls in place, where the provider asks for that. */
   sign(call: OutgoingCall): Maybe<void>;
 }
 
-function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
+function stepTransport(ctx: RequestContext, target: Target, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
   const { transport, services } = dispatcher;
-  return { transport, clock: services.clock, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
+  const judge = judgeOf(ctx, target, services.clock);
+  return { transport, clock: services.clock, judge, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
 }
 
 function signCall(

@@ -1,5 +1,6 @@
 import { type Endpoint, type Outcome, RequestContext } from '../contract/plugin/context.ts';
-import type { Reply, Services } from '../contract/plugin/plugin.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
 import type { Sessions } from '../contract/plugin/web-socket.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError, reasonOf, toGatewayError, wasCalled } from '../contract/values/errors.ts';
@@ -27,7 +28,7 @@ import { checkProviderPath } from './request/provider-path.ts';
 import { type BodyLimits, readBytes, readParams } from './request/read-body.ts';
 import { checkTraceId, traceIdOf } from './request/trace-id.ts';
 import { addStatedDuration, estimateUsage, isEstimated } from './usage/estimate-usage.ts';
-import { unfinishedUsage } from './usage/unfinished-usage.ts';
+import { countRoughly } from './usage/unfinished-usage.ts';
 
 /** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
 type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
@@ -35,7 +36,7 @@ type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not
 export interface PipelineOptions {
   readonly chain: Chain;
   readonly plans: PlanStore;
-  readonly services: Services;
+  readonly services: CoreServices;
   readonly dispatcher: Dispatcher;
   readonly prefixes: readonly string[];
   readonly bodies: BodyLimits;
@@ -170,16 +171,12 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
       const reply = ctx.stream ? null : answer.body;
       const uncounted = answer.error === null && isUncounted(ctx);
       if (uncounted) countRoughly(ctx, reply);
-      for (const hook of ctx.plan.onResponse) {
+      for (const hook of ctx.plan.onReply) {
         const outcome = hook(ctx, head);
         const replacement = isPromise(outcome) ? await outcome : outcome;
         if (replacement) return sendReply(options, ctx, sink, replacement);
       }
-      let body = answer.body;
-      for (const hook of ctx.plan.onBody) {
-        const outcome = hook(ctx, head, body);
-        body = (isPromise(outcome) ? await outcome : outcome) ?? body;
-      }
+      let { body } = answer;
       for (const hook of ctx.plan.onChunk) {
         const passed = hook(ctx, body);
         body = passed ?? noBytes;
@@ -204,12 +201,6 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
 /** True when there is something to count that the provider did not: nearly never. */
 function isUncounted(ctx: RequestContext): boolean {
   return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
-}
-
-/** By lengths, at once: whoever leaves while the tokens are counted has used them all the same. */
-function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
-  const seen = { usage: null, events: ctx.streamEvents, body: reply };
-  ctx.usage ??= unfinishedUsage(ctx, { operation: null, operationCall: null }, seen);
 }
 
 /** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */

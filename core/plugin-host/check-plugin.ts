@@ -1,18 +1,23 @@
 import { nearestName } from '../../config/did-you-mean.ts';
-import { hookNames, type Plugin } from '../contract/plugin/plugin.ts';
+import { apiVersion, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
 
-const pluginFields = ['name', 'stage', 'after', 'reads', 'config', 'slice', 'example', 'hookTimeoutMs', 'onConfig'] as const;
-const hookFields = [...hookNames, 'readsParams'] as const;
+const pluginFields = ['apiVersion', 'name', 'stage', 'after', 'reads', 'config', 'example', 'hookTimeoutMs', 'onConfig'] as const;
 const readFields = { request: ['head', 'body'], response: ['head', 'chunks', 'body'] } as const;
 
 /** Returns the error in the object that a module exports as its plugin, to be read behind the plugin's name; null if there is none. */
 export function checkPlugin(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
-  const { name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
+  const { apiVersion: version, name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
   if (typeof name !== 'string') return 'has no name';
   const fault = (text: string): string => `(${name}) ${text}`;
-  if (typeof stage !== 'string') return fault('has no stage');
   const misspelt = misspeltField(plugin, pluginFields);
+  if (version !== apiVersion && misspelt === null)
+    return fault(
+      version === undefined
+        ? `has no apiVersion: add apiVersion: ${apiVersion}`
+        : `has apiVersion ${String(version)}; this gateway supports apiVersion ${apiVersion}`,
+    );
+  if (typeof stage !== 'string' && misspelt === null) return fault('has no stage');
   if (typeof config !== 'object' && misspelt === null) return fault('has no config schema: give it a valibot schema');
   if (misspelt !== null) return fault(misspelt);
   if (typeof onConfig !== 'function') return fault('has no onConfig function');
@@ -28,7 +33,7 @@ export function checkPlugin(plugin: unknown): string | null {
 export function checkHooks(hooks: unknown): string | null {
   if (typeof hooks !== 'object' || hooks === null) return `got ${typeof hooks}, expected an object of hooks or null`;
   if (typeof (hooks as { then?: unknown }).then === 'function') return 'got a promise: onConfig must be synchronous';
-  const misspelt = misspeltField(hooks, hookFields);
+  const misspelt = misspeltField(hooks, hookNames);
   if (misspelt !== null) return misspelt;
   for (const name of hookNames) {
     const hook = (hooks as Record<string, unknown>)[name];

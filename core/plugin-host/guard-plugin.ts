@@ -1,32 +1,25 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plan } from '../contract/plugin/plan.ts';
-import {
-  type CoreServices,
-  type HookName,
-  type Hooks,
-  hookNames,
-  type Plugin,
-  type Services,
-} from '../contract/plugin/plugin.ts';
+import { type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { checkHooks } from './check-plugin.ts';
-import { checkHead, readBody, readCallback, readChunk, readHeaders, readObject, readReply, readVerdict } from './hook-results.ts';
+import { checkHead, readChunk, readHeaders, readReply, readVerdict } from './hook-results.ts';
 
 /**
  * The same plugin with every hook checked: a result that the contract does not allow, an exception and a promise that takes too
  * long end the request with an error that names the plugin and the hook. Built-in plugins are not guarded and pay nothing.
  */
-export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: number }): Plugin {
+export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: number }): CorePlugin {
   return {
     name: plugin.name,
     stage: plugin.stage,
     config: plugin.config,
     ...(plugin.after ? { after: plugin.after } : {}),
     ...(plugin.reads ? { reads: plugin.reads } : {}),
-    ...(plugin.slice ? { slice: (config) => plugin.slice?.(config) } : {}),
     ...(plugin.example === undefined ? {} : { example: plugin.example }),
     onConfig(config, scope, services) {
-      const hooks = callOnConfig(plugin, config, scope, servicesOfPlugins(services as CoreServices));
+      const hooks = callOnConfig(plugin, config, scope, publicServices(services));
       if (hooks === null || hooks === undefined) return null;
       const fault = checkHooks(hooks);
       if (fault !== null) throw failure(plugin.name, 'onConfig', fault);
@@ -43,10 +36,18 @@ function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>):
   }
 }
 
-/** Services without the keys that verify callers. `plans` is set after the plugins are compiled, so it is read when it is used. */
-function servicesOfPlugins(services: CoreServices): Services {
-  const { apiKeyPepper: _pepper, jobCredentialKey: _jobs, plans: _plans, ...shared } = services;
-  return Object.defineProperty(shared as Services, 'plans', { get: () => services.plans, enumerable: true });
+/** The services of the public contract, and no others. */
+function publicServices(services: CoreServices): Services {
+  return {
+    log: services.log,
+    clock: services.clock,
+    random: () => services.random(),
+    newId: () => services.newId(),
+    documents: { get: (kind, id) => services.documents.get(kind, id) },
+    countTokens: (texts, timeoutMs) => services.countTokens(texts, timeoutMs),
+    fetch: (request) => services.fetch(request),
+    slot: () => services.slot(),
+  };
 }
 
 function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: Services): Hooks {
@@ -55,7 +56,7 @@ function guardHooks(plugin: string, hooks: Hooks, timeoutMs: number, services: S
     const hook = hooks[name];
     if (hook) guarded[name] = guards[name](hook.bind(hooks) as AnyHook, { plugin, name, timeoutMs, services });
   }
-  return { ...(hooks.readsParams ? { readsParams: true } : {}), ...guarded } as Hooks;
+  return guarded as Hooks;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: hooks of all kinds go through the same guard, each with arguments of its own
@@ -70,27 +71,14 @@ interface GuardedHook {
 
 const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onRequest: asynchronous(readReply),
-  onUpstream: asynchronous(readReply),
-  onSend: asynchronous(ignored),
-  onResponse: asynchronous((result, [, head]) => {
+  onAttempt: asynchronous(readReply),
+  onAttemptResponse: asynchronous(readVerdict),
+  onReply: asynchronous((result, [, head]) => {
     checkHead(head as Parameters<typeof checkHead>[0]);
     return readReply(result);
   }),
-  onBody: asynchronous(readBody),
   onError: asynchronous(readReply),
-  onExplain: asynchronous(readObject),
-  onSessionUsage: asynchronous(readVerdict),
-  onSessionLook: asynchronous(readVerdict),
   onChunk: synchronous(readChunk),
-  onTarget: synchronous((result) => (result === null ? null : readObject(result))),
-  onVisit: (hook, of) => {
-    const enter = synchronous(readCallback)(hook, of);
-    return (...given) => {
-      const leave = enter(...given) as AnyHook | null;
-      return leave && synchronous(ignored)(leave, of);
-    };
-  },
-  onCheckpoint: synchronous(ignored),
   onEnd: synchronous(ignored),
   onClose: synchronous(ignored),
 };

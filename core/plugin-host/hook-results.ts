@@ -1,6 +1,6 @@
 import { types } from 'node:util';
-import type { Reply } from '../contract/plugin/plugin.ts';
-import { type GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { Reply, Verdict } from '../contract/plugin/plugin.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
 /** A hook returned what its contract does not allow. The message names the field, what was found and what is expected. */
@@ -23,37 +23,38 @@ export function checkHead(head: { status: number; readonly headers: HeaderList }
   for (let i = 0; i < headers.length; i += 2) head.headers[i] = headers[i] as string;
 }
 
-/** Other bytes for a whole body; undefined keeps it. Throws MalformedResult, also for null: it could be meant to remove the body. */
-export function readBody(result: unknown): Uint8Array | undefined {
-  if (result === undefined || types.isUint8Array(result)) return result;
-  throw malformed('a result', result, 'a Uint8Array, or undefined to keep the body');
-}
-
 /** The chunk to send; null drops it. Throws MalformedResult. */
 export function readChunk(result: unknown): Uint8Array | null {
   if (result === null || types.isUint8Array(result)) return result;
   throw malformed('a result', result, 'a Uint8Array, or null to drop the chunk');
 }
 
-/** The error that ends a session; null lets it go on. Throws MalformedResult. */
-export function readVerdict(result: unknown): GatewayError | null {
-  if (isNothing(result)) return null;
-  const error = result instanceof Error ? toGatewayError(result) : null;
-  if (error !== null && (error === result || error.code !== 'internal')) return error;
-  throw malformed('a result', result, 'a GatewayError, or null to let the session go on');
-}
-
-/** Anything but a value that is not an object. Throws MalformedResult. */
-export function readObject<T extends object>(result: unknown): T {
-  if (typeof result === 'object' && result !== null) return result as T;
-  throw malformed('a result', result, 'an object');
-}
-
-/** A function to call later; null for none. Throws MalformedResult. */
-export function readCallback(result: unknown): ((...given: never[]) => unknown) | null {
-  if (isNothing(result)) return null;
-  if (typeof result === 'function') return result as (...given: never[]) => unknown;
-  throw malformed('a result', result, 'a function or null');
+/** The verdict as a copy of its own; undefined for none. Throws MalformedResult. */
+export function readVerdict(result: unknown): Verdict | undefined {
+  if (isNothing(result)) return undefined;
+  if (typeof result !== 'object') throw malformed('a result', result, 'a verdict { action, … } or undefined');
+  const { action, body, status, reply, error, reason } = result as Record<string, unknown>;
+  if (reason !== undefined && typeof reason !== 'string') throw malformed('verdict.reason', reason, 'a string');
+  const because = reason === undefined ? {} : { reason };
+  switch (action) {
+    case 'pass':
+      return { action, ...because };
+    case 'change':
+      if (typeof body !== 'string' && !types.isUint8Array(body))
+        throw malformed('verdict.body', body, 'a string or a Uint8Array');
+      if (status !== undefined) checkStatus('verdict.status', status);
+      return { action, body, ...(status === undefined ? {} : { status: status as number }), ...because };
+    case 'deny': {
+      const denied = readReply(reply);
+      if (!denied) throw malformed('verdict.reply', reply, 'a reply { status, headers, body }');
+      return { action, reply: denied, ...because };
+    }
+    case 'fail':
+      if (!(error instanceof Error)) throw malformed('verdict.error', error, 'a GatewayError');
+      return { action, error: toGatewayError(error), ...because };
+    default:
+      throw new MalformedResult('verdict.action: expected pass, change, deny or fail');
+  }
 }
 
 /** A flat list of names and values as a list of its own, names in lower case. Throws MalformedResult. */

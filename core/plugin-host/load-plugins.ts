@@ -3,7 +3,8 @@ import { createRequire, findPackageJSON } from 'node:module';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import type { Plugin, Services } from '../contract/plugin/plugin.ts';
+import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { Plugin } from '../contract/plugin/plugin.ts';
 import { faultOf } from '../contract/values/input-issues.ts';
 import { checkPlugin } from './check-plugin.ts';
 import { sharePackage } from './share-package.ts';
@@ -34,7 +35,7 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
  * Compiles the `example` of each plugin once and gives its hooks back. Guarded plugins throw when the
  * hooks are not what the contract allows; a schema that rejects its example is an Error that names the plugin.
  */
-export function tryExamples(plugins: readonly Plugin[], services: Services): void {
+export function tryExamples(plugins: readonly CorePlugin[], services: CoreServices): void {
   for (const plugin of plugins) {
     if (plugin.example === undefined) continue;
     const result = v.safeParse(plugin.config, plugin.example);

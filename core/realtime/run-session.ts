@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import { sessionTraffic } from '../contract/plugin/passed-traffic.ts';
 import type { HookList } from '../contract/plugin/plan.ts';
-import type { Services } from '../contract/plugin/plugin.ts';
 import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
@@ -14,7 +14,7 @@ import { sessionReader } from './session-events.ts';
 
 export interface SessionOptions {
   readonly dispatcher: Dispatcher;
-  readonly services: Services;
+  readonly services: CoreServices;
   /** Absent: sessions are not supported. */
   readonly sessions?: Sessions;
 }
@@ -42,7 +42,7 @@ export async function runSession(
     if (answer.kind !== 'upgraded') return answer;
     const provider = answer.socket;
     const head = { status: answer.status, headers: headOf(ctx, answer) };
-    for (const hook of ctx.plan.onResponse) {
+    for (const hook of ctx.plan.onReply) {
       const outcome = hook(ctx, head);
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (!reply) continue;

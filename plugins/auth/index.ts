@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
-import { type CoreServices, definePlugin, type Hooks } from '../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { ApiKeyDocument } from '../../core/contract/protocol/documents.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/protocol/job-credential.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
@@ -16,13 +16,22 @@ import { FailureLimit } from './failure-limit.ts';
 import { malformedKeyReason } from './malformed-key.ts';
 import { createTokenGate } from './token-gate.ts';
 
+/** Keys that verify callers. Only this plugin gets them. */
+export interface AuthKeys {
+  /** Pepper of the keyed digests of API keys. */
+  readonly apiKeyPepper: Uint8Array;
+  /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
+  readonly jobCredentialKey?: Uint8Array;
+}
+
 /** Who is calling: finds the service key, checks it against its document, and refuses keys that may not use the route. */
-export const auth = definePlugin({
-  name: 'auth',
-  stage: 'auth',
-  config: v.optional(v.strictObject({})),
-  onConfig: (_config, _scope, services: CoreServices) => createHooks(services),
-});
+export const auth = (keys: AuthKeys): CorePlugin =>
+  defineCorePlugin({
+    name: 'auth',
+    stage: 'auth',
+    config: v.optional(v.strictObject({})),
+    onConfig: (_config, _scope, services: CoreServices) => createHooks(services, keys),
+  }) as CorePlugin;
 
 /** A credential that was verified once. It holds for as long as the document it was verified against is the one in memory. */
 interface Verified {
@@ -34,7 +43,7 @@ interface Verified {
 /** As many as there are keys in memory with default settings; one that falls out costs an HMAC. */
 const verifiedMax = 25_000;
 
-function createHooks(services: CoreServices): Hooks {
+function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   /** By the SHA-256 of the whole credential. */
   const verified = newEntryCache<string, Verified>(verifiedMax);
   const failures = new FailureLimit(services.clock);
@@ -77,7 +86,7 @@ function createHooks(services: CoreServices): Hooks {
 
   /** A job of the control plane calls for the key that asked for it: what that key may still do is what its document says. */
   function admitJob(ctx: RequestContext, credential: string): Maybe<undefined> {
-    const secret = services.jobCredentialKey;
+    const secret = keys.jobCredentialKey;
     const id = secret ? readJobCredential(secret, credential, services.clock.now()) : null;
     if (id === null) throw refused(ctx, failures);
     if (ctx.traceId.startsWith(ownBatchPrefix)) ctx.batch = { id: ctx.traceId, part: 'line', requests: 1 };
@@ -101,7 +110,7 @@ function createHooks(services: CoreServices): Hooks {
 
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
     // An unknown id costs the same digest as a known one.
-    const digest = digestSecret(services.apiKeyPepper, key.secret);
+    const digest = digestSecret(keys.apiKeyPepper, key.secret);
     if (!document) throw refused(ctx, failures);
     // Guessing at one key from many addresses ends here; a credential that was verified before does not come this way.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });

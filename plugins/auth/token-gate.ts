@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { TokenAsk, VerifiedToken } from '../../core/contract/protocol/tokens.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
@@ -9,7 +9,7 @@ import type { FailureLimit } from './failure-limit.ts';
 
 /** Admits callers by tokens that their organisation has signed (semantics §1.4). What is refused is noted for its audit trail. */
 export function createTokenGate(
-  services: Services,
+  services: CoreServices,
   failures: FailureLimit,
 ): (ctx: RequestContext, token: string) => Maybe<undefined> {
   return (ctx, token) => {

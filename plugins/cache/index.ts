@@ -1,26 +1,31 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { definePlugin, type Hooks, type Reply, type Services } from '../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { cacheKey } from './key.ts';
 import { cacheConfig } from './schema.ts';
 
 /** Answers a request that was answered before: exact match, in the memory of this process, per workspace. */
-export const cache = definePlugin({
-  name: 'cache',
-  stage: 'cache',
-  after: ['config-resolution'],
-  reads: { response: 'chunks' },
-  config: cacheConfig,
-  onConfig(_config, { targets }, services) {
-    const [first = null] = targets.map((target) => target.cache);
-    if (targets.every((target) => target.cache === null)) return null;
-    const store = storeOf(services);
-    // Where all targets share one rule, an answer is looked for before any of them is chosen.
-    const isShared = targets.every((target) => target.cache?.maxAgeSeconds === first?.maxAgeSeconds);
-    return isShared && first !== null ? byRequest(store, first.maxAgeSeconds) : byTarget(store);
-  },
-});
+export function cache(): CorePlugin {
+  // One store per process, shared by all configs: the keys of the entries differ.
+  let store: Store | null = null;
+  return defineCorePlugin({
+    name: 'cache',
+    stage: 'cache',
+    after: ['config-resolution'],
+    reads: { response: 'chunks' },
+    config: cacheConfig,
+    onConfig(_config, { targets }, services) {
+      const [first = null] = targets.map((target) => target.cache);
+      if (targets.every((target) => target.cache === null)) return null;
+      store ??= createStore(services);
+      // Where all targets share one rule, an answer is looked for before any of them is chosen.
+      const isShared = targets.every((target) => target.cache?.maxAgeSeconds === first?.maxAgeSeconds);
+      return isShared && first !== null ? byRequest(store, first.maxAgeSeconds) : byTarget(store);
+    },
+  }) as CorePlugin;
+}
 
 interface Entry {
   /** Who gave the answer: what is said of it is said of each hit too. */
@@ -56,30 +61,22 @@ const defaultMaxAgeSeconds = 604_800;
 const entryBytesMax = 4 * 1024 * 1024;
 const storeBytesMax = 64 * 1024 * 1024;
 
-/** One store per process, shared by all configs: entries are told apart by their keys. */
-const stores = new WeakMap<Services, Store>();
-
 interface Store {
   readonly entries: LRUCache<string, Entry>;
   readonly slot: number;
 }
 
-function storeOf(services: Services): Store {
-  let store = stores.get(services);
-  if (!store) {
-    const entries = new LRUCache<string, Entry>({
-      maxSize: storeBytesMax,
-      sizeCalculation: (entry) => entry.bytes + 512,
-      maxEntrySize: entryBytesMax,
-      perf: services.clock,
-    });
-    store = { entries, slot: services.newSlot() };
-    stores.set(services, store);
-  }
-  return store;
+function createStore(services: CoreServices): Store {
+  const entries = new LRUCache<string, Entry>({
+    maxSize: storeBytesMax,
+    sizeCalculation: (entry) => entry.bytes + 512,
+    maxEntrySize: entryBytesMax,
+    perf: services.clock,
+  });
+  return { entries, slot: services.newSlot() };
 }
 
-function byRequest(store: Store, maxAgeSeconds: number | null): Hooks {
+function byRequest(store: Store, maxAgeSeconds: number | null): CoreHooks {
   return {
     onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, cacheKey(ctx), maxAgeSeconds) : undefined),
     ...collect(store),
@@ -87,9 +84,9 @@ function byRequest(store: Store, maxAgeSeconds: number | null): Hooks {
 }
 
 /** Targets with rules of their own: looked for once a target is chosen, and kept apart by it. */
-function byTarget(store: Store): Hooks {
+function byTarget(store: Store): CoreHooks {
   return {
-    onUpstream(ctx, { cache, path }) {
+    onAttempt(ctx, { cache, path }) {
       if (cache !== null && isCached(ctx)) return lookUp(store, ctx, `${cacheKey(ctx)}${path}`, cache.maxAgeSeconds);
       // What the target before this one would have kept is not what this one answers.
       ctx.slots[store.slot] = undefined;
@@ -142,9 +139,9 @@ function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxA
   return undefined;
 }
 
-function collect({ entries, slot }: Store): Hooks {
+function collect({ entries, slot }: Store): CoreHooks {
   return {
-    onResponse(ctx, head) {
+    onReply(ctx, head) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (!collecting || head.status !== 200) return;
       collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';

@@ -1,5 +1,5 @@
+import type { PlanSource } from '../../core/contract/plugin/core-plugin.ts';
 import type { Plan } from '../../core/contract/plugin/plan.ts';
-import type { PlanSource } from '../../core/contract/plugin/plugin.ts';
 import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 

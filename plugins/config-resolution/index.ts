@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
@@ -16,15 +16,16 @@ import { adoptSvcOptions } from './svc-options.ts';
  * Which config a request runs under, and what its headers add to it. Header, else the key's default, else the workspace's
  * default; never merged (semantics §2).
  */
-export const configResolution = definePlugin({
-  name: 'config-resolution',
-  stage: 'config',
-  after: ['auth'],
-  config: v.optional(v.strictObject({})),
-  onConfig: (_config, _scope, services) => createHooks(services),
-});
+export const configResolution = (): CorePlugin =>
+  defineCorePlugin({
+    name: 'config-resolution',
+    stage: 'config',
+    after: ['auth'],
+    config: v.optional(v.strictObject({})),
+    onConfig: (_config, _scope, services) => createHooks(services),
+  }) as CorePlugin;
 
-function createHooks(services: Services): Hooks {
+function createHooks(services: CoreServices): CoreHooks {
   const mapped = services.headersToMetadata ?? noHeaders;
   const savedOnly = services.blockInlineConfig ?? false;
   const prefixes = services.headerPrefixes ?? ['x-svc-'];
@@ -72,7 +73,7 @@ function chooseConfig(
   ctx: RequestContext,
   identity: Identity,
   workspace: WorkspaceDocument,
-  services: Services,
+  services: CoreServices,
 ): Maybe<ConfigDocument | null> {
   const header = ctx.gatewayHeaders.get('config');
   const own = identity.defaults.configSlug;
@@ -86,7 +87,7 @@ function chooseConfig(
   return slug === null ? null : savedConfig(identity, slug, services.documents);
 }
 
-function applyConfig(ctx: RequestContext, document: ConfigDocument | null, services: Services): void {
+function applyConfig(ctx: RequestContext, document: ConfigDocument | null, services: CoreServices): void {
   const header = ctx.gatewayHeaders.get('config');
   const inline = header !== undefined && header !== '' && !isConfigSlug(header) ? header : null;
   if (asksForCache(ctx)) ctx.plan = cachedPlan(document, inline, services.plans);
@@ -105,7 +106,7 @@ function applyConfig(ctx: RequestContext, document: ConfigDocument | null, servi
 }
 
 /** What one provider keeps no other one knows: a second target could only miss. */
-function checkOneTarget(ctx: RequestContext, services: Services): void {
+function checkOneTarget(ctx: RequestContext, services: CoreServices): void {
   if (ctx.plan.targets.length <= 1 || services.keptOnManyTargets) return;
   throw new GatewayError('invalid_config', {
     message: 'Invalid config passed: for files, batches and fine-tuning jobs maximum one target is allowed',

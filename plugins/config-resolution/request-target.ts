@@ -1,5 +1,5 @@
 import type { RequestContext, RequestTarget } from '../../core/contract/plugin/context.ts';
-import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Credentials } from '../../core/contract/provider/provider.ts';
 import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider/provider-settings.ts';
 import { holdsCredential } from '../../core/contract/values/api-key.ts';
@@ -31,7 +31,7 @@ export function stripModelSlug(ctx: RequestContext): string | null {
 }
 
 /** What headers and model say about where to go; null when they say nothing. */
-export function readRequestTarget(ctx: RequestContext, modelSlug: string | null, services: Services): RequestTarget | null {
+export function readRequestTarget(ctx: RequestContext, modelSlug: string | null, services: CoreServices): RequestTarget | null {
   const headers = ctx.gatewayHeaders;
   const provider = providerOf(ctx, modelSlug, services);
   const customHost = headers.get('custom-host') ?? null;
@@ -59,7 +59,7 @@ export function readRequestTarget(ctx: RequestContext, modelSlug: string | null,
   return { provider, credentials, customHost, settings, timeoutMs, forwardHeaders, strict };
 }
 
-function providerOf(ctx: RequestContext, modelSlug: string | null, services: Services): string | null {
+function providerOf(ctx: RequestContext, modelSlug: string | null, services: CoreServices): string | null {
   const named = ctx.gatewayHeaders.get('provider') ?? '';
   if (named.startsWith('@')) return named.split('/', 1)[0] as string;
   if (named !== '' && !services.isProvider(named)) {

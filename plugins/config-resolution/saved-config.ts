@@ -1,10 +1,10 @@
 import type { Identity } from '../../core/contract/plugin/context.ts';
-import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 
-type Documents = Services['documents'];
+type Documents = CoreServices['documents'];
 
 /** The saved config of this slug in the caller's workspace. Throws GatewayError `invalid_config` when there is none. */
 export function savedConfig(identity: Identity, slug: string, documents: Documents): Maybe<ConfigDocument> {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { EntityLimits, Identity, RequestContext } from '../../core/contract/plugin/context.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import { definePlugin, type Hooks, type Services } from '../../core/contract/plugin/plugin.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
 import type { GatewayError } from '../../core/contract/values/errors.ts';
@@ -12,28 +12,25 @@ import { Reservations } from './reservations.ts';
 import { refuseDeferred, refuseUnmetered } from './unmetered.ts';
 
 /** Budgets and rate limits of key, workspace, provider and integration. Requests without any meet two comparisons. */
-export const limits = definePlugin({
-  name: 'limits',
-  stage: 'limits',
-  after: ['auth', 'config-resolution'],
-  config: v.optional(v.strictObject({})),
-  onConfig(_config, _scope, services) {
-    if (!services.leases) return null;
-    let hooks = hooksOf.get(services.leases);
-    if (!hooks) {
-      hooks = createHooks(services, services.leases);
-      hooksOf.set(services.leases, hooks);
-    }
-    return hooks;
-  },
-});
-
-/** Limits depend on no config: all plans of a process share their hooks. */
-const hooksOf = new WeakMap<Leases, Hooks>();
+export function limits(): CorePlugin {
+  // Limits depend on no config: all plans of a process share their hooks.
+  let hooks: CoreHooks | null = null;
+  return defineCorePlugin({
+    name: 'limits',
+    stage: 'limits',
+    after: ['auth', 'config-resolution'],
+    config: v.optional(v.strictObject({})),
+    onConfig(_config, _scope, services) {
+      if (!services.leases) return null;
+      hooks ??= createHooks(services, services.leases);
+      return hooks;
+    },
+  }) as CorePlugin;
+}
 
 const none: readonly Meter[] = [];
 
-function createHooks(services: Services, leases: Leases): Hooks {
+function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.newSlot();
   /** By the caller's identity and the workspace document it was met with: each is one object per document. */
@@ -53,7 +50,7 @@ function createHooks(services: Services, leases: Leases): Hooks {
       return state.admit(isFree(ctx) ? meters.filter((meter) => meter.unit === 'requests') : meters, state.own);
     },
 
-    onUpstream(ctx, target) {
+    onAttempt(ctx, target) {
       const slug = ctx.providerSlug;
       const state = ctx.slots[slot] as Reservations | undefined;
       if (slug === null) return state?.hasCost || state?.target ? enter(ctx, target, state, none) : undefined;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
-import { definePlugin } from '../../core/contract/plugin/plugin.ts';
+import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
@@ -8,47 +8,48 @@ import { spansOf } from './spans.ts';
 import { isoTime, toHold } from './to-hold.ts';
 
 /** One record per request, whatever its outcome, safe on disk before the reply is complete. */
-export const record = definePlugin({
-  name: 'record',
-  stage: 'record',
-  config: v.optional(v.strictObject({})),
-  onConfig(_config, _scope, services) {
-    const { journal, clock } = services;
-    const slot = services.newSlot();
-    const heldSlot = services.newSlot();
-    return {
-      onRequest() {
-        // What cannot be counted is not served: a full disk must not turn into free calls.
-        if (!journal.healthy()) throw unrecordable();
-      },
-      onSend(ctx) {
-        // A retry at the same target is the same call.
-        if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
-        ctx.slots[heldSlot] = ctx.targetPath;
-        journal.hold(toHold(ctx));
-        // An admitted call is on disk before a provider can bill it. Calls without limits do not wait.
-        return ctx.reservations === null ? undefined : new Promise((resolve) => journal.whenSafe(resolve));
-      },
-      onCheckpoint(ctx) {
-        const checkpoint = ((ctx.slots[slot] as number | undefined) ?? 0) + 1;
-        ctx.slots[slot] = checkpoint;
-        append({ ...toRecord(ctx, stillOpen, clock.elapsed()), checkpoint });
-      },
-      onEnd(ctx, outcome) {
-        append(toRecord(ctx, outcome, clock.elapsed()));
-      },
-    };
+export const record = (): CorePlugin =>
+  defineCorePlugin({
+    name: 'record',
+    stage: 'record',
+    config: v.optional(v.strictObject({})),
+    onConfig(_config, _scope, services) {
+      const { journal, clock } = services;
+      const slot = services.newSlot();
+      const heldSlot = services.newSlot();
+      return {
+        onRequest() {
+          // What cannot be counted is not served: a full disk must not turn into free calls.
+          if (!journal.healthy()) throw unrecordable();
+        },
+        onSend(ctx) {
+          // A retry at the same target is the same call.
+          if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
+          ctx.slots[heldSlot] = ctx.targetPath;
+          journal.hold(toHold(ctx));
+          // An admitted call is on disk before a provider can bill it. Calls without limits do not wait.
+          return ctx.reservations === null ? undefined : new Promise((resolve) => journal.whenSafe(resolve));
+        },
+        onCheckpoint(ctx) {
+          const checkpoint = ((ctx.slots[slot] as number | undefined) ?? 0) + 1;
+          ctx.slots[slot] = checkpoint;
+          append({ ...toRecord(ctx, stillOpen, clock.elapsed()), checkpoint });
+        },
+        onEnd(ctx, outcome) {
+          append(toRecord(ctx, outcome, clock.elapsed()));
+        },
+      };
 
-    function append(record: RequestRecord): void {
-      try {
-        journal.append(record);
-      } catch (thrown) {
-        // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
-        if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
+      function append(record: RequestRecord): void {
+        try {
+          journal.append(record);
+        } catch (thrown) {
+          // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
+          if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
+        }
       }
-    }
-  },
-});
+    },
+  }) as CorePlugin;
 
 const stillOpen: Outcome = { kind: 'open', status: 101, error: null };
 
@@ -96,6 +97,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     targetPath: ctx.targetPath,
     attempts,
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
+    ...(ctx.verdicts === null ? undefined : { verdicts: ctx.verdicts }),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
     inputTokens: usage?.inputTokens ?? 0,

@@ -1,6 +1,6 @@
 import type { Breaker, BreakerSettings } from '../../core/contract/plugin/circuits.ts';
 import { breakerCooldownMsMin, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
-import { judgedStatus } from './verdict.ts';
+import { judgedStatus } from './judged-status.ts';
 import type { Watch } from './watch.ts';
 
 const requestsMinDefault = 5;

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import type { BreakerSettings } from '../../core/contract/plugin/circuits.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import { definePlugin, type Hooks, type PlanScope, type Services } from '../../core/contract/plugin/plugin.ts';
+import type { PlanScope } from '../../core/contract/plugin/plugin.ts';
 import type { RouteExplanation } from '../../core/contract/plugin/route-explanation.ts';
 import { asksFor, inputTokensField, isParam } from '../../core/contract/plugin/routing-query.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
@@ -22,35 +23,36 @@ import { warningsOf, warningsOfRoot } from './warnings.ts';
 import { Watches } from './watch.ts';
 
 /** Which target is asked first, and which one after a failure. Modes nest in any order; no mode does I/O. */
-export const strategies = definePlugin({
-  name: 'strategies',
-  stage: 'strategy',
-  // The schema of the whole config has checked `strategy` and `targets` already: they shape the plan itself.
-  config: v.optional(v.strictObject({})),
-  onConfig(_config, scope, services) {
-    const watches = new Watches();
-    const walk: Walk = {
-      scope,
-      services,
-      watches,
-      warnings: warningsOfRoot(scope.config),
-      nextTarget: 0,
-      countsTokens: false,
-      readsParams: false,
-    };
-    const root = compileNode(scope.config, 'config', null, walk);
-    return {
-      readsParams: walk.readsParams,
-      ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
-      onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
-      ...watches.hooks(),
-      onExplain(ctx) {
-        const counting = walk.countsTokens ? countInputTokens(ctx, services) : undefined;
-        return isPromise(counting) ? counting.then(() => explain(root, ctx, walk)) : explain(root, ctx, walk);
-      },
-    } satisfies Hooks;
-  },
-});
+export const strategies = (): CorePlugin =>
+  defineCorePlugin({
+    name: 'strategies',
+    stage: 'strategy',
+    // The schema of the whole config has checked `strategy` and `targets` already: they shape the plan itself.
+    config: v.optional(v.strictObject({})),
+    onConfig(_config, scope, services) {
+      const watches = new Watches();
+      const walk: Walk = {
+        scope,
+        services,
+        watches,
+        warnings: warningsOfRoot(scope.config),
+        nextTarget: 0,
+        countsTokens: false,
+        readsParams: false,
+      };
+      const root = compileNode(scope.config, 'config', null, walk);
+      return {
+        readsParams: walk.readsParams,
+        ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
+        onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
+        ...watches.hooks(),
+        onExplain(ctx) {
+          const counting = walk.countsTokens ? countInputTokens(ctx, services) : undefined;
+          return isPromise(counting) ? counting.then(() => explain(root, ctx, walk)) : explain(root, ctx, walk);
+        },
+      } satisfies CoreHooks;
+    },
+  }) as CorePlugin;
 
 function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExplanation {
   // What asking would note about targets belongs to requests that are sent.
@@ -64,7 +66,7 @@ function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExpl
 /** What the walk through one config shares. */
 interface Walk {
   readonly scope: PlanScope;
-  readonly services: Services;
+  readonly services: CoreServices;
   readonly watches: Watches;
   /** What `explain` says of the config itself. */
   readonly warnings: string[];
@@ -132,7 +134,7 @@ function watchOutliers(
   config: NonNullable<StrategyConfig['outlier']>,
   children: readonly Node[],
   watches: Watches,
-  services: Services,
+  services: CoreServices,
 ): Outliers {
   const outliers = createOutliers(config, children.length, services.clock);
   watches.addChildren(children, (child) => () => (last) => outliers.observe(child, last));

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import type { Services } from '../../core/contract/plugin/plugin.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { promptTexts } from '../../core/contract/values/prompt-text.ts';
 
@@ -28,7 +28,7 @@ export function inputTokens(ctx: RequestContext): number {
 }
 
 /** Has the tokens of a longer text counted off the main thread. Where that fails the rough estimate stands. */
-export function countInputTokens(ctx: RequestContext, services: Services): Maybe<void> {
+export function countInputTokens(ctx: RequestContext, services: CoreServices): Maybe<void> {
   if (counts.has(ctx)) return;
   const texts = promptTexts(ctx.params);
   const chars = charsOf(texts);

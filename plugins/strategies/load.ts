@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
-import { judgedStatus } from './verdict.ts';
+import { judgedStatus } from './judged-status.ts';
 import type { Watch } from './watch.ts';
 
 /** What this process has under way at one child, and how fast it has been. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
-import type { Clock, Services } from '../../core/contract/plugin/plugin.ts';
+import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import type { LoadExplanation } from '../../core/contract/plugin/route-explanation.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import type { Candidates } from './candidates.ts';
@@ -24,7 +25,7 @@ export interface BalanceOptions {
   /** Which children to consider now; null = all, always. */
   readonly candidates: ((ctx: RequestContext) => Candidates) | null;
   readonly watches: Watches;
-  readonly services: Services;
+  readonly services: CoreServices;
 }
 
 /**

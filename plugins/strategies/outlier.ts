@@ -1,7 +1,7 @@
 import type { AttemptResult } from '../../core/contract/plugin/context.ts';
 import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import { outlierDefaults, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
-import { judgedStatus } from './verdict.ts';
+import { judgedStatus } from './judged-status.ts';
 
 /** Which of the children of one strategy have failed again and again, as this process saw it. */
 export interface Outliers {

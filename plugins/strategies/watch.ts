@@ -1,6 +1,6 @@
 import type { AttemptResult, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
-import type { Hooks } from '../../core/contract/plugin/plugin.ts';
 import type { Node } from './node.ts';
 
 /** Sees a request come to a target; what it returns sees it leave, with its last result or null. */
@@ -26,7 +26,7 @@ export class Watches {
   }
 
   /** The hook that runs them; none when nobody watches. */
-  hooks(): Pick<Hooks, 'onVisit'> {
+  hooks(): Pick<CoreHooks, 'onVisit'> {
     if (this.#count === 0) return {};
     return {
       onVisit: (ctx: RequestContext, target: Target) => {

@@ -98,7 +98,7 @@ describe('the example plugin', () => {
 describe('a plugin that throws', () => {
   const withHook = (hook: string, more: JsonObject = {}) => ({ provider: '@oai', plugins: { throwing: { hook } }, ...more });
 
-  it.each(['onRequest', 'onUpstream', 'onResponse', 'onChunk'])(
+  it.each(['onRequest', 'onAttempt', 'onReply', 'onChunk'])(
     'in %s ends its request with 500 and no word of why',
     async (hook) => {
       const pids = gateway.pidsOf('gateway');
@@ -112,7 +112,7 @@ describe('a plugin that throws', () => {
     },
   );
 
-  it.each(['onResponse', 'onChunk'])('in %s of a stream ends that stream and nothing else', async (hook) => {
+  it.each(['onReply', 'onChunk'])('in %s of a stream ends that stream and nothing else', async (hook) => {
     const response = await call(withHook(hook), {}, { stream: true });
     expect(await response.text()).not.toContain('[DONE]');
     const log = await gateway.logOf(response);
@@ -137,7 +137,7 @@ describe('a plugin that throws', () => {
 describe('a plugin that breaks its contract', () => {
   const does = (thing: string, stream = false) => call({ provider: '@oai', plugins: { odd: { does: thing } } }, {}, { stream });
 
-  it.each(['malformed', 'number headers', 'hangs in onRequest', 'hangs in onResponse', 'async onChunk'])(
+  it.each(['malformed', 'number headers', 'hangs in onRequest', 'hangs in onReply', 'async onChunk'])(
     '%s: a 500 that names it, and the process goes on',
     async (thing) => {
       const pids = gateway.pidsOf('gateway');

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { startHealth } from '../../core/circuits/start-circuits.ts';
+import { composeChain } from '../../core/compose/compose-chain.ts';
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
-import type { CoreServices, DocumentReader, Plugin, Reply, Services } from '../../core/contract/plugin/plugin.ts';
+import type { CorePlugin, CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { DocumentReader, Reply } from '../../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases } from '../../core/contract/protocol/leases.ts';
@@ -10,22 +12,19 @@ import type { Credentials } from '../../core/contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../../core/contract/provider/upstream.ts';
 import { digestSecret, newApiKey } from '../../core/contract/values/api-key.ts';
 import { BodyMemory } from '../../core/contract/values/body-memory.ts';
-import type { GatewayError } from '../../core/contract/values/errors.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { Secret } from '../../core/contract/values/secret.ts';
 import { realTimers, type Timers } from '../../core/contract/values/timers.ts';
 import { explainPath } from '../../core/endpoints/explain-path.ts';
 import { matchEndpoint } from '../../core/endpoints/index.ts';
 import { createRetryBudget } from '../../core/pipeline/attempt/retry-budget.ts';
-import { compileChain, mergePlugins } from '../../core/pipeline/plan/compile-plan.ts';
-import { PlanStore } from '../../core/pipeline/plan/plan-store.ts';
 import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { withHeldProxyBodies } from '../../core/pipeline/target/hold-proxy-body.ts';
 import { createResolver } from '../../core/pipeline/target/resolve-target.ts';
 import { createTokenFetch } from '../../core/pipeline/target/token-fetch.ts';
 import { providers } from '../../core/providers/index.ts';
 import { passedUsage } from '../../core/providers/passed-usage.ts';
-import { builtInPlugins } from '../../plugins/index.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { answer, chatReply, type Script } from './provider-scripts.ts';
 
@@ -41,7 +40,7 @@ export interface Harness {
   readonly calls: UpstreamCall[];
   readonly aborted: UpstreamCall[];
   readonly key: string;
-  readonly plans: PlanStore;
+  readonly plans: ReturnType<typeof composeChain>['plans'];
   readonly documents: Map<string, unknown>;
   /** Scripts are used up in order; the last one stays. */
   script(...scripts: Script[]): void;
@@ -57,7 +56,7 @@ const pepper = new Uint8Array(32).fill(7);
 /** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
 export function createHarness(
   options: {
-    plugins?: Plugin[];
+    plugins?: CorePlugin[];
     now?: () => number;
     random?: () => number;
     key?: Partial<ApiKeyDocument>;
@@ -65,6 +64,7 @@ export function createHarness(
     /** Monotonic milliseconds. */
     elapsed?: () => number;
     timers?: Timers;
+    fetch?: CoreServices['fetch'];
     retryBudget?: { percent: number; floor: number };
     /** Gateway processes of the machine; 1 unless told. */
     processes?: number;
@@ -73,7 +73,7 @@ export function createHarness(
     leases?: Leases;
     /** Takes the place of a disk that is always written. */
     whenSafe?: (callback: () => void) => void;
-    headersToMetadata?: NonNullable<Services['headersToMetadata']>;
+    headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
     /** Verifies tokens over these documents; without it tokens are no credential. */
     tokens?: (documents: DocumentReader) => TokenVerifier;
   } = {},
@@ -115,7 +115,6 @@ export function createHarness(
     documents.set(`provider ${workspaceId}/${slug}`, providerDocument(slug, provider));
   }
 
-  let slots = 0;
   const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
   const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
   const clock = { now: options.now ?? Date.now, elapsed: options.elapsed ?? (() => performance.now()) };
@@ -128,33 +127,33 @@ export function createHarness(
   const reader: DocumentReader = {
     get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
   };
-  const services: CoreServices = {
-    documents: reader,
-    journal: {
-      append: (record) => void records.push(structuredClone(record)),
-      hold: (hold) => void holds.push(structuredClone(hold)),
-      whenSafe: options.whenSafe ?? ((callback) => callback()),
-      healthy: () => true,
+  const { services, chain, plans } = composeChain({
+    added: options.plugins ?? [],
+    planEntriesMax: 100,
+    keys: { apiKeyPepper: pepper },
+    services: {
+      documents: reader,
+      journal: {
+        append: (record) => void records.push(structuredClone(record)),
+        hold: (hold) => void holds.push(structuredClone(hold)),
+        whenSafe: options.whenSafe ?? ((callback) => callback()),
+        healthy: () => true,
+      },
+      health,
+      ...(options.leases ? { leases: options.leases } : {}),
+      ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
+      ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
+      log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      clock,
+      newId: randomUUID,
+      random: options.random ?? (() => 0),
+      headerPrefixes: ['x-svc-', 'x-other-'],
+      countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
+      isProvider: (id) => providers.has(id),
+      checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
+      fetch: options.fetch ?? (() => Promise.reject(new GatewayError('upstream_connect'))),
     },
-    health,
-    ...(options.leases ? { leases: options.leases } : {}),
-    ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
-    ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
-    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
-    clock,
-    newId: randomUUID,
-    random: options.random ?? (() => 0),
-    newSlot: () => slots++,
-    plans: undefined as never,
-    apiKeyPepper: pepper,
-    headerPrefixes: ['x-svc-', 'x-other-'],
-    countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
-    isProvider: (id) => providers.has(id),
-    checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
-  };
-  const chain = compileChain(mergePlugins(builtInPlugins, options.plugins ?? []), services);
-  const plans = new PlanStore(chain, services, 100);
-  Object.assign(services, { plans });
+  });
 
   let scripts: Script[] = [answer(200, chatReply('hello'))];
   const transport: UpstreamTransport = {

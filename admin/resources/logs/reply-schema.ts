@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
+import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 
 const nullableNumber = v.nullable(v.number());
@@ -93,6 +94,7 @@ export const logReply = v.strictObject({
   error: v.nullable(v.strictObject({ code: v.string(), message: nullableText })),
   attempts: v.array(v.strictObject(attemptRecord.entries)),
   decisions: v.array(v.strictObject(decisionRecord.entries)),
+  verdicts: v.array(v.strictObject(verdictRecord.entries)),
   session: v.nullable(session),
   /** Whom the token of the request was for, as it says; null for keys. */
   token_subject: nullableText,

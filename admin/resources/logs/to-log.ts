@@ -12,7 +12,7 @@ export interface LogNames {
 /**
  * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
  * empty. `cost` is in cents, as in the reference, and `cost_unit` says so; tokens count every kind of input. `outcome`,
- * `error`, `attempts`, `decisions`, `session`, `token_subject` and `batch` are ours.
+ * `error`, `attempts`, `decisions`, `verdicts`, `session`, `token_subject` and `batch` are ours.
  */
 export function toLog(
   row: StoredRecord,
@@ -45,6 +45,7 @@ export function toLog(
     error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
     attempts: record.attempts,
     decisions: record.decisions ?? [],
+    verdicts: record.verdicts ?? [],
     session: toSession(record),
     token_subject: record.tokenSubject ?? null,
     batch: toBatch(record),

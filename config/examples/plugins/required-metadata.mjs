@@ -7,6 +7,7 @@ import * as v from 'valibot';
  * @type {import('svc-gateway/plugin').Plugin<{ keys: string[] } | undefined>}
  */
 export const plugin = {
+  apiVersion: 1,
   name: 'required-metadata',
   stage: 'limits',
   config: v.optional(v.strictObject({ keys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1)) })),

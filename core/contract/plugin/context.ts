@@ -10,6 +10,7 @@ import type { Usage } from '../values/usage.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+import type { VerdictRecord } from './verdict.ts';
 
 /** A route family: what the path means before any provider is chosen. */
 export interface Endpoint {
@@ -170,6 +171,10 @@ export class RequestContext {
   provider: string | null = null;
   providerSlug: string | null = null;
   retryAttemptCount = 0;
+  /** Verdicts of plugins about responses; null while there is none. */
+  verdicts: VerdictRecord[] | null = null;
+  /** Usage of responses that a verdict rejected; null while there is none. */
+  deniedUsage: Usage[] | null = null;
   /** Why targets were passed over, and retries left out; null while there was no such thing. */
   decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
@@ -217,6 +222,14 @@ export class RequestContext {
     this.headerPrefix = init.headerPrefix;
     this.plan = init.plan;
     this.traceId = init.traceId;
+  }
+
+  /** Moves the usage of a response that a verdict rejected to `deniedUsage`: the provider bills it whatever follows. */
+  denyUsage(): void {
+    if (this.usage === null) return;
+    this.deniedUsage ??= [];
+    this.deniedUsage.push(this.usage);
+    this.usage = null;
   }
 
   /** Notes for the record what was decided about a target. */

@@ -1,10 +1,16 @@
 import type { Credentials } from '../provider/provider.ts';
 import type { JsonObject } from '../values/json.ts';
+import type { CoreHooks } from './core-plugin.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import type { Hooks } from './plugin.ts';
 
 /** The hooks of one kind, in the order they run. */
-export type HookList<Name extends keyof Hooks> = readonly NonNullable<Hooks[Name]>[];
+export type HookList<Name extends keyof CoreHooks> = readonly NonNullable<CoreHooks[Name]>[];
+
+/** `onAttemptResponse` of one plugin, with its name for the record. */
+export interface JudgeHook {
+  readonly plugin: string;
+  readonly hook: NonNullable<CoreHooks['onAttemptResponse']>;
+}
 
 /** Everything one config compiles to. Immutable; a request keeps the plan it began with. */
 export interface Plan {
@@ -16,22 +22,22 @@ export interface Plan {
   /** Leaf targets in document order; `Target.index` is the place here. */
   readonly targets: readonly Target[];
   readonly onRequest: HookList<'onRequest'>;
-  readonly onTarget: NonNullable<Hooks['onTarget']>;
+  readonly onTarget: NonNullable<CoreHooks['onTarget']>;
   /** Null where the strategy cannot say. */
-  readonly onExplain: NonNullable<Hooks['onExplain']> | null;
+  readonly onExplain: NonNullable<CoreHooks['onExplain']> | null;
   readonly onVisit: HookList<'onVisit'>;
-  readonly onUpstream: HookList<'onUpstream'>;
+  readonly onAttempt: HookList<'onAttempt'>;
+  readonly onAttemptResponse: readonly JudgeHook[];
   readonly onSend: HookList<'onSend'>;
-  readonly onResponse: HookList<'onResponse'>;
+  readonly onReply: HookList<'onReply'>;
   readonly onChunk: HookList<'onChunk'>;
-  readonly onBody: HookList<'onBody'>;
   readonly onError: HookList<'onError'>;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
   readonly onSessionLook: HookList<'onSessionLook'>;
   readonly onCheckpoint: HookList<'onCheckpoint'>;
   readonly onEnd: HookList<'onEnd'>;
   readonly onClose: HookList<'onClose'>;
-  /** True when a plugin must see the whole reply before the first byte leaves. */
+  /** True when a plugin judges whole responses: streams are held until they are complete. */
   readonly readsReply: boolean;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;

@@ -1,19 +1,16 @@
 import type { GenericSchema } from 'valibot';
-import type { ConfigDocument, DocumentKind, DocumentOf } from '../protocol/documents.ts';
-import type { Leases } from '../protocol/leases.ts';
-import type { TokenVerifier } from '../protocol/tokens.ts';
+import type { DocumentKind, DocumentOf } from '../protocol/documents.ts';
 import type { Clock } from '../values/clock.ts';
 import { GatewayError } from '../values/errors.ts';
 import type { HeaderList } from '../values/http.ts';
-import type { Maybe } from '../values/json.ts';
+import type { JsonObject, Maybe } from '../values/json.ts';
 import type { Log } from '../values/log.ts';
-import type { CallHold } from './call-hold.ts';
-import type { Health } from './circuits.ts';
-import type { AttemptResult, Outcome, RequestContext } from './context.ts';
+import type { Outcome, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import type { Plan, Target } from './plan.ts';
-import type { RequestRecord } from './record.ts';
-import type { RouteExplanation } from './route-explanation.ts';
+import type { Target } from './plan.ts';
+
+/** Version of this contract. A plugin states the version it was written for; the gateway refuses versions it does not support. */
+export const apiVersion = 1;
 
 /** The stages of the chain, in the order a request meets them. */
 export const stages = [
@@ -29,33 +26,36 @@ export const stages = [
 export type Stage = (typeof stages)[number];
 
 export interface Plugin<Config = unknown> {
+  /** The version of the contract the plugin was written for. */
+  readonly apiVersion: typeof apiVersion;
   /** kebab-case; equals its folder, and is the key of its settings under `plugins` in a config. */
   readonly name: string;
-  /** Where it runs; inside a stage, list order decides. */
+  /** Position in the chain; inside a stage, list order decides. */
   readonly stage: Stage;
   /** Plugins that must stand earlier in the list; checked at start. */
   readonly after?: readonly string[];
-  /** What it must see. What nobody reads is piped, not parsed. */
+  /**
+   * The parts of a request and its response that the hooks read. Other parts are piped, not parsed. `response: 'body'` holds streams
+   * until they are complete, so that `onAttemptResponse` can judge them before the first byte leaves.
+   */
   readonly reads?: { readonly request?: 'head' | 'body'; readonly response?: 'head' | 'chunks' | 'body' };
-  /** Its settings in a config: the value of `slice`, or of `plugins.<name>`. */
+  /** Schema of the settings `plugins.<name>` in a config; it gets `undefined` if the config does not name the plugin. */
   readonly config: GenericSchema<unknown, Config>;
   /**
    * Settings that switch the plugin on. The gateway compiles them once at start, so that a misspelt hook or a schema that rejects them
    * stops the start instead of failing later requests.
    */
   readonly example?: unknown;
-  /** Milliseconds that one call of an asynchronous hook may take; absent: PLUGIN_HOOK_TIMEOUT. Not applied to built-in plugins. */
+  /** Milliseconds that one call of an asynchronous hook may take; absent: PLUGIN_HOOK_TIMEOUT. */
   readonly hookTimeoutMs?: number;
-  /** Where a built-in plugin finds its settings in a config; third-party ones have `plugins.<name>`. */
-  readonly slice?: (config: GatewayConfig) => unknown;
   /**
-   * Turns settings into hooks; runs once per config revision, off the hot path. `null`: idle for this config. Throwing refuses
+   * Turns settings into hooks; runs once per config revision, off the hot path. `null`: idle for this config. Throwing rejects
    * the config. Plugins of the stages record, auth and config run before a config is known: they are compiled once, at start.
    */
   onConfig(config: Config, scope: PlanScope, services: Services): Hooks | null;
 }
 
-/** What a plugin may know of the config it is compiled for. */
+/** The config that a plugin is compiled for. */
 export interface PlanScope {
   /** Credentials in it are digests. */
   readonly config: GatewayConfig;
@@ -71,119 +71,99 @@ export interface Reply {
   readonly body: Uint8Array | string;
 }
 
-export interface ResponseHead {
+export interface ReplyHead {
   status: number;
   /** Flat, lower-case; may be changed in place. */
   readonly headers: HeaderList;
 }
 
-/** Names of all hooks, for checking the objects that plugins return. */
+/** The accepted response (status 2xx) of one attempt, in the client's format; no byte has been sent to the client. */
+export interface AttemptResponse {
+  readonly status: number;
+  /** Flat, lower-case. */
+  readonly headers: Readonly<HeaderList>;
+  /** The whole body; null for a stream or piped bytes that are not held (see `reads.response`). */
+  readonly body: Uint8Array | null;
+}
+
+/**
+ * The decision of a plugin about a response. `deny` and `fail` end the attempt as failed with the status of the reply or error, so that
+ * retry and fallback follow the config's status codes; if no target is left, the client gets that reply or error. `change` is possible
+ * for whole bodies only. Each verdict is added to the record; `reason` (up to 500 characters) is stored with it.
+ */
+export type Verdict =
+  | { readonly action: 'pass'; readonly reason?: string }
+  | { readonly action: 'change'; readonly body: Uint8Array | string; readonly status?: number; readonly reason?: string }
+  | { readonly action: 'deny'; readonly reply: Reply; readonly reason?: string }
+  | { readonly action: 'fail'; readonly error: GatewayError; readonly reason?: string };
+
+/** Names of all hooks of this contract, in the order a request meets them. */
 export const hookNames = [
   'onRequest',
-  'onTarget',
-  'onExplain',
-  'onVisit',
-  'onUpstream',
-  'onSend',
-  'onResponse',
-  'onBody',
+  'onAttempt',
+  'onAttemptResponse',
+  'onReply',
   'onChunk',
   'onError',
-  'onSessionUsage',
-  'onSessionLook',
-  'onCheckpoint',
   'onEnd',
   'onClose',
-] as const satisfies readonly HookName[];
-export type HookName = Exclude<keyof Hooks, 'readsParams'>;
+] as const satisfies readonly (keyof Hooks)[];
+export type HookName = keyof Hooks;
 
 /** A hook that is absent costs nothing: presence is read once, when the plan is compiled. */
 export interface Hooks {
-  /** True: `ctx.passedParams` is wanted on pass-through routes. */
-  readonly readsParams?: boolean;
-  /** A Reply answers and stops the chain; throwing GatewayError refuses. */
+  /** Before a target is chosen, down the list. A Reply ends the chain; throwing GatewayError rejects the request. */
   onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
-  /** Strategies: where to go next; `last` is null for the first try; null gives up. Does no I/O. */
-  onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
-  /** Strategies: where this request would go and why, without sending it. Changes nothing that later requests see. */
-  onExplain?(ctx: RequestContext): Maybe<RouteExplanation>;
-  /**
-   * A target was chosen and is about to be asked. What it returns is called once, when the request leaves the target for good, with
-   * the result of the last try; null when no provider was asked. Both must not throw and do no I/O.
-   */
-  onVisit?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
-  /** Before each try at a target. A Reply answers instead of the provider. */
-  onUpstream?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
-  /** No hook has replied or refused: the call is sent next. Runs up the list. A promise delays the call. Must not throw. */
-  onSend?(ctx: RequestContext): Maybe<void>;
-  /** The head of the reply that will be sent, no byte has left yet. A Reply replaces it. */
-  onResponse?(ctx: RequestContext, head: ResponseHead): Maybe<Reply | undefined | void>;
-  /** Plugins that read `body`: the whole reply before its first byte leaves. Returns other bytes to send, or nothing. */
-  onBody?(ctx: RequestContext, head: ResponseHead, body: Uint8Array): Maybe<Uint8Array | undefined | void>;
-  /** Each chunk of a streamed or piped reply; synchronous; null drops the chunk. */
+  /** Before each attempt at a target, down the list. A Reply is sent instead of calling the provider. */
+  onAttempt?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
+  /** After each attempt that the provider accepted, up the list and inside the target loop. Nothing returned means pass. */
+  onAttemptResponse?(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined | void>;
+  /** The head of the reply that will be sent, up the list; no byte has left yet. A Reply replaces it. */
+  onReply?(ctx: RequestContext, head: ReplyHead): Maybe<Reply | undefined | void>;
+  /** Each chunk of a reply, up the list; synchronous; null drops the chunk. Throwing GatewayError ends the stream with that error. */
   onChunk?(ctx: RequestContext, chunk: Uint8Array): Uint8Array | null;
-  /** Any failure before the first byte. A Reply answers instead of the error. */
+  /** Any failure before the first byte. A Reply is sent instead of the error. */
   onError?(ctx: RequestContext, error: GatewayError): Maybe<Reply | undefined | void>;
-  /**
-   * While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Not called again before it has answered, and
-   * perhaps behind the end of the session (`ctx.ended`).
-   */
-  onSessionUsage?(ctx: RequestContext): SessionVerdict;
-  /** Every second or so while a WebSocket session is open: may it go on? An error ends the session. Not called again before it has answered. */
-  onSessionLook?(ctx: RequestContext): SessionVerdict;
-  /** A session that is open is to be written down as it is now: its process may not live to see its end. Must not throw. */
-  onCheckpoint?(ctx: RequestContext): void;
-  /** Every request, exactly once, whatever happened, just before the reply is completed. Must not throw; a throw is logged. */
+  /** Every request, exactly once, just before the reply is completed. Must not throw; a throw is logged. */
   onEnd?(ctx: RequestContext, outcome: Outcome): void;
   /** The config was replaced and its last request has ended. */
   onClose?(): void;
 }
 
-/** A reason to end a WebSocket session; nothing lets it go on. */
-type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
-
-/** What the process lends to plugins. Time, randomness and ids come from here, so that tests hold the clock. */
+/** Services of the gateway for plugins. Time, randomness and ids come from here, so that tests control them. */
 export interface Services {
-  readonly documents: DocumentReader;
-  readonly journal: Journal;
-  /** Circuits of targets, shared with other gateways. */
-  readonly health: Health;
-  /** This process's shares of limits; absent: nothing is limited. */
-  readonly leases?: Leases;
   readonly log: Log;
   readonly clock: Clock;
-  /** Random UUID. */
-  newId(): string;
   /** 0 ≤ x < 1. */
   random(): number;
-  /** A place in `ctx.slots` that belongs to the caller alone; ask once, at start. */
-  newSlot(): number;
-  readonly plans: PlanSource;
-  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
-  readonly blockInlineConfig?: boolean;
-  /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */
-  readonly headerPrefixes?: readonly string[];
-  /** Client headers that become metadata, lower-case, and what stands before their names there. */
-  readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
-  /** Verifies tokens that organisations sign; absent: they are no credential. */
-  readonly tokens?: TokenVerifier;
-  /** Whether a config with several targets may be used for files, batches and fine-tuning jobs. */
-  readonly keptOnManyTargets?: boolean;
+  /** Random UUID. */
+  newId(): string;
+  readonly documents: DocumentReader;
   /** Tokens of these texts, counted off the main thread. Rejects when it is overloaded or takes longer than `timeoutMs`. */
   countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
-  readonly isProvider: (id: string) => boolean;
-  /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */
-  readonly providerHint?: (id: string) => string;
-  /** Checks a caller's custom host by the rules of security §4 as far as its text goes; the message says what is wrong, null = fine. */
-  readonly checkCustomHost: (url: string) => string | null;
+  /**
+   * Sends an HTTP request under the gateway's rules for outgoing calls: private addresses need TRUSTED_CUSTOM_HOSTS, redirects are not
+   * followed, the response holds at most 1 MiB. Rejects with a GatewayError.
+   */
+  fetch(request: PluginRequest): Promise<Reply & { readonly body: Uint8Array }>;
+  /** Storage for one value per request that only the caller can reach. Ask once, in `onConfig`. */
+  slot<T>(): Slot<T>;
 }
 
-/** Services of built-in plugins: those of every plugin, and the keys that verify callers. Third-party plugins do not get the keys. */
-export interface CoreServices extends Services {
-  /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
-  readonly jobCredentialKey?: Uint8Array;
-  /** Pepper of the keyed digests of API keys. */
-  readonly apiKeyPepper: Uint8Array;
+export interface PluginRequest {
+  readonly url: string;
+  /** Absent: POST with a body, GET without. */
+  readonly method?: 'GET' | 'POST' | 'PUT';
+  /** Flat list of names and values. */
+  readonly headers?: HeaderList;
+  /** A JSON object is sent as `application/json`. */
+  readonly body?: string | JsonObject;
+}
+
+/** A value per request. */
+export interface Slot<T> {
+  get(ctx: RequestContext): T | undefined;
+  set(ctx: RequestContext, value: T): void;
 }
 
 /** Documents by kind and id. A hit in memory comes back at once, a miss as a promise; null means "does not exist". */
@@ -191,34 +171,10 @@ export interface DocumentReader {
   get<Kind extends DocumentKind>(kind: Kind, id: string): Maybe<DocumentOf[Kind] | null>;
 }
 
-/** Plans of saved and inline configs, compiled once and kept. */
-export interface PlanSource {
-  /** The plan without any config. */
-  readonly base: Plan;
-  saved(document: ConfigDocument): Plan;
-  /** Throws GatewayError `invalid_config`. `text` is the header as sent, the key of the cache. */
-  inline(text: string): Plan;
-}
-
-/** Takes the record of each request and keeps it safe from a crash of this process. */
-export interface Journal {
-  /** Takes the record; it is safe once a `whenSafe` that was asked afterwards has called back. Ends the hold of the same id. */
-  append(record: RequestRecord): void;
-  /**
-   * Takes note of a call to a provider before it is sent; `whenSafe` applies. If this process is killed before the record of the same
-   * id is appended, its successor appends one with outcome `interrupted`. A later hold of the same id takes the place of this one.
-   */
-  hold(hold: CallHold): void;
-  /** Calls back when everything appended so far is safe: at once, or later in this turn of the event loop. */
-  whenSafe(callback: () => void): void;
-  /** False: the next record may find no place, so requests that must be counted are refused. */
-  healthy(): boolean;
-}
-
 export type { Clock } from '../values/clock.ts';
 export type { Log } from '../values/log.ts';
 export { promptTexts } from '../values/prompt-text.ts';
-/** What a plugin throws to refuse a request with a code of the error table. */
+/** Thrown by a plugin to reject a request with a code of the error table. */
 export { GatewayError };
 
 /** Lets the compiler check a plugin where it is written. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
+import { verdictRecord } from './verdict.ts';
 
 /**
  * How a request ended. `refused`: by us, before any provider was asked; `cut`: after the first byte of the reply; `open`: it had not
@@ -132,6 +133,8 @@ export const requestRecord = v.object({
   attempts: v.array(attemptRecord),
   /** What was decided about targets beside the attempts; absent when there was nothing to decide. */
   decisions: v.optional(v.array(decisionRecord)),
+  /** Verdicts of plugins about responses; absent when there was none. */
+  verdicts: v.optional(v.array(verdictRecord)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
   inputTokens: count,

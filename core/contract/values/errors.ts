@@ -83,6 +83,7 @@ export const errorTable = {
   upstream_reset: row(502, 'upstream', true, 'upstream_error', 'The provider closed the connection before it answered'),
   upstream_invalid: row(502, 'upstream', true, 'upstream_error', 'The provider sent a reply that cannot be read'),
   upstream_status: row(502, 'upstream', true, 'upstream_error', 'The provider answered with an error'),
+  response_denied: row(446, 'gateway', true, 'response_denied', 'A plugin denied the response of the provider'),
   stream_incomplete: row(502, 'upstream', false, 'stream_incomplete', 'The provider ended the stream before it was complete'),
   overloaded: row(503, 'gateway', true, 'overloaded_error', 'The gateway is at its limit; try again shortly'),
   unavailable: row(503, 'gateway', true, 'service_unavailable', 'The gateway cannot answer this right now; try again shortly'),

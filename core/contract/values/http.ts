@@ -99,7 +99,13 @@ export function findHeaders(headers: HeaderList, name: string): string | undefin
   return values.length === 0 ? undefined : values.join(', ');
 }
 
-/** A header value as its sender meant it: UTF-8 where its bytes are that, else the latin1 text it is (RFC 9110 §5.5). */
+/** The list without the headers of this name (lower case); the same list if it has none. */
+export function withoutHeader(headers: HeaderList, name: string): HeaderList {
+  if (findHeader(headers, name) === undefined) return headers;
+  return headers.filter((_, i) => headers[i - (i % 2)] !== name);
+}
+
+/** Decodes a header value as UTF-8 if its bytes are valid UTF-8, and as latin1 otherwise (RFC 9110 §5.5). */
 export function headerText(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');

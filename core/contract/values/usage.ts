@@ -56,6 +56,24 @@ export function emptyUsage(): Usage {
   };
 }
 
+/** The usage of several replies as one. `raw` and `serviceTier` are those of the last. `all` holds at least one. */
+export function sumUsage(all: readonly Usage[]): Usage {
+  const sum = { ...(all.at(-1) ?? emptyUsage()) };
+  for (const usage of all.slice(0, -1)) {
+    for (const name of tokenCounts) sum[name] += usage[name];
+    const units: Partial<Record<UsageUnit, number>> = { ...sum.units };
+    for (const unit of usageUnits) if (usage.units[unit]) units[unit] = (units[unit] ?? 0) + (usage.units[unit] ?? 0);
+    sum.units = units;
+    sum.estimated ||= usage.estimated;
+  }
+  return sum;
+}
+
+const tokenCounts = [
+  ...(['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const),
+  ...(['audioInputTokens', 'audioOutputTokens', 'imageInputTokens', 'imageOutputTokens'] as const),
+];
+
 /** A provider's word about its tier of service as ours: null for the usual one, and for what is none. */
 export function serviceTierOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === 'default' || value === 'standard' || value === 'auto') return null;

@@ -1,26 +1,40 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { Reply, ResponseHead } from '../../contract/plugin/plugin.ts';
+import type { Reply, ReplyHead } from '../../contract/plugin/plugin.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
-import { isPromise } from '../../contract/values/json.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { Answer } from '../answer.ts';
+
+/** Judges a response by its head. Returns the answer of the failed attempt, or null if the response passes. */
+export type JudgeStream = (head: ReplyHead) => Maybe<Answer | null>;
 
 /**
  * A reply on its way to the client chunk by chunk. Nothing leaves before the first chunk, so until then another target can
- * still be asked. Runs `onResponse` once before the head leaves and `onChunk` on every chunk.
+ * still be asked. Runs `onReply` once before the head leaves and `onChunk` on every chunk.
  */
 export class ReplyStream {
   readonly #ctx: RequestContext;
   readonly #sink: ReplySink;
   readonly #clock: Clock;
-  #head: ResponseHead;
+  #head: ReplyHead;
   readonly #contentLength: number | undefined;
-  /** Chunks that came while an `onResponse` hook was still deciding. */
+  /** Chunks that came while an `onReply` hook was still deciding. */
   #held: Uint8Array[] | null = null;
   #decided: Promise<void> | null = null;
   #replaced: Reply | null = null;
+  #rejected: Answer | null = null;
   #failure: unknown = null;
+  readonly #judge: JudgeStream | null;
 
-  constructor(ctx: RequestContext, sink: ReplySink, clock: Clock, head: ResponseHead, contentLength: number | undefined) {
+  constructor(
+    ctx: RequestContext,
+    sink: ReplySink,
+    clock: Clock,
+    head: ReplyHead,
+    contentLength: number | undefined,
+    judge: JudgeStream | null,
+  ) {
+    this.#judge = judge;
     this.#ctx = ctx;
     this.#sink = sink;
     this.#clock = clock;
@@ -28,7 +42,7 @@ export class ReplyStream {
     this.#contentLength = ctx.plan.onChunk.length === 0 ? contentLength : undefined;
   }
 
-  /** Settles once every `onResponse` hook has spoken; null when there is nothing to wait for. */
+  /** Settles once every `onReply` hook has spoken; null when there is nothing to wait for. */
   get decided(): Promise<void> | null {
     return this.#decided;
   }
@@ -38,14 +52,27 @@ export class ReplyStream {
     return this.#failure;
   }
 
+  /** The answer of the failed attempt if a verdict rejected the response. */
+  get rejected(): Answer | null {
+    return this.#rejected;
+  }
+
   /** A reply a hook put in the place of this one. */
   get replacement(): Reply | null {
     return this.#replaced;
   }
 
-  /** Runs the `onResponse` hooks. `resume` is called when chunks may flow again after a hook that took its time. */
+  /** Asks for verdicts, then runs the `onReply` hooks. `resume` is called when chunks may flow again after an asynchronous hook. */
   decide(resume: () => void): void {
-    const hooks = this.#ctx.plan.onResponse;
+    const judging = this.#judge === null ? null : this.#judge(this.#head);
+    if (isPromise(judging)) {
+      this.#held = [];
+      this.#decided = this.#decideLater(judging, null, 0).then(resume);
+      return;
+    }
+    this.#rejected = judging;
+    if (judging !== null) return;
+    const hooks = this.#ctx.plan.onReply;
     for (let i = 0; i < hooks.length; i++) {
       const outcome = (hooks[i] as NonNullable<(typeof hooks)[number]>)(this.#ctx, this.#head);
       if (!isPromise(outcome)) {
@@ -54,7 +81,7 @@ export class ReplyStream {
         continue;
       }
       this.#held = [];
-      this.#decided = this.#decideLater(outcome, i + 1).then(resume);
+      this.#decided = this.#decideLater(null, outcome, i + 1).then(resume);
       return;
     }
   }
@@ -65,7 +92,7 @@ export class ReplyStream {
       this.#held.push(chunk);
       return false;
     }
-    if (this.#replaced || this.#failure !== null) return true;
+    if (this.#replaced || this.#rejected || this.#failure !== null) return true;
     const passed = this.#ctx.plan.onChunk.length === 0 ? chunk : this.#throughHooks(chunk);
     if (passed === null || passed.length === 0) return true;
     this.start();
@@ -89,17 +116,22 @@ export class ReplyStream {
     return passed;
   }
 
-  async #decideLater(first: Promise<Reply | undefined | void>, next: number): Promise<void> {
+  async #decideLater(
+    judging: Promise<Answer | null> | null,
+    first: Promise<Reply | undefined | void> | null,
+    next: number,
+  ): Promise<void> {
     try {
+      this.#rejected = await judging;
       let outcome = await first;
-      const hooks = this.#ctx.plan.onResponse;
-      for (let i = next; !outcome && i < hooks.length; i++) {
+      const hooks = this.#ctx.plan.onReply;
+      for (let i = next; !outcome && !this.#rejected && i < hooks.length; i++) {
         outcome = await (hooks[i] as NonNullable<(typeof hooks)[number]>)(this.#ctx, this.#head);
       }
       const held = this.#held ?? [];
       this.#held = null;
       if (outcome) this.#replaced = outcome;
-      else for (const chunk of held) this.write(chunk);
+      else if (!this.#rejected) for (const chunk of held) this.write(chunk);
     } catch (thrown) {
       this.#held = null;
       this.#failure = thrown;

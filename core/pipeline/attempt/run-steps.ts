@@ -63,10 +63,11 @@ async function answer(
     return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
   }
   addGatewayHeaders(ctx, headers, operationCall);
-  const stream = new ReplyStream(ctx, sink, given.clock, { status, headers }, undefined);
+  const stream = new ReplyStream(ctx, sink, given.clock, { status, headers }, undefined, given.judge);
   stream.decide(() => {});
   await stream.decided;
   if (stream.failure !== null) throw stream.failure;
+  if (stream.rejected) return stream.rejected;
   if (stream.replacement) return { kind: 'replaced', reply: stream.replacement };
   let drained: (() => void) | null = null;
   sink.onDrain(() => drained?.());

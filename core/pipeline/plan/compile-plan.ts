@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import type { CoreHooks, CorePlugin, CoreServices } from '../../contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
-import type { Plan } from '../../contract/plugin/plan.ts';
-import { type CoreServices, type Hooks, type PlanScope, type Plugin, stages } from '../../contract/plugin/plugin.ts';
+import type { JudgeHook, Plan } from '../../contract/plugin/plan.ts';
+import { type PlanScope, stages } from '../../contract/plugin/plugin.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { faultOf } from '../../contract/values/input-issues.ts';
 import { compileTargets } from './compile-targets.ts';
@@ -9,9 +10,9 @@ import { concealSecrets } from './conceal-secrets.ts';
 
 /** The plugins of a process in running order, with the hooks of those that do not depend on a config. */
 export interface Chain {
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly CorePlugin[];
   /** Hooks of the stages before a config is known, by plugin name. */
-  readonly entryHooks: ReadonlyMap<string, Hooks | null>;
+  readonly entryHooks: ReadonlyMap<string, CoreHooks | null>;
   /** How many leading `onRequest` hooks run before the body is read, and before the plan is known. */
   readonly beforeBody: number;
   readonly beforePlan: number;
@@ -23,7 +24,7 @@ const entryStages: ReadonlySet<string> = new Set(['record', 'auth', 'config']);
  * Checks the plugin list once, at start: unique names, stages in order, `after` satisfied. Throws an Error naming the plugin
  * and the fix.
  */
-export function orderPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
+export function orderPlugins(plugins: readonly CorePlugin[]): readonly CorePlugin[] {
   const seen = new Set<string>();
   let stage = 0;
   for (const plugin of plugins) {
@@ -43,7 +44,7 @@ export function orderPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
 }
 
 /** Puts third-party plugins behind the built-in ones of their stage, keeping the order in which they were named. */
-export function mergePlugins(builtIn: readonly Plugin[], added: readonly Plugin[]): Plugin[] {
+export function mergePlugins(builtIn: readonly CorePlugin[], added: readonly CorePlugin[]): CorePlugin[] {
   return stages.flatMap((stage) => [
     ...builtIn.filter((plugin) => plugin.stage === stage),
     ...added.filter((plugin) => plugin.stage === stage),
@@ -51,10 +52,10 @@ export function mergePlugins(builtIn: readonly Plugin[], added: readonly Plugin[
 }
 
 /** Compiles what does not depend on any config. `services` may be completed afterwards; plugins only keep the reference. */
-export function compileChain(plugins: readonly Plugin[], services: CoreServices): Chain {
+export function compileChain(plugins: readonly CorePlugin[], services: CoreServices): Chain {
   const ordered = orderPlugins(plugins);
   const scope: PlanScope = { config: {}, targets: [], slug: null, stateKey: null };
-  const entryHooks = new Map<string, Hooks | null>();
+  const entryHooks = new Map<string, CoreHooks | null>();
   let beforeBody = 0;
   let beforePlan = 0;
   for (const plugin of ordered) {
@@ -84,7 +85,8 @@ export function compilePlan(
   for (const name of Object.keys(source.config.plugins ?? {})) {
     if (!known.has(name)) throw invalidConfig([`plugins.${name}: no plugin of this name is installed`]);
   }
-  const all: Hooks[] = [];
+  const all: CoreHooks[] = [];
+  const judges: JudgeHook[] = [];
   let readsReply = false;
   let readsBody = false;
   for (const plugin of chain.plugins) {
@@ -93,7 +95,8 @@ export function compilePlan(
       : plugin.onConfig(parseSlice(plugin, source.config), scope, services);
     if (!hooks) continue;
     all.push(hooks);
-    if (plugin.reads?.response === 'body' && hooks.onBody) readsReply = true;
+    if (plugin.reads?.response === 'body') readsReply = true;
+    if (hooks.onAttemptResponse) judges.push({ plugin: plugin.name, hook: hooks.onAttemptResponse.bind(hooks) });
     if (plugin.reads?.request === 'body' && !entryStages.has(plugin.stage)) readsBody = true;
   }
   const onTarget = pick(all, 'onTarget')[0];
@@ -107,11 +110,11 @@ export function compilePlan(
     onTarget,
     onExplain: pick(all, 'onExplain')[0] ?? null,
     onVisit: pick(all, 'onVisit'),
-    onUpstream: pick(all, 'onUpstream'),
+    onAttempt: pick(all, 'onAttempt'),
     onSend: pick(all, 'onSend').reverse(),
-    // Requests go down the list, replies come back up.
-    onResponse: pick(all, 'onResponse').reverse(),
-    onBody: pick(all, 'onBody').reverse(),
+    // Requests go down the list, responses and replies come back up.
+    onAttemptResponse: judges.reverse(),
+    onReply: pick(all, 'onReply').reverse(),
     onChunk: pick(all, 'onChunk').reverse(),
     onError: pick(all, 'onError').reverse(),
     onSessionUsage: pick(all, 'onSessionUsage').reverse(),
@@ -134,19 +137,22 @@ export function invalidConfig(errors: readonly string[]): GatewayError {
   });
 }
 
-function parseSlice(plugin: Plugin, config: GatewayConfig): unknown {
+function parseSlice(plugin: CorePlugin, config: GatewayConfig): unknown {
   const slice = plugin.slice ? plugin.slice(config) : config.plugins?.[plugin.name];
   const result = v.safeParse(plugin.config, slice);
   if (result.success) return result.output;
   throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${faultOf(issue, 'config')}`));
 }
 
-function pick<Name extends Exclude<keyof Hooks, 'readsParams'>>(all: readonly Hooks[], name: Name): NonNullable<Hooks[Name]>[] {
-  const list: NonNullable<Hooks[Name]>[] = [];
+function pick<Name extends Exclude<keyof CoreHooks, 'readsParams'>>(
+  all: readonly CoreHooks[],
+  name: Name,
+): NonNullable<CoreHooks[Name]>[] {
+  const list: NonNullable<CoreHooks[Name]>[] = [];
   for (const hooks of all) {
     const hook = hooks[name];
     // Bound once here, so that hooks may be methods and the runner calls plain functions.
-    if (hook) list.push(hook.bind(hooks) as NonNullable<Hooks[Name]>);
+    if (hook) list.push(hook.bind(hooks) as NonNullable<CoreHooks[Name]>);
   }
   return list;
 }

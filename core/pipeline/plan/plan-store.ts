@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { CoreServices, PlanSource } from '../../contract/plugin/core-plugin.ts';
 import {
   configLimits,
   type GatewayConfig,
@@ -10,7 +11,6 @@ import {
   targetLimitsDefault,
 } from '../../contract/plugin/gateway-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
-import type { CoreServices, PlanSource } from '../../contract/plugin/plugin.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
 import { headerText } from '../../contract/values/http.ts';
@@ -21,29 +21,36 @@ import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
  * serving; only a config that never compiled refuses its requests.
  */
 export class PlanStore implements PlanSource {
-  readonly base: Plan;
-  readonly #chain: Chain;
-  readonly #services: CoreServices;
+  #base: Plan | null = null;
+  #compiler: { readonly chain: Chain; readonly services: CoreServices } | null = null;
   readonly #limits: TargetLimits;
   readonly #saved: LRUCache<string, { document: ConfigDocument; plan: Plan }>;
   readonly #inline: LRUCache<string, Plan>;
   readonly #running = new Map<Plan, { count: number; retired: boolean }>();
 
-  constructor(chain: Chain, services: CoreServices, entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
+  constructor(entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
     this.#limits = limits;
-    this.#chain = chain;
-    this.#services = services;
     // After, not at once: a plan may stay on under a new entry, and by then that one stands.
     this.#saved = newEntryCache(entriesMax, { disposeAfter: ({ plan }) => this.#retire(plan) });
     this.#inline = newEntryCache(entriesMax, { disposeAfter: (plan) => this.#retire(plan) });
-    this.base = compilePlan(chain, services, { config: {}, slug: null, versionId: null });
+  }
+
+  /** Completes the store, once, before its first use: plugins are compiled with services that hold this store. */
+  start(chain: Chain, services: CoreServices): void {
+    this.#compiler = { chain, services };
+    this.#base = this.#compile({ config: {}, slug: null, versionId: null });
+  }
+
+  get base(): Plan {
+    if (!this.#base) throw new Error('the plan store was used before it was started');
+    return this.#base;
   }
 
   saved(document: ConfigDocument): Plan {
     const entry = this.#saved.get(document.id);
     if (entry?.document === document) return entry.plan;
     try {
-      const plan = compilePlan(this.#chain, this.#services, {
+      const plan = this.#compile({
         config: parse(document.config, this.#limits),
         slug: document.slug,
         versionId: document.versionId,
@@ -57,7 +64,7 @@ export class PlanStore implements PlanSource {
         version: document.versionId,
         reason: reasonOf(thrown),
       };
-      this.#services.log.error(fields, 'a saved config does not compile; its last good version goes on serving');
+      this.#compiler?.services.log.error(fields, 'a saved config does not compile; its last good version goes on serving');
       if (!entry) throw thrown;
       // Kept under the new document, so that the failure is reported once and not on every request.
       this.#saved.set(document.id, { document, plan: entry.plan });
@@ -84,7 +91,7 @@ export class PlanStore implements PlanSource {
         param: 'x-svc-config',
       });
     }
-    const plan = compilePlan(this.#chain, this.#services, { config: parse(parsed, this.#limits), slug: null, versionId: null });
+    const plan = this.#compile({ config: parse(parsed, this.#limits), slug: null, versionId: null });
     if (plan.targets.length > configLimits.inlineTargets) {
       throw invalidConfig([`targets: an inline config holds at most ${configLimits.inlineTargets} targets; save it instead`]);
     }
@@ -96,13 +103,18 @@ export class PlanStore implements PlanSource {
   check(input: unknown): string[] {
     try {
       const config = parse(input, this.#limits);
-      const plan = compilePlan(this.#chain, this.#services, { config, slug: null, versionId: null });
+      const plan = this.#compile({ config, slug: null, versionId: null });
       this.#close(plan);
       return [];
     } catch (thrown) {
       const { errors, detail, message } = toGatewayError(thrown);
       return errors === null ? [detail ?? message] : [...errors];
     }
+  }
+
+  #compile(source: Parameters<typeof compilePlan>[2]): Plan {
+    if (!this.#compiler) throw new Error('the plan store was used before it was started');
+    return compilePlan(this.#compiler.chain, this.#compiler.services, source);
   }
 
   /** Counts a request into its plan; only plans with an `onClose` hook are counted. */
@@ -145,7 +157,7 @@ export class PlanStore implements PlanSource {
       try {
         hook();
       } catch (thrown) {
-        this.#services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin threw');
+        this.#compiler?.services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin threw');
       }
     }
   }

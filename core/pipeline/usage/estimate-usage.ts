@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { Services } from '../../contract/plugin/plugin.ts';
+import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
@@ -34,7 +34,11 @@ const replyKeys = ['choices', 'content', 'output'] as const;
  * counted by a tokenizer; a stream counts one token per event, which is how providers cut them. Null when the count cannot be had:
  * the reply must not fail for it.
  */
-export async function estimateUsage(ctx: RequestContext, services: Services, reply: Uint8Array | null): Promise<Usage | null> {
+export async function estimateUsage(
+  ctx: RequestContext,
+  services: CoreServices,
+  reply: Uint8Array | null,
+): Promise<Usage | null> {
   try {
     const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
     const outputTokens =

@@ -77,3 +77,12 @@ function endOfText(text: string, start: number): number {
 
 const quote = 34;
 const backslash = 92;
+
+/**
+ * Estimates the usage of a reply by lengths, at once, if it has none yet. A client that leaves while the tokens are counted, and a verdict
+ * that denies the response, do not make it free.
+ */
+export function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
+  const seen = { usage: null, events: ctx.streamEvents, body: reply };
+  ctx.usage ??= unfinishedUsage(ctx, { operation: null, operationCall: null }, seen);
+}

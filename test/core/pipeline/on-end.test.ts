@@ -1,16 +1,17 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../core/contract/plugin/context.ts';
-import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
+import type { Stage } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, chatStream, createHarness, failWith, type Script } from '../../support/pipeline-harness.ts';
 
 /** A plugin that does one thing in one hook, and counts how often its `onEnd` was called. */
-function probe(name: string, stage: Stage, hooks: Hooks, ends: Outcome[]): Plugin {
-  return definePlugin({
+function probe(name: string, stage: Stage, hooks: CoreHooks, ends: Outcome[]): CorePlugin {
+  return defineCorePlugin({
     name,
     stage,
-    reads: { response: hooks.onBody ? 'body' : 'chunks' },
+    reads: { response: 'chunks' },
     config: v.optional(v.strictObject({})),
     onConfig: () => ({
       ...hooks,
@@ -19,7 +20,7 @@ function probe(name: string, stage: Stage, hooks: Hooks, ends: Outcome[]): Plugi
         hooks.onEnd?.(ctx, outcome);
       },
     }),
-  }) as Plugin;
+  }) as CorePlugin;
 }
 
 const boom = (): never => {
@@ -30,7 +31,7 @@ const reject = async (): Promise<never> => {
 };
 const reply = { status: 203, headers: ['content-type', 'text/plain'], body: 'instead' };
 
-const behaviours: Record<string, Hooks> = {
+const behaviours: Record<string, CoreHooks> = {
   'does nothing': {},
   'throws in onRequest': { onRequest: boom },
   'rejects in onRequest': { onRequest: reject },
@@ -40,14 +41,21 @@ const behaviours: Record<string, Hooks> = {
     },
   },
   'replies in onRequest': { onRequest: () => reply },
-  'throws in onUpstream': { onUpstream: boom },
-  'rejects in onUpstream': { onUpstream: reject },
-  'replies in onUpstream': { onUpstream: () => reply },
-  'throws in onResponse': { onResponse: boom },
-  'rejects in onResponse': { onResponse: reject },
-  'replies in onResponse': { onResponse: () => reply },
-  'replies later in onResponse': { onResponse: async () => reply },
-  'throws in onBody': { onBody: boom },
+  'throws in onAttempt': { onAttempt: boom },
+  'rejects in onAttempt': { onAttempt: reject },
+  'replies in onAttempt': { onAttempt: () => reply },
+  'throws in onReply': { onReply: boom },
+  'rejects in onReply': { onReply: reject },
+  'replies in onReply': { onReply: () => reply },
+  'replies later in onReply': { onReply: async () => reply },
+  'throws in onAttemptResponse': { onAttemptResponse: boom },
+  'rejects in onAttemptResponse': { onAttemptResponse: reject },
+  'passes in onAttemptResponse': { onAttemptResponse: () => ({ action: 'pass' }) },
+  'denies in onAttemptResponse': { onAttemptResponse: () => ({ action: 'deny', reply }) },
+  'denies later in onAttemptResponse': { onAttemptResponse: async () => ({ action: 'deny', reply }) },
+  'fails the attempt in onAttemptResponse': {
+    onAttemptResponse: () => ({ action: 'fail', error: new GatewayError('upstream_invalid') }),
+  },
   'throws in onChunk': { onChunk: boom },
   'drops every chunk': { onChunk: () => null },
   'throws in onError': { onError: boom },

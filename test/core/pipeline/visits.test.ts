@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { AttemptResult } from '../../../core/contract/plugin/context.ts';
-import { definePlugin, type Hooks } from '../../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, defineCorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
 
@@ -12,9 +12,9 @@ const config = {
   targets: [{ provider: '@one', retry: { attempts: 1 } }, { provider: '@two' }],
 };
 
-function newWatched(hooks: Hooks = {}, random = 0) {
+function newWatched(hooks: CoreHooks = {}, random = 0) {
   const seen: string[] = [];
-  const watcher = definePlugin({
+  const watcher = defineCorePlugin({
     name: 'watcher',
     stage: 'output-guardrails',
     config: v.optional(v.strictObject({})),
@@ -46,7 +46,7 @@ describe('a visit of a target', () => {
   });
 
   it('ends as unasked when a plugin answered in the place of the provider', async () => {
-    const { gateway, seen } = newWatched({ onUpstream: () => ({ status: 200, headers: [], body: 'mine' }) });
+    const { gateway, seen } = newWatched({ onAttempt: () => ({ status: 200, headers: [], body: 'mine' }) });
     expect((await gateway.send(request)).text).toBe('mine');
     expect(seen).toEqual(['to config.targets[0]', 'from config.targets[0] unasked']);
   });

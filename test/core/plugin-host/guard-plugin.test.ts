@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import type { CorePlugin } from '../../../core/contract/plugin/core-plugin.ts';
 import type { Hooks, Plugin } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { guardPlugin } from '../../../core/plugin-host/guard-plugin.ts';
@@ -12,11 +13,12 @@ type LooseHooks = Record<string, unknown>;
 const never = (): Promise<never> => new Promise(() => {});
 const late = 40;
 
-function pluginOf(hooks: LooseHooks | (() => unknown), more: Partial<Plugin> = {}): Plugin {
+function pluginOf(hooks: LooseHooks | (() => unknown), more: Partial<Plugin> = {}): CorePlugin {
   const plugin: Plugin = {
+    apiVersion: 1,
     name: 'odd',
     stage: 'output-guardrails',
-    reads: { response: hooks instanceof Function || !('onBody' in hooks) ? 'chunks' : 'body' },
+    reads: { response: hooks instanceof Function || !('onAttemptResponse' in hooks) ? 'chunks' : 'body' },
     config: v.optional(v.unknown()),
     onConfig: () => (typeof hooks === 'function' ? hooks() : hooks) as Hooks,
     ...more,
@@ -72,7 +74,7 @@ const badReplies: Record<string, unknown> = {
 
 describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
   for (const [what, reply] of Object.entries(badReplies)) {
-    it.each(['onRequest', 'onUpstream', 'onResponse'])(`${what}, from %s, at once and as a promise`, async (hook) => {
+    it.each(['onRequest', 'onAttempt', 'onReply'])(`${what}, from %s, at once and as a promise`, async (hook) => {
       for (const result of [() => reply, async () => reply]) {
         const { sink, text, harness } = await send({ [hook]: result });
         expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
@@ -87,9 +89,14 @@ describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
     ['onChunk', undefined],
     ['onChunk', 'text'],
     ['onChunk', Promise.resolve(new Uint8Array())],
-    ['onBody', null],
-    ['onBody', 'text'],
-    ['onVisit', 5],
+    ['onAttemptResponse', 'text'],
+    ['onAttemptResponse', { action: 'block' }],
+    ['onAttemptResponse', { action: 'change' }],
+    ['onAttemptResponse', { action: 'change', body: 'x', status: 99 }],
+    ['onAttemptResponse', { action: 'deny', reply: { status: 99, headers: [], body: '' } }],
+    ['onAttemptResponse', { action: 'deny' }],
+    ['onAttemptResponse', { action: 'fail', error: 'no' }],
+    ['onAttemptResponse', { action: 'pass', reason: 5 }],
   ])('%s with %s', async (hook, result) => {
     const { sink, text } = await send({ [hook]: () => result });
     expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
@@ -113,7 +120,7 @@ describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
     ],
   ])('%s written into the head of a reply', async (_, change) => {
     for (const request of [chat, streamed]) {
-      const { sink, text } = await send({ onResponse: (_ctx: unknown, head: never) => void change(head) }, request);
+      const { sink, text } = await send({ onReply: (_ctx: unknown, head: never) => void change(head) }, request);
       expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
     }
   });
@@ -158,13 +165,13 @@ describe('onChunk that returns null', () => {
 });
 
 describe('the time of hooks', () => {
-  it.each(['onRequest', 'onUpstream', 'onResponse', 'onBody'])('%s that never settles ends in a 500', async (hook) => {
+  it.each(['onRequest', 'onAttempt', 'onReply', 'onAttemptResponse'])('%s that never settles ends in a 500', async (hook) => {
     const { sink, text } = await send({ [hook]: never });
     expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
   });
 
-  it('onResponse that never settles ends a stream before its first byte', async () => {
-    const { sink, text } = await send({ onResponse: never }, streamed);
+  it('onReply that never settles ends a stream before its first byte', async () => {
+    const { sink, text } = await send({ onReply: never }, streamed);
     expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
   });
 
@@ -180,7 +187,7 @@ describe('the time of hooks', () => {
     ['the header of the request', { 'x-svc-provider': '@one', 'x-svc-request-timeout': '20' }],
     ['the config', { 'x-svc-config': JSON.stringify({ provider: '@one', request_timeout: 20 }) }],
   ])('ends with the timeout of %s', async (_, headers) => {
-    for (const hook of ['onRequest', 'onUpstream']) {
+    for (const hook of ['onRequest', 'onAttempt']) {
       const { sink } = await send({ [hook]: never }, { ...chat, headers: headers as never }, { hookTimeoutMs: 60_000 });
       expect(sink.status).toBe(408);
     }
@@ -288,24 +295,4 @@ describe('the example of a plugin', () => {
       /odd: its schema rejects its example: words:/,
     );
   });
-});
-
-it('third-party plugins get no key that verifies callers, and plans once they are there', () => {
-  let seen: Record<string, unknown> = {};
-  const harness = createHarness({
-    plugins: [
-      pluginOf(
-        {},
-        {
-          onConfig: (_config, _scope, services) => {
-            seen = services as never;
-            return null;
-          },
-        },
-      ),
-    ],
-  });
-  expect(Object.keys(seen)).not.toContain('apiKeyPepper');
-  expect(Object.keys(seen)).not.toContain('jobCredentialKey');
-  expect(seen.plans).toBe(harness.plans);
 });

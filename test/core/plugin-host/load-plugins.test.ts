@@ -18,7 +18,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const source = (name: string, how: string) => `${how} { name: '${name}', stage: 'limits', config: {}, onConfig: () => null };\n`;
+const source = (name: string, how: string) =>
+  `${how} { apiVersion: 1, name: '${name}', stage: 'limits', config: {}, onConfig: () => null };\n`;
 function install(name: string, manifest: object, files: Record<string, string>): void {
   const where = join(folder, 'node_modules', name);
   mkdirSync(where, { recursive: true });
@@ -57,7 +58,7 @@ describe('loads a plugin', () => {
 });
 
 const refusing = `import { definePlugin, GatewayError } from 'svc-gateway/plugin';
-export default definePlugin({ name: 'refusing', stage: 'limits', config: {}, onConfig: () => ({
+export default definePlugin({ apiVersion: 1, name: 'refusing', stage: 'limits', config: {}, onConfig: () => ({
   onRequest() { throw new GatewayError('forbidden'); } }) });\n`;
 
 describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
@@ -95,10 +96,16 @@ it.each([
   ['nobody-has-this', '', 'nobody-has-this cannot be loaded'],
   ['./empty.mjs', '', 'exports no plugin'],
   ['./nameless.mjs', 'export default {}', 'has no name'],
-  ['./stageless.mjs', "export default { name: 'a' }", '(a) has no stage'],
-  ['./schemaless.mjs', "export default { name: 'a', stage: 'limits' }", '(a) has no config schema'],
-  ['./idle.mjs', "export default { name: 'a', stage: 'limits', config: {} }", '(a) has no onConfig'],
-  ['./near.mjs', "export default { name: 'a', stage: 'limits', config: {}, onConifg: () => null }", 'did you mean onConfig?'],
+  ['./versionless.mjs', "export default { name: 'a', stage: 'limits' }", '(a) has no apiVersion: add apiVersion: 1'],
+  ['./future.mjs', "export default { apiVersion: 2, name: 'a' }", '(a) has apiVersion 2; this gateway supports apiVersion 1'],
+  ['./stageless.mjs', "export default { apiVersion: 1, name: 'a' }", '(a) has no stage'],
+  ['./schemaless.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits' }", '(a) has no config schema'],
+  ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {} }", '(a) has no onConfig'],
+  [
+    './near.mjs',
+    "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {}, onConifg: () => null }",
+    'did you mean onConfig?',
+  ],
   ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: no such hook'],
   ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: no such field'],
   ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],

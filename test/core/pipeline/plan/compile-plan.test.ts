@@ -1,27 +1,29 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { definePlugin, type Hooks, type Plugin, type Stage } from '../../../../core/contract/plugin/plugin.ts';
+import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
+import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
 import { mergePlugins, orderPlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
 import { compileTargets } from '../../../../core/pipeline/plan/compile-targets.ts';
 import { builtInPlugins } from '../../../../plugins/index.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
 
-function plugin(name: string, stage: Stage, more: Partial<Plugin> = {}): Plugin {
+function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): CorePlugin {
   return {
-    ...definePlugin({ name, stage, config: v.optional(v.strictObject({})), onConfig: (): Hooks | null => null }),
+    ...defineCorePlugin({ name, stage, config: v.optional(v.strictObject({})), onConfig: (): CoreHooks | null => null }),
     ...more,
-  } as Plugin;
+  } as CorePlugin;
 }
 
 describe('the plugin list', () => {
   it('is in order as it ships', () => {
-    expect(() => orderPlugins(builtInPlugins)).not.toThrow();
+    expect(() => orderPlugins(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
   });
 
   it('puts third-party plugins behind the built-in ones of their stage', () => {
-    const names = mergePlugins(builtInPlugins, [plugin('late', 'output-guardrails'), plugin('early', 'auth')]).map(
-      ({ name }) => name,
-    );
+    const names = mergePlugins(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }), [
+      plugin('late', 'output-guardrails'),
+      plugin('early', 'auth'),
+    ]).map(({ name }) => name);
     expect(names).toEqual(['record', 'auth', 'early', 'config-resolution', 'limits', 'cache', 'strategies', 'late']);
   });
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { definePlugin } from '../../../../core/contract/plugin/plugin.ts';
+import { defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { UpstreamHandler } from '../../../../core/contract/provider/upstream.ts';
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
@@ -169,13 +169,13 @@ describe('a reply that the provider cuts', () => {
 
 /** Looks at whole replies, and takes its time. */
 function slow() {
-  return definePlugin({
+  return defineCorePlugin({
     name: 'slow',
     stage: 'output-guardrails',
     reads: { response: 'body' },
     config: v.optional(v.strictObject({})),
     onConfig: () => ({
-      onBody: () => new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined)))),
+      onAttemptResponse: () => new Promise<undefined>((resolve) => setImmediate(() => setImmediate(() => resolve(undefined)))),
     }),
   });
 }

@@ -1,0 +1,23 @@
+import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
+import type { SignServices } from '../contract/provider/provider.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isObject } from '../contract/values/json.ts';
+
+/** Pool of connections that plugins open. */
+const tenant = 'svc-plugins';
+
+/** Returns `Services.fetch` over the connector for outgoing calls, which checks addresses and limits time and size. */
+export function createPluginFetch(calls: SignServices): Services['fetch'] {
+  return async ({ url, method, headers = [], body }: PluginRequest) => {
+    const isJson = isObject(body);
+    const sent: HeaderList = headers.map((item, i) => (i % 2 === 0 ? item.toLowerCase() : item));
+    if (isJson && !sent.includes('content-type')) sent.push('content-type', 'application/json');
+    return calls.fetch({
+      tenant,
+      url,
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: sent,
+      body: body === undefined ? null : isJson ? JSON.stringify(body) : (body as string),
+    });
+  };
+}

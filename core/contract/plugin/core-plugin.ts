@@ -1,0 +1,119 @@
+import type { GenericSchema } from 'valibot';
+import type { ConfigDocument } from '../protocol/documents.ts';
+import type { Leases } from '../protocol/leases.ts';
+import type { TokenVerifier } from '../protocol/tokens.ts';
+import type { GatewayError } from '../values/errors.ts';
+import type { Maybe } from '../values/json.ts';
+import type { CallHold } from './call-hold.ts';
+import type { Health } from './circuits.ts';
+import type { AttemptResult, RequestContext } from './context.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import type { Plan, Target } from './plan.ts';
+import { type DocumentReader, type Hooks, hookNames, type PlanScope, type Plugin, type Services } from './plugin.ts';
+import type { RequestRecord } from './record.ts';
+import type { RouteExplanation } from './route-explanation.ts';
+
+/** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
+export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'config' | 'onConfig'> {
+  readonly config: GenericSchema<unknown, Config>;
+  /** Reads the plugin's settings from a config; absent: `plugins.<name>`. */
+  readonly slice?: (config: GatewayConfig) => unknown;
+  onConfig(config: Config, scope: PlanScope, services: CoreServices): CoreHooks | null;
+}
+
+/** Names of the hooks of built-in plugins. */
+export const coreHookNames = [
+  ...hookNames,
+  'onTarget',
+  'onExplain',
+  'onVisit',
+  'onSend',
+  'onSessionUsage',
+  'onSessionLook',
+  'onCheckpoint',
+] as const satisfies readonly (keyof CoreHooks)[];
+
+export interface CoreHooks extends Hooks {
+  /** True: the parsed body of pass-through routes is wanted in `ctx.passedParams`. */
+  readonly readsParams?: boolean;
+  /**
+   * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O, and returns the same target when it is
+   * asked twice with the same result.
+   */
+  onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
+  /** Strategies: explains where this request would go, without sending it. Changes nothing that later requests see. */
+  onExplain?(ctx: RequestContext): Maybe<RouteExplanation>;
+  /**
+   * A target was chosen and is about to be called. The returned function is called once, when the request leaves the target for good,
+   * with the result of the last attempt; null if no provider was called. Both must not throw and do no I/O.
+   */
+  onVisit?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
+  /** No hook has replied or rejected: the call is sent next. Runs up the list. A promise delays the call. Must not throw. */
+  onSend?(ctx: RequestContext): Maybe<void>;
+  /** While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Called again after it has settled. */
+  onSessionUsage?(ctx: RequestContext): SessionVerdict;
+  /** About every second of a WebSocket session. An error ends the session. Called again after it has settled. */
+  onSessionLook?(ctx: RequestContext): SessionVerdict;
+  /** The record of an open WebSocket session is written: its process may be killed before the session ends. Must not throw. */
+  onCheckpoint?(ctx: RequestContext): void;
+}
+
+/** The error that ends a WebSocket session; nothing lets it continue. */
+type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
+
+/** Services of built-in plugins. Keys are not among them: plugins that need one get it from their factory. */
+export interface CoreServices extends Services {
+  readonly documents: DocumentReader;
+  readonly journal: Journal;
+  /** Circuits of targets, shared with other gateways. */
+  readonly health: Health;
+  /** This process's shares of limits; absent: nothing is limited. */
+  readonly leases?: Leases;
+  /** An index in `ctx.slots` that belongs to the caller alone; ask once, at start. */
+  newSlot(): number;
+  readonly plans: PlanSource;
+  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
+  readonly blockInlineConfig?: boolean;
+  /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */
+  readonly headerPrefixes?: readonly string[];
+  /** Client headers that become metadata, lower-case, and the prefix of their names there. */
+  readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
+  /** Verifies tokens that organisations sign; absent: they are no credential. */
+  readonly tokens?: TokenVerifier;
+  /** Allows a config with several targets for files, batches and fine-tuning jobs. */
+  readonly keptOnManyTargets?: boolean;
+  readonly isProvider: (id: string) => boolean;
+  /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */
+  readonly providerHint?: (id: string) => string;
+  /** Checks the text of a caller's custom host; returns the error message, or null if it is allowed. */
+  readonly checkCustomHost: (url: string) => string | null;
+}
+
+/** Plans of saved and inline configs, compiled once and stored. */
+export interface PlanSource {
+  /** The plan without any config. */
+  readonly base: Plan;
+  saved(document: ConfigDocument): Plan;
+  /** Throws GatewayError `invalid_config`. `text` is the header as sent, the key of the cache. */
+  inline(text: string): Plan;
+}
+
+/** Takes the record of each request and keeps it safe from a crash of this process. */
+export interface Journal {
+  /** Takes the record; it is safe once a `whenSafe` that was asked afterwards has called back. Ends the hold of the same id. */
+  append(record: RequestRecord): void;
+  /**
+   * Notes a call to a provider before it is sent; `whenSafe` applies. If this process is killed before the record of the same
+   * id is appended, its successor appends one with outcome `interrupted`. A later hold of the same id replaces this one.
+   */
+  hold(hold: CallHold): void;
+  /** Calls back when everything appended so far is safe: at once, or later in this turn of the event loop. */
+  whenSafe(callback: () => void): void;
+  /** False: the next record may not fit, so requests that must be counted are rejected. */
+  healthy(): boolean;
+}
+
+/** Lets the compiler check a built-in plugin where it is written. */
+export function defineCorePlugin<Config>(plugin: CorePlugin<Config>): CorePlugin<Config> {
+  return plugin;
+}

@@ -1,0 +1,110 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { JudgeHook, Target } from '../../contract/plugin/plan.ts';
+import type { AttemptResponse, Verdict } from '../../contract/plugin/plugin.ts';
+import type { Clock } from '../../contract/values/clock.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { withoutHeader } from '../../contract/values/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { Answer, PlainAnswer } from '../answer.ts';
+import { isEstimated } from '../usage/estimate-usage.ts';
+import { countRoughly } from '../usage/unfinished-usage.ts';
+
+/** A verdict list must not make a record without end. */
+const verdictsMax = 100;
+const reasonCharactersMax = 500;
+
+/**
+ * Runs the `onAttemptResponse` hooks of the plan on a whole response, in the client's format. Returns the answer as the verdicts change
+ * it. The answer of `deny` and `fail` is that of a failed attempt. Throws what a hook throws.
+ */
+export async function judgeWhole(ctx: RequestContext, target: Target, answer: PlainAnswer, clock: Clock): Promise<Answer> {
+  let judged = answer;
+  for (const judge of ctx.plan.onAttemptResponse) {
+    const { status, headers, body } = judged;
+    const beganMs = clock.elapsed();
+    const outcome = judge.hook(ctx, { status, headers, body }, target);
+    const verdict = isPromise(outcome) ? await outcome : outcome;
+    if (!verdict) continue;
+    noteVerdict(ctx, target, judge.plugin, verdict, status, clock.elapsed() - beganMs);
+    if (verdict.action === 'change') {
+      const changed = typeof verdict.body === 'string' ? Buffer.from(verdict.body) : verdict.body;
+      const kept = withoutHeader(withoutHeader(headers, 'content-length'), 'content-encoding');
+      judged = { ...judged, status: verdict.status ?? status, headers: kept, body: changed };
+    } else if (verdict.action !== 'pass') return failedAnswer(ctx, verdict, answer);
+  }
+  return judged;
+}
+
+/**
+ * Runs the `onAttemptResponse` hooks on the head of a response that is not held. Returns null if the response passes, and otherwise the
+ * answer of the failed attempt. Throws what a hook throws.
+ */
+export function judgeHead(
+  ctx: RequestContext,
+  target: Target,
+  head: Omit<AttemptResponse, 'body'>,
+  clock: Clock,
+): Maybe<Answer | null> {
+  const response: AttemptResponse = { status: head.status, headers: head.headers, body: null };
+  const next = (at: number): Maybe<Answer | null> => {
+    const { onAttemptResponse } = ctx.plan;
+    for (let i = at; i < onAttemptResponse.length; i++) {
+      const judge = onAttemptResponse[i] as JudgeHook;
+      const beganMs = clock.elapsed();
+      const conclude = (verdict: Verdict | undefined | void): Answer | null => {
+        if (!verdict) return null;
+        if (verdict.action === 'change')
+          throw new GatewayError('internal', {
+            message: `Something went wrong in the plugin ${judge.plugin}`,
+            detail: `plugin ${judge.plugin}, onAttemptResponse: a stream that is not held cannot be changed; declare reads: { response: 'body' }`,
+          });
+        noteVerdict(ctx, target, judge.plugin, verdict, head.status, clock.elapsed() - beganMs);
+        return verdict.action === 'pass' ? null : failedAnswer(ctx, verdict, null);
+      };
+      const outcome = judge.hook(ctx, response, target);
+      if (isPromise(outcome)) return outcome.then((verdict) => conclude(verdict) ?? next(i + 1));
+      const failed = conclude(outcome);
+      if (failed) return failed;
+    }
+    return null;
+  };
+  return next(0);
+}
+
+function failedAnswer(ctx: RequestContext, verdict: Verdict & { action: 'deny' | 'fail' }, answer: PlainAnswer | null): Answer {
+  // The provider bills the response: its usage is added to that of the attempts that follow.
+  if (answer !== null && isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
+  ctx.denyUsage();
+  if (verdict.action === 'fail') return { kind: 'error', error: verdict.error };
+  const { status, headers, body } = verdict.reply;
+  const error = new GatewayError('response_denied', { status });
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call: answer?.call ?? null };
+}
+
+function noteVerdict(
+  ctx: RequestContext,
+  target: Target,
+  plugin: string,
+  verdict: Verdict,
+  status: number,
+  durationMs: number,
+): void {
+  ctx.verdicts ??= [];
+  if (ctx.verdicts.length >= verdictsMax) return;
+  ctx.verdicts.push({
+    plugin,
+    targetPath: target.path,
+    attempt: ctx.attempts.length,
+    action: verdict.action,
+    status: statusOf(verdict, status),
+    reason: verdict.reason?.slice(0, reasonCharactersMax) ?? null,
+    durationMs: Math.max(0, durationMs),
+  });
+}
+
+function statusOf(verdict: Verdict, status: number): number {
+  if (verdict.action === 'deny') return verdict.reply.status;
+  if (verdict.action === 'fail') return verdict.error.status;
+  return verdict.action === 'change' ? (verdict.status ?? status) : status;
+}
