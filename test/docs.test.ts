@@ -3,12 +3,14 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { version } from '../config/version.ts';
 import { adminErrorsMarkdown, errorsMarkdown, settingsMarkdown, tableBelow } from './support/doc-tables.ts';
+import { providersMarkdown } from './support/provider-tables.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 const documents = [
   'docs/README.md',
   'docs/operations.md',
+  'docs/providers.md',
   'docs/guides/many-machines.md',
   'docs/guides/clients.md',
   'README.md',
@@ -21,6 +23,10 @@ const documents = [
 describe('documents', () => {
   it('README lists exactly the settings there are, with their defaults and meanings', () => {
     expect(tableBelow(read('README.md'), 'Settings')).toBe(settingsMarkdown());
+  });
+
+  it('docs/providers.md is current; npm run docs:providers writes it', () => {
+    expect(read('docs/providers.md')).toBe(providersMarkdown());
   });
 
   it('ARCHITECTURE lists exactly the error codes there are', () => {

@@ -1,6 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
 import type { WorkspaceModelsDocument } from '../../core/contract/protocol/documents.ts';
-import { priceIds } from '../pricing/rates.ts';
+import { priceIdOf } from '../../core/providers/declarations.ts';
 
 type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][number];
 
@@ -11,7 +11,7 @@ const known = new Map<string, CatalogueModel[]>([['mock', [{ slug: 'echo', canon
 export function knownModels(provider: string): CatalogueModel[] {
   const found = known.get(provider);
   if (found) return found;
-  const listed = findProvider({ providerId: priceIds[provider] ?? provider })?.models ?? [];
+  const listed = findProvider({ providerId: priceIdOf(provider) })?.models ?? [];
   const models = listed
     .filter((model) => !model.deprecated)
     .map((model) => ({ slug: model.id, canonicalSlug: null, created: 0 }));

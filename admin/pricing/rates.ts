@@ -1,5 +1,6 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
+import { priceIdOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
@@ -84,7 +85,7 @@ function listedPrices(provider: string, model: string, at: Date): Listed | null 
   const name = `${provider}/${model}`;
   if (unknownModels.has(name)) return null;
   try {
-    const found = calcPrice({}, model, { providerId: priceIds[provider] ?? provider, timestamp: at });
+    const found = calcPrice({}, model, { providerId: priceIdOf(provider), timestamp: at });
     if (found) return found.model_price;
   } catch {
     // A price list that cannot price an empty request cannot price others.
@@ -142,16 +143,4 @@ const listedUnits: Readonly<Record<string, { readonly unit: string; readonly fac
   storage_searches_kcount: { unit: 'file_search', factor: 1_000 },
   input_document_kpages: { unit: 'pages', factor: 1_000 },
   audio_hours: { unit: 'audio_seconds', factor: 1e6 / 3_600 },
-};
-
-/** Our provider types under the names of the price list, where they differ. */
-export const priceIds: Readonly<Record<string, string>> = {
-  'azure-openai': 'azure',
-  'azure-ai': 'azure',
-  bedrock: 'aws',
-  'vertex-ai': 'google',
-  'mistral-ai': 'mistral',
-  'together-ai': 'together',
-  'perplexity-ai': 'perplexity',
-  'fireworks-ai': 'fireworks',
 };

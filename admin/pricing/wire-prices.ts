@@ -1,5 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
-import { priceIds, publicRates } from './rates.ts';
+import { priceIdOf } from '../../core/providers/declarations.ts';
+import { publicRates } from './rates.ts';
 import type { Rates } from './units.ts';
 
 /** micro-USD to cents. */
@@ -43,5 +44,5 @@ export function listedModels(provider: string): string[] {
 }
 
 function listed(provider: string) {
-  return findProvider({ providerId: priceIds[provider] ?? provider })?.models ?? [];
+  return findProvider({ providerId: priceIdOf(provider) })?.models ?? [];
 }

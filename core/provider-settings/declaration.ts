@@ -39,8 +39,11 @@ export interface SettingDeclaration {
   readonly example: unknown;
   /** Sealed at rest, masked in replies, `Secret` in memory. */
   readonly secret?: true;
-  /** The only way to set it. Absent: integrations, config targets and request headers. */
-  readonly only?: 'integration' | 'config';
+  /**
+   * The only way to set it. Absent: integrations, config targets and request headers. `call`: config targets and request headers,
+   * because the value belongs to one call, such as the name of an upload.
+   */
+  readonly only?: 'integration' | 'config' | 'call';
   /** Decides which host is called: the value is its URL, or becomes part of its name. */
   readonly host?: 'url' | 'part';
   /** The URL may have a query. */
@@ -51,8 +54,18 @@ export interface SettingDeclaration {
   readonly pinned?: 'always' | 'once-stored';
   /** Selects the model beside its name, so it is fixed if the integration restricts its models. */
   readonly choosesModel?: true;
+  /** The names that a stored value gives to models. */
+  readonly aliases?: (value: unknown) => ModelAlias[];
+  /** Stored without effect, for clients that send it. Replies list it as unused. */
+  readonly unused?: true;
   /** Requests may set it where inline providers are blocked: it selects a behaviour of the same account. */
   readonly inline?: true;
+}
+
+/** A name of a model, such as a deployment, and the model behind it. */
+export interface ModelAlias {
+  readonly alias: string;
+  readonly model: string;
 }
 
 /** A setting that selects how calls authenticate. */
@@ -75,7 +88,7 @@ export interface AuthMode {
 
 export interface Requirement {
   readonly needs: readonly string[];
-  /** Only if this setting is present. */
+  /** Only if this setting is present. Not together with `unless`. */
   readonly when?: string;
   /** Not if this setting is present. */
   readonly unless?: string;
@@ -83,6 +96,16 @@ export interface Requirement {
 
 /** A declaration as it is written: what has a default may be left out, and settings that all providers have are added. */
 export type ProviderInput = Pick<ProviderDeclaration, 'id' | 'load'> & Partial<Omit<ProviderDeclaration, 'id' | 'load'>>;
+
+/** Whether integrations store the setting. */
+export function isStored({ only }: SettingDeclaration): boolean {
+  return only === undefined || only === 'integration';
+}
+
+/** Whether config targets and request headers carry the setting. */
+export function isCarried({ only }: SettingDeclaration): boolean {
+  return only === undefined || only === 'call';
+}
 
 /** Completes a declaration. */
 export function defineProvider(input: ProviderInput): ProviderDeclaration {

@@ -27,6 +27,7 @@ export const keptSettings = {
     about: 'Name of an upload at the provider: object key or dataset name.',
     expected: 'the name of a file',
     example: 'batches/input.jsonl',
+    only: 'call',
     max: 900,
     inline: true,
   }),
@@ -34,6 +35,7 @@ export const keptSettings = {
     about: 'Exact size of an upload in bytes.',
     expected: 'a number of bytes',
     example: 1_024,
+    only: 'call',
     inline: true,
   }),
   file_purpose: text({

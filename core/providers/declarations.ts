@@ -1,4 +1,4 @@
-import type { ProviderDeclaration, SettingDeclaration } from '../provider-settings/declaration.ts';
+import { isCarried, isStored, type ProviderDeclaration, type SettingDeclaration } from '../provider-settings/declaration.ts';
 import * as listed from './list.ts';
 
 /** Every provider, by id in alphabetical order. Importing this file loads no adapter. */
@@ -29,12 +29,28 @@ const namesOf = (has: (setting: SettingDeclaration) => boolean): readonly string
   [...new Set(everySetting.flatMap(([name, setting]) => (has(setting) ? [name] : [])))].sort();
 
 /** Settings that config targets and request headers may carry. */
-export const settingNames = namesOf(({ secret, only }) => !secret && !only);
+export const settingNames = namesOf((setting) => !setting.secret && isCarried(setting));
 /** Settings that only config targets may carry. */
 export const configSettingNames = namesOf(({ only }) => only === 'config');
 /** The same for credentials: they are `Secret` from the moment they are read. */
-export const secretNames = namesOf(({ secret, only }) => secret === true && !only);
+export const secretNames = namesOf((setting) => setting.secret === true && isCarried(setting));
+/** Settings that integrations store, credentials included. */
+export const storedSettingNames = namesOf(isStored);
 /** Settings whose values are URLs that gateways call. */
 export const hostSettingNames = namesOf(({ host }) => host === 'url');
+/** Those of them that may have a query. */
+export const queryHostNames = namesOf(({ query }) => query === true);
 /** Settings that requests may set where inline providers are blocked. */
 export const inlineSettingNames = namesOf(({ inline }) => inline === true);
+
+/** Ids of providers that have this authentication mode. */
+export function providersWithMode(setting: string, mode: string): string[] {
+  return declarations.flatMap(({ id, auth }) =>
+    auth.some((modes) => modes.setting === setting && modes.modes[mode]) ? [id] : [],
+  );
+}
+
+/** Id of a provider in the public price list. */
+export function priceIdOf(provider: string): string {
+  return byName.get(provider)?.priceId ?? provider;
+}

@@ -1,9 +1,9 @@
 import { type GatewayConfig, parseGatewayConfig, type TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
-import { providerSecretKeys } from '../../../core/contract/provider/provider-settings.ts';
+import { secretNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
-import { isProviderId, unknownProviderType } from '../integrations/provider-ids.ts';
+import { isProviderId, unknownProviderType } from '../integrations/provider-type.ts';
 import { providers } from '../providers/entity.ts';
 
 /**
@@ -55,8 +55,8 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
   const model = node.override_params?.model;
   const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
   if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
-  for (const key of ['api_key', ...providerSecretKeys] as const) {
-    if (node[key] === undefined) continue;
+  for (const key of ['api_key', ...secretNames]) {
+    if ((node as Readonly<Record<string, unknown>>)[key] === undefined) continue;
     const fault = 'a saved config holds no credential: create an integration and name its provider as @slug';
     yield { path: at(key), slug: null, fault };
   }

@@ -1,21 +1,19 @@
 import type { Settings } from '../../../config/settings.ts';
 import { checkOutboundUrl, parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { hostSettingNames, queryHostNames } from '../../../core/providers/declarations.ts';
 import { invalid } from '../../http/errors.ts';
 
 type Configurations = Readonly<Record<string, unknown>>;
 type Policy = Pick<Settings, 'trustedCustomHosts'>;
-
-/** Settings that are URLs gateways call. Token endpoints may have a query. */
-export const hostSettings = ['custom_host', 'azure_foundry_url', 'huggingface_base_url', 'oauth_token_endpoint'] as const;
 
 /**
  * Refuses settings whose URLs no gateway would ever call: private addresses, metadata services, closed ports. Names are not looked
  * up here; gateways judge every address again when they connect. Throws AB01 with the path of the setting.
  */
 export function checkHosts(settings: Policy, configurations: Configurations | null | undefined): void {
-  for (const name of hostSettings) {
+  for (const name of hostSettingNames) {
     const value = configurations?.[name];
-    if (typeof value === 'string') checkHost(settings, value, `configurations.${name}`, name === 'oauth_token_endpoint');
+    if (typeof value === 'string') checkHost(settings, value, `configurations.${name}`, queryHostNames.includes(name));
   }
 }
 
@@ -37,7 +35,7 @@ export function checkHost(settings: Policy, url: string, path: string, allowQuer
  */
 export function refuseMove(before: Configurations, after: Configurations, kept: readonly string[]): void {
   if (kept.length === 0) return;
-  for (const name of hostSettings) {
+  for (const name of hostSettingNames) {
     const now = originOf(after[name]);
     if (now === null || now === originOf(before[name])) continue;
     const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));

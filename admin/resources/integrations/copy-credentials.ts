@@ -1,3 +1,4 @@
+import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
 import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
@@ -7,7 +8,6 @@ import { providers } from '../providers/entity.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrations } from './entity.ts';
 import { openHeaders, putHeaders, settingsOf } from './headers.ts';
-import { canonicalProviderId } from './provider-ids.ts';
 import { type Mapping, mappingsOf, storeMappings } from './secret-mappings.ts';
 import { openSecrets, putSecrets } from './secrets.ts';
 import { createIntegration, updateIntegration } from './service.ts';

@@ -1,8 +1,9 @@
+import { hostSettingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
 import type { Actor } from '../../http/route.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
-import { hostSettings, originOf } from './check-hosts.ts';
+import { originOf } from './check-hosts.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
 import { type Mapping, type MappingPlace, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
@@ -24,7 +25,7 @@ export function requireMappingRight(
   if (all.length === 0 || (actor.workspaceId === null && actor.scopes.has('secret_references.update'))) return;
   const shown = added.find(({ isSecret }) => !isSecret);
   if (shown) throw refused(`${targetOf(shown.field, 'configurations')}, which is no credential`);
-  for (const name of hostSettings) {
+  for (const name of hostSettingNames) {
     const origin = originOf(now[name]);
     if (origin !== null && (added.length > 0 || origin !== originOf(before[name]))) {
       throw refused(`an integration with a host of its own (configurations.${name})`);

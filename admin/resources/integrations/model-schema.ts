@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { name, tenantEntries } from '../../http/schemas.ts';
 import { pricingConfig } from '../../pricing/schema.ts';
-import { modelHeaders } from './configurations.ts';
+import { modelHeaders } from './custom-headers.ts';
 
 /** A model's name as its provider spells it. */
 const modelSlug = v.pipe(

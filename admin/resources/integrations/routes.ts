@@ -1,4 +1,5 @@
 import { raw } from '@mikro-orm/core';
+import { canonicalProviderId, declarationOf } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
@@ -9,7 +10,6 @@ import { createProvider } from '../providers/service.ts';
 import { checkHosts } from './check-hosts.ts';
 import { integrations, integrationWorkspaces } from './entity.ts';
 import { mappingsOfNew } from './mapping-rights.ts';
-import { canonicalProviderId } from './provider-ids.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
 import { createBody, listQuery, updateBody } from './schema.ts';
 import { mappingsToChange } from './secret-mappings.ts';
@@ -70,7 +70,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       requireOwner(actor, workspaceId, 'create');
-      call.unused(...unusedIn(body.configurations));
+      call.unused(...unusedIn(typeOf(body), body.configurations));
       const configurations = { ...body.configurations, ...body.credentials };
       checkHosts(services.settings, configurations);
       const made = await call.write(async (change) => {
@@ -132,7 +132,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         call.match(row.revision);
         const { credentials, status, slug, ai_provider_id: type, secret_mappings: sent, ...body } = call.body;
         requireUnchanged('slug', slug, row.slug);
-        call.unused(...unusedIn(body.configurations));
+        call.unused(...unusedIn(row.aiProviderId, body.configurations));
         requireUnchanged('ai_provider_id', type && canonicalProviderId(type), row.aiProviderId);
         const configurations = credentials === undefined ? body.configurations : { ...body.configurations, ...credentials };
         checkHosts(call.services.settings, configurations);
@@ -166,9 +166,10 @@ export const integrationRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-/** Requests to Vertex AI carry no labels, so metadata is mapped to none. */
-function unusedIn(configurations: Record<string, unknown> | null | undefined): readonly string[] {
-  return configurations?.vertex_map_metadata === true ? ['configurations.vertex_map_metadata'] : [];
+/** Settings that were sent and have no effect. */
+function unusedIn(type: string, configurations: Record<string, unknown> | null | undefined): readonly string[] {
+  const known = Object.entries(declarationOf(type)?.settings ?? {});
+  return known.flatMap(([name, { unused }]) => (unused && configurations?.[name] === true ? [`configurations.${name}`] : []));
 }
 
 function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly integration_id?: string | undefined }): string {

@@ -14,8 +14,9 @@ import {
 } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
+import { withConfigurations } from './describe-configurations.ts';
 import { mappingsBody } from './mapping-schema.ts';
-import { isProviderId, unknownProviderType } from './provider-ids.ts';
+import { isProviderId, unknownProviderType } from './provider-type.ts';
 
 export const providerId = v.pipe(
   v.string(),
@@ -34,7 +35,7 @@ export const credential = v.pipe(
 const configurations = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(
-    'Settings and credentials of the provider type. Each type has its own members: a 400 names each one that is missing, unknown or not valid.',
+    'Settings and credentials of the provider type. Each type has its own members (docs/providers.md): a 400 names each one that is missing, unknown or not valid.',
   ),
 );
 
@@ -42,24 +43,26 @@ const configurations = v.pipe(
  * `credentials` is an older spelling of `configurations`; `integration_id` one of `ai_provider_id`, the id of a type in
  * `/utils/static-resources/ai-providers`.
  */
-export const createBody = v.strictObject({
-  ...tenantEntries,
-  name,
-  slug: v.optional(slug),
-  ai_provider_id: v.optional(providerId),
-  integration_id: v.optional(providerId),
-  /** Credentials of guardrail plugins. */
-  plugin_provider_id: notEnforced,
-  key: v.nullish(credential),
-  description: v.nullish(text),
-  configurations: v.nullish(configurations),
-  credentials: v.optional(configurations),
-  create_default_provider: v.optional(v.boolean(), true),
-  default_provider_slug: v.optional(slug),
-  secret_mappings: mappingsBody,
-  pricing_adjustments: v.nullish(pricingAdjustments),
-  tags,
-});
+export const createBody = withConfigurations(
+  v.strictObject({
+    ...tenantEntries,
+    name,
+    slug: v.optional(slug),
+    ai_provider_id: v.optional(providerId),
+    integration_id: v.optional(providerId),
+    /** Credentials of guardrail plugins. */
+    plugin_provider_id: notEnforced,
+    key: v.nullish(credential),
+    description: v.nullish(text),
+    configurations: v.nullish(configurations),
+    credentials: v.optional(configurations),
+    create_default_provider: v.optional(v.boolean(), true),
+    default_provider_slug: v.optional(slug),
+    secret_mappings: mappingsBody,
+    pricing_adjustments: v.nullish(pricingAdjustments),
+    tags,
+  }),
+);
 
 export const updateBody = v.strictObject({
   ...tenantEntries,

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../db/write-change.ts';
@@ -17,7 +18,6 @@ import { type Integration, integrations, integrationWorkspaces } from './entity.
 import { changeHeaders, putHeaders, settingsOf } from './headers.ts';
 import { requireMappingRight } from './mapping-rights.ts';
 import { integrationModels } from './model-entity.ts';
-import { canonicalProviderId } from './provider-ids.ts';
 import { requireSettings } from './require-settings.ts';
 import { type Mapping, refuseBoth, storeMappings } from './secret-mappings.ts';
 import { putSecrets } from './secrets.ts';

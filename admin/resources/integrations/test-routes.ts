@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type ConnectionCheck, connectionDiagnosis } from '../../../core/contract/protocol/connection-test.ts';
+import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
@@ -9,7 +10,6 @@ import { openHeaders, settingsOf } from './headers.ts';
 import { mappedDocuments } from './mapped-documents.ts';
 import { mappingsOfNew } from './mapping-rights.ts';
 import { mappingsBody } from './mapping-schema.ts';
-import { canonicalProviderId } from './provider-ids.ts';
 import { requireSettings } from './require-settings.ts';
 import { credential, providerId } from './schema.ts';
 import { mappingsOf, refuseBoth } from './secret-mappings.ts';

@@ -4,7 +4,7 @@ import { success } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { listedModels, wireGeneral, wirePrices } from '../../pricing/wire-prices.ts';
-import { providerTypes } from '../integrations/provider-ids.ts';
+import { providerTypes } from '../integrations/provider-type.ts';
 
 const scopes = [
   'providers.list',

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { storedSettingNames } from '../../../core/providers/declarations.ts';
 import { invalid } from '../../http/errors.ts';
 
 /** Other spellings of the fields of a provider body, as older clients send them. */
@@ -38,55 +39,33 @@ const mappingFields: Readonly<Record<string, string>> = {
   valueFormat: 'value_format',
 };
 
-/** Inline credentials (control-plane reference §1, LegacyCredentials) and the integration setting each one is. */
-const credentials: Readonly<Record<string, string>> = {
-  awsAuthType: 'aws_auth_type',
-  awsAccessKeyId: 'aws_access_key_id',
-  awsSecretAccessKey: 'aws_secret_access_key',
-  awsRegion: 'aws_region',
-  awsRoleArn: 'aws_role_arn',
-  awsExternalId: 'aws_external_id',
-  vertexProjectId: 'vertex_project_id',
-  vertexRegion: 'vertex_region',
-  vertexAuthType: 'vertex_auth_type',
-  vertexServiceAccountJson: 'vertex_service_account_json',
-  vertexSkipPtuCostAttribution: 'vertex_skip_ptu_cost_attribution',
-  azureRegion: 'azure_region',
-  azureDeploymentType: 'azure_deployment_type',
-  azureEndpointName: 'azure_endpoint_name',
-  azureFoundryUrl: 'azure_foundry_url',
-  azureApiVersion: 'azure_api_version',
-  azureDeploymentName: 'azure_deployment_name',
-  azureAuthMode: 'azure_auth_mode',
-  azureEntraClientId: 'azure_entra_client_id',
-  azureEntraClientSecret: 'azure_entra_client_secret',
-  azureEntraTenantId: 'azure_entra_tenant_id',
-  azureManagedClientId: 'azure_managed_client_id',
+/** Older names of settings that do not follow from the newer ones. */
+const olderNames: Readonly<Record<string, string>> = {
   resourceName: 'azure_resource_name',
-  customHost: 'custom_host',
-  customHeaders: 'custom_headers',
-  huggingfaceBaseUrl: 'huggingface_base_url',
-  oracleRegion: 'oracle_region',
   oracleVersion: 'oracle_api_version',
-  oracleCompartmentId: 'oracle_compartment_id',
-  oracleTenancy: 'oracle_tenancy',
-  oraclePrivateKey: 'oracle_private_key',
-  oracleFingerprint: 'oracle_fingerprint',
-  oracleUser: 'oracle_user',
-  workersAiAccountId: 'workers_ai_account_id',
-  openaiOrganization: 'openai_organization',
-  openaiProject: 'openai_project',
+  customHeaders: 'custom_headers',
+};
+
+/** Inline credentials in camel case, and the integration setting that each is. */
+const credentials: Readonly<Record<string, string>> = {
+  ...olderNames,
+  ...Object.fromEntries(
+    storedSettingNames.map((name) => [camelOf(name), name]).filter(([name]) => !((name as string) in olderNames)),
+  ),
 };
 
 /** Names of inline credentials as they may be sent, snake_case ones included. */
 export const credentialNames: readonly string[] = [
+  'deploymentConfig',
   ...Object.keys(credentials),
   ...new Set(Object.values(credentials)),
   'apiVersion',
   'deploymentName',
-  'deploymentConfig',
-  'azure_deployment_config',
 ];
+
+function camelOf(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 /** The body with the aliases of fields resolved. A field given in both spellings stays, so that it is refused as unknown. */
 export function resolveFieldAliases(body: unknown): unknown {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { Change } from '../../db/write-change.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
@@ -6,7 +7,6 @@ import { checkHosts } from '../integrations/check-hosts.ts';
 import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
 import { mappingsOfNew } from '../integrations/mapping-rights.ts';
-import { canonicalProviderId } from '../integrations/provider-ids.ts';
 import { mappingsOf } from '../integrations/secret-mappings.ts';
 import { createIntegration, findOwnIntegration, findUsableIntegration } from '../integrations/service.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { Change } from '../../db/write-change.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Actor, AdminServices } from '../../http/route.ts';
@@ -6,7 +7,6 @@ import { requireUnchanged } from '../../http/schemas.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
 import { findSource, requireSource, takeCredentials } from '../integrations/copy-credentials.ts';
 import { integrations } from '../integrations/entity.ts';
-import { canonicalProviderId } from '../integrations/provider-ids.ts';
 import { mappingsToChange } from '../integrations/secret-mappings.ts';
 import { updateIntegration } from '../integrations/service.ts';
 import { configurationsOf } from './aliases.ts';

@@ -1,39 +1,11 @@
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { usualModes } from '../../../core/provider-settings/missing-settings.ts';
+import { declarationOf } from '../../../core/providers/declarations.ts';
 
-/**
- * The settings with the way to authenticate that older clients leave out, because there was one only: told by what they do send.
- * Integrations are asked for it.
- */
+/** Adds the authentication mode that older clients leave out, inferred from what they send. Integrations must name theirs. */
 export function withUsualMode(aiProviderId: string, hasKey: boolean, settings: JsonObject): JsonObject {
-  const rule = rules[aiProviderId];
-  if (!rule || settings[rule.setting] !== undefined) return settings;
-  const mode = rule.modeOf((name) => settings[name] !== undefined, hasKey);
-  return mode === null ? settings : { ...settings, [rule.setting]: mode };
+  const declaration = declarationOf(aiProviderId);
+  if (!declaration) return settings;
+  const has = (name: string): boolean => (name === 'api_key' ? hasKey : settings[name] !== undefined);
+  return { ...settings, ...usualModes(declaration, has) };
 }
-
-interface Rule {
-  readonly setting: string;
-  modeOf(has: (name: string) => boolean, hasKey: boolean): string | null;
-}
-
-const aws: Rule = {
-  setting: 'aws_auth_type',
-  modeOf: (has, hasKey) =>
-    has('aws_access_key_id') ? 'accessKey' : has('aws_role_arn') ? 'assumedRole' : hasKey ? 'apiKey' : null,
-};
-const azure: Rule = {
-  setting: 'azure_auth_mode',
-  modeOf: (has) => (has('azure_entra_client_secret') ? 'entra' : 'default'),
-};
-const vertex: Rule = {
-  setting: 'vertex_auth_type',
-  modeOf: (has, hasKey) => (has('vertex_service_account_json') ? 'serviceAccount' : hasKey ? 'basic' : null),
-};
-
-const rules: Readonly<Record<string, Rule>> = {
-  bedrock: aws,
-  sagemaker: aws,
-  'azure-openai': azure,
-  'azure-ai': azure,
-  'vertex-ai': vertex,
-};

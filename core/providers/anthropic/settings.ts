@@ -2,7 +2,7 @@ import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.t
 import { federatedAuth, federationId } from '../../provider-settings/common.ts';
 import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { keptSettings } from '../../provider-settings/kept.ts';
-import { headerValue, text } from '../../provider-settings/kinds.ts';
+import { flag, headerValue, text } from '../../provider-settings/kinds.ts';
 
 const anthropicSettings = {
   ...keptSettings,
@@ -15,6 +15,7 @@ export const declaration = defineProvider({
   id: 'anthropic',
   settings: {
     ...anthropicSettings,
+    anthropic_inspect_stream_for_overloaded_error: flag({ about: 'Stored without effect.', only: 'integration', unused: true }),
     wif_federation_rule_id: federationId('Federation rule that tokens are exchanged under.', 'fdrl_01'),
     wif_organization_id: federationId('Organization of the federation rule.', 'org_01'),
     wif_service_account_id: federationId('Service account that calls are made as.', 'svac_01'),

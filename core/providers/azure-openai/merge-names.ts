@@ -32,9 +32,9 @@ type ConfigRow = InferOutput<typeof configRow>;
 function fromStore(row: StoredRow): Deployment {
   return {
     name: String(row.azure_deployment_name),
-    apiVersion: (row.azure_api_version as string | null | undefined) ?? null,
+    apiVersion: String(row.azure_api_version),
     alias: row.alias ?? null,
-    model: row.azure_model_slug ?? null,
+    model: row.azure_model_slug,
     isDefault: row.is_default ?? false,
   };
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
-import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
+import { defineProvider, type ModelAlias, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { label, text } from '../../provider-settings/kinds.ts';
 
 const deployment = { pattern: /^[\w.-]{1,128}$/, expected: 'the name of a deployment', example: 'gpt-5-mini' } as const;
@@ -18,8 +18,8 @@ const name = v.pipe(v.string(), v.minLength(1), v.maxLength(1_024));
 /** A row of the table as integrations store it. */
 export const storedRow = v.strictObject({
   azure_deployment_name: deploymentName,
-  azure_api_version: v.nullish(apiVersion),
-  azure_model_slug: v.nullish(name),
+  azure_api_version: apiVersion,
+  azure_model_slug: name,
   alias: v.nullish(name),
   is_default: v.nullish(v.boolean()),
 });
@@ -41,6 +41,16 @@ function table(row: v.GenericSchema, nameOf: (row: Readonly<Record<string, unkno
     v.check((rows) => rows.filter((row) => row.is_default).length <= 1, 'at most one deployment can be the default'),
     v.check((rows) => new Set(rows.map(nameOf)).size === rows.length, 'the same alias twice'),
   );
+}
+
+/** Both names of each deployment: its alias and its own. */
+function deploymentAliases(rows: unknown): ModelAlias[] {
+  if (!Array.isArray(rows)) return [];
+  return rows.flatMap((row: Record<string, unknown>) => {
+    const model = String(row.azure_model_slug ?? row.azure_deployment_name);
+    const names = [row.alias, row.azure_deployment_name].filter((name) => typeof name === 'string');
+    return [...new Set(names)].map((alias) => ({ alias, model }));
+  });
 }
 
 /** Shorter names that only config targets may use: as headers they would be ambiguous. */
@@ -85,6 +95,7 @@ export const declaration = defineProvider({
         { azure_deployment_name: 'gpt-5-mini', azure_api_version: '2024-10-21', azure_model_slug: 'gpt-5-mini', alias: 'small' },
       ],
       only: 'integration',
+      aliases: deploymentAliases,
     },
     ...configSettings,
     ...azureIdentitySettings,

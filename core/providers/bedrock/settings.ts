@@ -21,6 +21,7 @@ export const declaration = defineProvider({
       about: 'Key of the next upload in place of a generated one.',
       expected: 'the key of an object',
       example: 'batches/input.jsonl',
+      only: 'call',
       max: 900,
     }),
     aws_bedrock_model: text({

@@ -41,7 +41,7 @@ export const declaration = defineProvider({
       about: 'Requests answered by provisioned throughput cost nothing.',
       only: 'integration',
     }),
-    vertex_map_metadata: flag({ about: 'Stored without effect.', only: 'integration' }),
+    vertex_map_metadata: flag({ about: 'Stored without effect.', only: 'integration', unused: true }),
   },
   auth: [
     {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { AdminError } from '../../../admin/http/errors.ts';
 import { validate } from '../../../admin/http/validate.ts';
-import { unknownProviderType } from '../../../admin/resources/integrations/provider-ids.ts';
+import { unknownProviderType } from '../../../admin/resources/integrations/provider-type.ts';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { checkOutboundUrl } from '../../../core/contract/values/outbound-url.ts';

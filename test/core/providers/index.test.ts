@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isProviderId, providerTypes } from '../../../admin/resources/integrations/provider-ids.ts';
+import { isProviderId, providerTypes } from '../../../admin/resources/integrations/provider-type.ts';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import type { Operation } from '../../../core/contract/provider/provider.ts';
-import { providerAliases } from '../../../core/contract/provider/provider-aliases.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
+import { declarations } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockTransport } from '../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
@@ -22,7 +22,7 @@ describe('the list of providers', () => {
       .map((entry) => entry.name);
     const rows = compatibleRows.map((row) => row.id);
     const own = folders.filter((name) => name !== 'compatible-rows');
-    const others = ['claude-platform-aws', ...Object.keys(providerAliases)];
+    const others = ['claude-platform-aws', ...declarations.flatMap(({ aliases }) => aliases)];
     expect([...providers.keys()].sort()).toEqual([...own, ...rows, ...others].sort());
     for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
   });

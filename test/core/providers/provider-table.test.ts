@@ -213,9 +213,4 @@ describe('the table of providers', () => {
     expect(missing).toEqual(Object.keys(exceptions[id] ?? {}));
     if (names.includes('realtime')) expect(adapter.realtime).toBeDefined();
   });
-
-  it('has every provider of this gateway but those that are its own addition', () => {
-    const known = new Set(rows.map(([id]) => id));
-    expect([...providers.keys()].filter((id) => !known.has(id))).toEqual(['mock', 'xai']);
-  });
 });

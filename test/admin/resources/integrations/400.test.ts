@@ -57,13 +57,13 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
       {
         name: 'x',
         ai_provider_id: 'bedrock',
-        configurations: { aws_auth_type: 'accessKey', aws_region: 'r', aws_access_key_id: 'A' },
+        configurations: { aws_auth_type: 'accessKey', aws_region: 'us-east-1', aws_access_key_id: 'A' },
       },
       'configurations.aws_secret_access_key: required with aws_auth_type accessKey',
     ],
     [
       'an API key of Bedrock that is missing',
-      { name: 'x', ai_provider_id: 'bedrock', configurations: { aws_auth_type: 'apiKey', aws_region: 'r' } },
+      { name: 'x', ai_provider_id: 'bedrock', configurations: { aws_auth_type: 'apiKey', aws_region: 'us-east-1' } },
       'key: required with aws_auth_type apiKey',
     ],
     [
@@ -72,9 +72,9 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
         name: 'x',
         ai_provider_id: 'bedrock',
         key: 'bk',
-        configurations: { aws_auth_type: 'apiKey', aws_region: 'r', aws_s3_bucket: 'a/../b' },
+        configurations: { aws_auth_type: 'apiKey', aws_region: 'us-east-1', aws_s3_bucket: 'a/../b' },
       },
-      'configurations.aws_s3_bucket: the name of a bucket is expected',
+      'configurations.aws_s3_bucket: expected the name of a bucket',
     ],
     [
       'the key of one upload',

@@ -6,7 +6,10 @@ import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-const account = { type: 'service_account', project_id: 'acme', private_key: 'planted' };
+const account = { type: 'service_account', project_id: 'acme', client_email: 'gateway@acme.example', private_key: 'planted' };
+
+const fingerprint = '20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34';
+const pem = '-----BEGIN PRIVATE KEY-----\nplanted\n-----END PRIVATE KEY-----';
 
 /** Every inline credential of older clients (control-plane reference §1), and what it becomes: settings, and secrets by their name. */
 const cases: [
@@ -23,8 +26,13 @@ const cases: [
   ],
   [
     'bedrock',
-    { awsAuthType: 'assumedRole', awsRoleArn: 'arn:aws:iam::1:role/r', awsExternalId: 'ext', awsRegion: 'us-east-1' },
-    { aws_auth_type: 'assumedRole', aws_role_arn: 'arn:aws:iam::1:role/r', aws_external_id: 'ext', aws_region: 'us-east-1' },
+    { awsAuthType: 'assumedRole', awsRoleArn: 'arn:aws:iam::123456789012:role/r', awsExternalId: 'ext', awsRegion: 'us-east-1' },
+    {
+      aws_auth_type: 'assumedRole',
+      aws_role_arn: 'arn:aws:iam::123456789012:role/r',
+      aws_external_id: 'ext',
+      aws_region: 'us-east-1',
+    },
     {},
   ],
   [
@@ -93,21 +101,21 @@ const cases: [
     {
       oracleRegion: 'us-chicago-1',
       oracleVersion: '20231130',
-      oracleCompartmentId: 'compartment',
-      oracleTenancy: 'tenancy',
-      oracleUser: 'user',
-      oracleFingerprint: 'aa:bb',
-      oraclePrivateKey: 'pem',
+      oracleCompartmentId: 'ocid1.compartment.oc1..a',
+      oracleTenancy: 'ocid1.tenancy.oc1..a',
+      oracleUser: 'ocid1.user.oc1..a',
+      oracleFingerprint: fingerprint,
+      oraclePrivateKey: pem,
     },
     {
       oracle_region: 'us-chicago-1',
       oracle_api_version: '20231130',
-      oracle_compartment_id: 'compartment',
-      oracle_tenancy: 'tenancy',
-      oracle_user: 'user',
-      oracle_fingerprint: 'aa:bb',
+      oracle_compartment_id: 'ocid1.compartment.oc1..a',
+      oracle_tenancy: 'ocid1.tenancy.oc1..a',
+      oracle_user: 'ocid1.user.oc1..a',
+      oracle_fingerprint: fingerprint,
     },
-    { oracle_private_key: 'pem' },
+    { oracle_private_key: pem },
   ],
   ['workers-ai', { key: 'k', workersAiAccountId: 'acc' }, { workers_ai_account_id: 'acc' }, { api_key: 'k' }],
   [
@@ -168,11 +176,11 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
   );
 
   const keys = { awsAccessKeyId: 'AKIA', awsSecretAccessKey: 'secret' };
-  const deployments = [{ apiVersion: 'v', deploymentName: '' }];
+  const deployments = [{ apiVersion: 'v1', deploymentName: '' }];
   it.each([
     [{ provider: 'bedrock', ...keys }, 'awsRegion: required for bedrock'],
     [
-      { provider: 'bedrock', aws_access_key_id: 'A', aws_region: 'r' },
+      { provider: 'bedrock', aws_access_key_id: 'A', aws_region: 'us-east-1' },
       'awsSecretAccessKey: required with aws_auth_type accessKey',
     ],
     [{ provider: 'bedrock', ...keys, aws_region: 5 }, 'aws_region: expected string, received number'],
@@ -184,11 +192,11 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
       { provider: 'azure-openai', resourceName: 5, deploymentName: 'd', apiVersion: 'v' },
       'resourceName: expected string, received number',
     ],
-    [{ provider: 'azure-openai', resourceName: 'r', apiVersion: 'v' }, 'apiVersion: unknown key'],
+    [{ provider: 'azure-openai', resourceName: 'r', apiVersion: 'v1' }, 'deploymentConfig: required for azure-openai'],
     [{ provider: 'azure-openai', resourceName: 'r', deploymentName: 'd' }, 'apiVersion: required'],
     [
       { provider: 'azure-openai', resourceName: 'r', deploymentConfig: deployments },
-      'deploymentConfig[0].deploymentName: at least 1 characters',
+      'deploymentConfig[0].deploymentName: expected the name of a deployment',
     ],
     [{ provider: 'azure-openai', resourceName: 'r', deploymentConfig: [] }, 'deploymentConfig: at least one deployment'],
   ])('that are wrong are named as they were sent: %j', async (sent, message) => {
@@ -198,11 +206,11 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
   });
 
   it.each([
-    ['bedrock', { ...keys, awsRegion: 'r' }, 'aws_auth_type', 'accessKey'],
-    ['bedrock', { awsRoleArn: 'arn:aws:iam::1:role/r', awsRegion: 'r' }, 'aws_auth_type', 'assumedRole'],
-    ['bedrock', { key: 'k', awsRegion: 'r' }, 'aws_auth_type', 'apiKey'],
-    ['vertex-ai', { vertexServiceAccountJson: account, vertexRegion: 'r' }, 'vertex_auth_type', 'serviceAccount'],
-    ['vertex-ai', { key: 'k', vertexProjectId: 'p', vertexRegion: 'r' }, 'vertex_auth_type', 'basic'],
+    ['bedrock', { ...keys, awsRegion: 'us-east-1' }, 'aws_auth_type', 'accessKey'],
+    ['bedrock', { awsRoleArn: 'arn:aws:iam::123456789012:role/r', awsRegion: 'us-east-1' }, 'aws_auth_type', 'assumedRole'],
+    ['bedrock', { key: 'k', awsRegion: 'us-east-1' }, 'aws_auth_type', 'apiKey'],
+    ['vertex-ai', { vertexServiceAccountJson: account, vertexRegion: 'us-central1' }, 'vertex_auth_type', 'serviceAccount'],
+    ['vertex-ai', { key: 'k', vertexProjectId: 'p', vertexRegion: 'us-central1' }, 'vertex_auth_type', 'basic'],
     ['azure-ai', { key: 'k', azureFoundryUrl: 'https://f.example.com' }, 'azure_auth_mode', 'default'],
   ])('of %s need not say how they authenticate: %j', async (provider, sent, setting, mode) => {
     const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'usual', provider, ...sent } });
@@ -212,19 +220,19 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
   });
 
   it('keep how they authenticate when a change of deployments does not say it', async () => {
-    const entra = { azureAuthMode: 'managed', resourceName: 'r', deploymentName: 'd', apiVersion: 'v' };
+    const entra = { azureAuthMode: 'managed', resourceName: 'r', deploymentName: 'd', apiVersion: 'v1' };
     const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'kept', provider: 'azure-openai', ...entra } });
     const at = `/virtual-keys/${made.body.data?.slug}`;
-    const body = { deploymentConfig: [{ deploymentName: 'e', apiVersion: 'w' }] };
+    const body = { deploymentConfig: [{ deploymentName: 'e', apiVersion: 'latest' }] };
     expect((await plane.ask('PUT', at, { body })).status).toBe(200);
     expect((await plane.ask('GET', at)).body.model_config).toMatchObject({ azure_auth_mode: 'managed' });
   });
 
-  it('refuse versions of an API that are too long, and the id of a model', async () => {
+  it('reject a malformed version of an API and the id of a model', async () => {
     const azure = { name: 'a', provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd' };
     const long = { ...azure, apiVersion: 'v'.repeat(31) };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body: long }), 400, 'AB01', true);
-    expect(reply.body.data.message).toBe('apiVersion: at most 30 characters');
+    expect(reply.body.data.message).toBe('apiVersion: expected v1, preview, or a date such as 2024-10-21');
     const model = { aiModelId: '00000000-0000-4000-8000-000000000000' };
     const put = await expectRefusal(
       plane,

@@ -1,0 +1,14 @@
+import { didYouMean } from '../../../config/did-you-mean.ts';
+import { declarationOf, declarations } from '../../../core/providers/declarations.ts';
+
+/** All provider types by id, in alphabetical order. */
+export const providerTypes: readonly string[] = declarations.map(({ id }) => id);
+
+export function isProviderId(id: string): boolean {
+  return declarationOf(id) !== null;
+}
+
+/** The error text for an unknown provider type, with the id that is probably meant. */
+export function unknownProviderType(id: string): string {
+  return `no provider type of this name${didYouMean(id, providerTypes)}`;
+}
