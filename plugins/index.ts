@@ -1,25 +1,9 @@
-import type { CorePlugin } from '../core/contract/plugin/core-plugin.ts';
-import { type AuthKeys, auth } from './auth/index.ts';
-import { cache } from './cache/index.ts';
-import { configResolution } from './config-resolution/index.ts';
-import { limits } from './limits/index.ts';
-import { record } from './record/index.ts';
-import { strategies } from './strategies/index.ts';
-
-/**
- * Returns the chain. A request passes these top to bottom, its reply bottom to top; `record` stands first so that its `onEnd` runs
- * last and sees the results of all others. The stages input-guardrails and output-guardrails have no built-in plugin yet; third-party
- * plugins are inserted by their stage.
- */
-export function builtInPlugins(keys: AuthKeys): readonly CorePlugin[] {
-  return [
-    record(), //            one record per request, whatever happens
-    auth(keys), //          verifies the caller
-    configResolution(), //  chooses the config and the metadata
-    limits(), //            checks budgets and rate limits
-    //                      input guardrails
-    cache(), //             replies from the cache
-    strategies(), //        chooses the target, and the next one
-    //                      output guardrails
-  ];
-}
+// The chain. Each plugin names its stage and the plugins it comes after; core/compose/order-plugins.ts sorts by these. A request passes
+// the stages top to bottom and its reply bottom to top: record, auth, config, limits, input-guardrails, cache, strategy,
+// output-guardrails. `record` comes first so that its `onEnd` runs last and sees the results of all others.
+export { auth } from './auth/index.ts'; //                            auth: verifies the caller
+export { cache } from './cache/index.ts'; //                          cache: replies from the cache
+export { configResolution } from './config-resolution/index.ts'; //   config: chooses the config and the metadata
+export { limits } from './limits/index.ts'; //                        limits: checks budgets and rate limits
+export { record } from './record/index.ts'; //                        record: one record per request
+export { strategies } from './strategies/index.ts'; //                strategy: chooses the target, and the next one

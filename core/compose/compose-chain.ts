@@ -1,10 +1,11 @@
 import type { AuthKeys } from '../../plugins/auth/index.ts';
-import { builtInPlugins } from '../../plugins/index.ts';
+import * as builtIn from '../../plugins/index.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
 import type { Slot } from '../contract/plugin/plugin.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
+import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */
 type Added = 'plans' | 'newSlot' | 'slot';
@@ -16,6 +17,12 @@ export interface ChainParts {
   readonly added: readonly CorePlugin[];
   readonly planEntriesMax: number;
   readonly limits?: TargetLimits;
+}
+
+/** Makes the plugins of `plugins/index.ts` and returns them in running order. */
+export function builtInPlugins(keys: AuthKeys): CorePlugin[] {
+  const factories: readonly ((keys: AuthKeys) => CorePlugin)[] = Object.values(builtIn);
+  return sortPlugins(factories.map((create) => create(keys)));
 }
 
 /** Compiles the plugin chain of a gateway. Throws an Error that names the plugin and the fix. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { builtInPlugins } from '../../../../core/compose/compose-chain.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
 import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
 import { mergePlugins, orderPlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
 import { compileTargets } from '../../../../core/pipeline/plan/compile-targets.ts';
-import { builtInPlugins } from '../../../../plugins/index.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
 
 function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): CorePlugin {
@@ -20,11 +20,9 @@ describe('the plugin list', () => {
   });
 
   it('puts third-party plugins behind the built-in ones of their stage', () => {
-    const names = mergePlugins(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }), [
-      plugin('late', 'output-guardrails'),
-      plugin('early', 'auth'),
-    ]).map(({ name }) => name);
-    expect(names).toEqual(['record', 'auth', 'early', 'config-resolution', 'limits', 'cache', 'strategies', 'late']);
+    const builtIn = [plugin('auth', 'auth'), plugin('limits', 'limits'), plugin('check', 'output-guardrails')];
+    const added = [plugin('late', 'output-guardrails'), plugin('early', 'auth')];
+    expect(mergePlugins(builtIn, added).map(({ name }) => name)).toEqual(['auth', 'early', 'limits', 'check', 'late']);
   });
 
   it.each([

@@ -1,0 +1,23 @@
+import type { CorePlugin } from '../contract/plugin/core-plugin.ts';
+import { stages } from '../contract/plugin/plugin.ts';
+
+/**
+ * Sorts built-in plugins by stage and, inside a stage, by their `after`; otherwise by name. A plugin that is not in the list or a cycle
+ * is left where it is, and `orderPlugins` reports it.
+ */
+export function sortPlugins(plugins: readonly CorePlugin[]): CorePlugin[] {
+  const waiting = [...plugins].sort(
+    (a, b) => stages.indexOf(a.stage) - stages.indexOf(b.stage) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+  );
+  const sorted: CorePlugin[] = [];
+  while (waiting.length > 0) {
+    const isFree = ({ stage, after = [] }: CorePlugin): boolean =>
+      !waiting.some((other) => other.stage === stage && after.includes(other.name));
+    const next = Math.max(
+      0,
+      waiting.findIndex((plugin) => plugin.stage === waiting[0]?.stage && isFree(plugin)),
+    );
+    sorted.push(...waiting.splice(next, 1));
+  }
+  return sorted;
+}
