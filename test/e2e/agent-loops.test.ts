@@ -6,14 +6,14 @@ import { encodeEvent } from '../../core/pipeline/attempt/event-stream.ts';
 import { type ProviderCase, providerCases } from '../core/providers/matrix/provider-cases.ts';
 import type { Format, ModelAnswer } from '../core/providers/matrix/scenarios.ts';
 import type { Exchange } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { sendJson } from '../support/send-events.ts';
 
 /**
  * An agent of the Vercel AI SDK, in each of the three formats, through the whole product, answered by fakes that speak the true
  * wire formats of five providers: two parallel tool calls, then a second round, then the answer.
  */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
   gateway = await shareGatewayWithUpstream();
   const { admin, upstream } = gateway;

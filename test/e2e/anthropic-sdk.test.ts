@@ -1,11 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
 /** The official client, changed in nothing but `baseURL` (it adds `/v1` itself) and `apiKey`. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 /** Answered by Anthropic. */
 let native: Anthropic;
 /** The same calls answered by a provider of the OpenAI format. */

@@ -4,10 +4,10 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { reply } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
 /** Batches of Cohere in the form of OpenAI, through the official client. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 /** Names no provider: its files stay with the service. */
 let keeper: OpenAI;

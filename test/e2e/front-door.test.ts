@@ -1,14 +1,13 @@
 import OpenAI, { APIError } from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openRawClient } from '../support/raw-client.ts';
-import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 
 /** What the gateway's port answers before a request reaches a provider or the control plane, on the wire. */
-let gateway: RunningGateway;
+let gateway: SharedGateway;
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await shareGateway();
 });
-afterAll(() => gateway?.stop());
 
 async function raw(bytes: string) {
   const client = await openRawClient(gateway.port);

@@ -1,11 +1,11 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventStream, reply } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';
 
 /** The Responses API by its official client: of a provider that has it, and of one that is reached over chat completions. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let native: OpenAI;
 let overAnthropic: OpenAI;
 

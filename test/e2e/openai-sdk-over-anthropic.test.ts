@@ -2,11 +2,11 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { anthropicError, cutMidStream, eventStream, reply, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { namedEvent } from '../support/send-events.ts';
 
 /** The same client as ever; the key's config says that Anthropic answers. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventStream, openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
 /** The official client, changed in nothing but `baseURL` and `apiKey`; which provider answers is the key's business. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 let apiKey: string;
 

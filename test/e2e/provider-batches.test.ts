@@ -1,11 +1,11 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 
 /** Files, batches and fine-tuning jobs that providers keep, through the official client. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 let viaAnthropic: OpenAI;
 let viaMistral: OpenAI;

@@ -2,11 +2,11 @@ import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { reply } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 
 /** Files, batches and fine-tuning jobs of further providers, through the official client. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 
 /** Integrations behind the fake upstream: what each needs, and where OpenAI's paths begin there. */
 const openAiLike = {

@@ -1,10 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { cutMidStream, openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type LooseResponse, type SharedGateway, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import {
+  type LooseResponse,
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+} from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
 /** Every reply's trace id reads back as exactly one record that says what happened. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
   gateway = await shareGatewayWithUpstream();
 });

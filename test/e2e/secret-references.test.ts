@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { echo, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** What somebody keeps in their Vault, by path, and the token it opens with. */
@@ -13,7 +13,7 @@ const kept: Record<string, Record<string, string>> = {
 };
 const token = 'hvs.planted-0123456789';
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 let vault: Server;
 beforeAll(async () => {
   vault = createServer((request, reply) => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
     reply.writeHead(isOpen ? (data ? 200 : 404) : 403).end(JSON.stringify(isOpen && body ? body : { errors: [] }));
   });
   await once(vault.listen(0, '127.0.0.1'), 'listening');
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
   const { admin, upstream } = gateway;
   const made = await admin.post('/secret-references', {
     name: 'Vault',

@@ -13,11 +13,11 @@ import {
 } from 'ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openaiError, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type SharedGateway, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
 /** The Vercel AI SDK with its own OpenAI provider; only base URL and key are ours. */
-let gateway: SharedGateway;
+let gateway: SharedGatewayWithUpstream;
 let openai: OpenAIProvider;
 /** The same, answered by Anthropic. */
 let overAnthropic: OpenAIProvider;

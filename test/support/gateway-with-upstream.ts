@@ -1,9 +1,7 @@
-import { scopesByType } from '../../admin/access/scopes.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
-import { adminClient } from './admin-client.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
+import { type SharedGateway, shareGateway } from './shared-gateway.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
-import { removeAfterRun, runDirectory } from './test-run.ts';
 import { until } from './until.ts';
 
 /** The credentials stored for the two providers: what the upstream must see, and nobody else. */
@@ -56,36 +54,18 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
   };
 }
 
-/** A product that several test files use: none of them reads its output, stops it or depends on the organisation being empty. */
-export type SharedGateway = Omit<GatewayWithUpstream, 'stop' | 'kill' | 'output' | 'dataDir' | 'pid' | 'pidsOf'>;
+/** The same, but with the shared product of this process. `close` closes the upstream. */
+export type SharedGatewayWithUpstream = Omit<GatewayWithUpstream, Exclude<keyof RunningGateway, keyof SharedGateway>>;
 
-let shared: Promise<RunningGateway> | null = null;
-let sharers = 0;
-
-/**
- * The same with the one product of this process that runs with default options. The upstream, the workspace, its key and its providers
- * belong to the caller alone. `close` closes the upstream; the product ends with the run.
- */
-export async function shareGatewayWithUpstream(): Promise<SharedGateway> {
-  shared ??= startGateway({ parentDir: runDirectory() }).then((started) => {
-    removeAfterRun('products', started.pid);
-    return started;
-  });
-  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, admin: first } = await shared;
-  const sharer = ++sharers;
-  const made = await first.post('/admin/workspaces', { name: `Sharer ${sharer}` });
-  if (made.status !== 200) throw new Error(`no workspace: ${JSON.stringify(made.body)}`);
-  const workspaceId = String(made.body.id);
-  const admin = adminClient(controlPlaneUrl, adminKey, workspaceId, `int-${sharer}`);
-  const { key: workspaceKey } = await admin.createKey({ scopes: [...scopesByType['workspace-service']] });
+/** Starts an upstream of the caller's own behind the shared product of this process. */
+export async function shareGatewayWithUpstream(): Promise<SharedGatewayWithUpstream> {
+  const gateway = await shareGateway();
   const upstream = await startFakeUpstream();
-  const addresses = { origin, baseUrl, port, controlPlaneUrl, controlPlanePort };
-  const gateway = { ...addresses, adminKey, workspaceKey, workspaceId, admin };
   return { ...gateway, ...(await putInFront(gateway, upstream)), close: () => upstream.close() };
 }
 
 /** Creates the providers, and returns what tests need beside the gateway itself. */
-async function putInFront(gateway: Pick<RunningGateway, 'admin' | 'baseUrl' | 'workspaceKey'>, upstream: FakeUpstream) {
+async function putInFront(gateway: SharedGateway, upstream: FakeUpstream) {
   const { admin } = gateway;
   await admin.createUpstream('oai', upstream.openaiHost, { key: storedKeys.openai });
   await admin.createUpstream('ant', upstream.openaiHost, { ai_provider_id: 'anthropic', key: storedKeys.anthropic });

@@ -1,11 +1,12 @@
 import { type FakeRealtime, type FakeSession, startFakeRealtime } from './fake-realtime.ts';
 import { openSession, RefusedHandshake, type SessionClient } from './session-client.ts';
+import { type SharedGateway, sharedSettings, shareGateway } from './shared-gateway.ts';
 import { type RunningGateway, startGateway } from './start-gateway.ts';
 import { until } from './until.ts';
 
 /** A gateway with one provider of sessions, `@oai`. */
-export interface RealtimeGateway {
-  readonly gateway: RunningGateway;
+export interface RealtimeGateway<Gateway = SharedGateway> {
+  readonly gateway: Gateway;
   readonly provider: FakeRealtime;
   readonly messageBytesMax: number;
   /** Where a path below `/v1` is. */
@@ -26,10 +27,24 @@ export interface RealtimeGateway {
 
 export const realtimePath = '/realtime?model=@oai/gpt-realtime';
 
-export async function startRealtimeGateway(env: Record<string, string> = {}): Promise<RealtimeGateway> {
-  const messageBytesMax = 1024 * 1024;
-  const provider = await startFakeRealtime();
+const messageBytesMax = sharedSettings.realtimeMessageBytesMax;
+
+/** Starts a product with these settings. */
+export async function startRealtimeGateway(env: Record<string, string>): Promise<RealtimeGateway<RunningGateway>> {
   const gateway = await startGateway({ env: { REALTIME_MESSAGE_MAX: String(messageBytesMax), ...env } });
+  return realtimeOf(gateway, async () => void (await gateway.stop()));
+}
+
+/** Takes the shared product of this process, with a provider of the caller's own. */
+export async function shareRealtimeGateway(): Promise<RealtimeGateway> {
+  return realtimeOf(await shareGateway(), async () => {});
+}
+
+async function realtimeOf<Gateway extends SharedGateway>(
+  gateway: Gateway,
+  stop: () => Promise<void>,
+): Promise<RealtimeGateway<Gateway>> {
+  const provider = await startFakeRealtime();
   await gateway.admin.createUpstream('oai', `${provider.origin}/v1`, { key: 'sk-stored' });
   const at = (path: string): string => `ws://127.0.0.1:${gateway.port}/v1${path}`;
   return {
@@ -56,7 +71,7 @@ export async function startRealtimeGateway(env: Record<string, string> = {}): Pr
       return list.data[0];
     },
     async close() {
-      await gateway.stop();
+      await stop();
       await provider.close();
     },
   };

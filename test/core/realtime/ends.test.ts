@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RealtimeGateway, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { type RealtimeGateway, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
 import { within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway;
 let { open, logOf, messageBytesMax } = {} as RealtimeGateway;
 beforeAll(async () => {
-  realtime = await startRealtimeGateway();
+  realtime = await shareRealtimeGateway();
   ({ open, logOf, messageBytesMax } = realtime);
 });
 afterAll(() => realtime?.close());

@@ -2,14 +2,14 @@ import type { Duplex } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { refuseWith } from '../../support/fake-realtime.ts';
-import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
 import { openSession } from '../../support/session-client.ts';
 import { within } from '../../support/until.ts';
 
 let realtime: RealtimeGateway;
 let { open, logOf, at, gateway, provider, refusal } = {} as RealtimeGateway;
 beforeAll(async () => {
-  realtime = await startRealtimeGateway();
+  realtime = await shareRealtimeGateway();
   ({ open, logOf, at, gateway, provider, refusal } = realtime);
 });
 afterAll(() => realtime?.close());

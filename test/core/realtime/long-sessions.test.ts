@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import type { RunningGateway } from '../../support/start-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
-let realtime: RealtimeGateway;
+let realtime: RealtimeGateway<RunningGateway>;
 beforeAll(async () => {
   realtime = await startRealtimeGateway({ REALTIME_RECORD_INTERVAL: '100', GATEWAY_PROCESSES: '1' });
 });

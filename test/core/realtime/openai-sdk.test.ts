@@ -5,18 +5,18 @@ import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
-import { type RunningGateway, startGateway } from '../../support/start-gateway.ts';
+import { type SharedGateway, shareGateway } from '../../support/shared-gateway.ts';
 import { within } from '../../support/until.ts';
 
 /** The official client speaks `wss:` only, so TLS ends in front of the gateway, as at many sites. */
 let tls: Server;
 let provider: FakeRealtime;
-let gateway: RunningGateway;
+let gateway: SharedGateway;
 const pem = (name: string) => readFileSync(new URL(`../../support/tls/${name}.pem`, import.meta.url));
 
 beforeAll(async () => {
   provider = await startFakeRealtime();
-  gateway = await startGateway();
+  gateway = await shareGateway();
   await gateway.admin.createUpstream('oai', `${provider.origin}/v1`, { key: 'sk-stored' });
   tls = createServer({ cert: pem('cert'), key: pem('key') }, (socket) => {
     const inner = connect(gateway.port, '127.0.0.1');
@@ -28,7 +28,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   tls?.close();
-  await gateway?.stop();
   await provider?.close();
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OwnerPlaces } from '../../../core/realtime/owner-places.ts';
 import { refuseWith } from '../../support/fake-realtime.ts';
 import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
+import type { RunningGateway } from '../../support/start-gateway.ts';
 import { until } from '../../support/until.ts';
 
 describe('places of owners', () => {
@@ -35,7 +36,7 @@ describe('places of owners', () => {
 });
 
 describe('sessions of one key', () => {
-  let realtime: RealtimeGateway;
+  let realtime: RealtimeGateway<RunningGateway>;
   beforeAll(async () => {
     realtime = await startRealtimeGateway({ REALTIME_SESSIONS_PER_KEY: '1' });
   });

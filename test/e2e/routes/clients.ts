@@ -3,7 +3,7 @@ import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { openSession, RefusedHandshake, type SessionClient } from '../../support/session-client.ts';
-import type { RunningGateway } from '../../support/start-gateway.ts';
+import type { SharedGateway } from '../../support/shared-gateway.ts';
 
 /** What a client put on the wire, and the head of what it got. */
 export interface Exchange {
@@ -38,7 +38,7 @@ export class PlainError extends Error {
   }
 }
 
-export function newClients(gateway: RunningGateway, apiKey: string): Clients {
+export function newClients(gateway: SharedGateway, apiKey: string): Clients {
   const exchanges: Exchange[] = [];
   const recordingFetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);

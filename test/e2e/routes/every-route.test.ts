@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
 import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { type Exchange as Asked, openaiError, reply } from '../../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
 import { type Clients, type Exchange, newClients } from './clients.ts';
 import { keptCases } from './kept-cases.ts';
 import { mediaCases } from './media-cases.ts';
@@ -27,13 +27,13 @@ const providers: Record<Exclude<ProviderSlug, 'rt'>, readonly [type: string, bas
 };
 const typeOf = (slug: ProviderSlug): string => (slug === 'rt' ? 'openai' : providers[slug][0]);
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 let realtime: FakeRealtime;
 let refusing: FakeRealtime;
 const keys = new Map<string, string>();
 
 beforeAll(async () => {
-  [gateway, realtime, refusing] = await Promise.all([startGatewayWithUpstream(), startFakeRealtime(), startFakeRealtime()]);
+  [gateway, realtime, refusing] = await Promise.all([shareGatewayWithUpstream(), startFakeRealtime(), startFakeRealtime()]);
   const { admin, upstream } = gateway;
   realtime.onSession = ({ socket }) => socket.send('{"type":"session.created","event_id":"e1"}');
   refusing.answers = [refuseWith(429, { error: { message: 'slow down', type: 'requests', param: null, code: null } })];
