@@ -19,6 +19,13 @@ const isSource = import.meta.url.endsWith('.ts');
 /** Flags of node for processes that run from source: without the preload each one would hold Node's type stripper. */
 const sourceFlags = isSource ? [`--import=${new URL('load-stripped.mjs', import.meta.url).href}`] : [];
 
+/**
+ * The control plane serves few requests: a small young generation saves some 40 MB. V8 compiles the embedded database's WebAssembly
+ * while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident afterwards.
+ */
+const controlPlaneFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1'];
+const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
+
 /** The program behind `npm start` and `svc-gateway`: checks the settings, starts the processes, waits for their end. */
 async function main(): Promise<number> {
   const asked = readArguments();
@@ -52,8 +59,8 @@ async function main(): Promise<number> {
     gatewayEntry: programAt('../main'),
     // Without documents from an earlier run a gateway could only refuse; with them it should not wait for long.
     gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
-    // The control plane serves few requests: a small young generation saves some 40 MB.
-    controlPlaneNodeFlags: ['--max-semi-space-size=4', ...sourceFlags],
+    controlPlaneNodeFlags: [...controlPlaneFlags, ...sourceFlags],
+    controlPlaneEnv: controlPlaneMalloc,
     gatewayNodeFlags: ['--max-semi-space-size=64', ...sourceFlags],
     isTerminal: process.stdout.isTTY === true,
     print: (text) => process.stdout.write(text),

@@ -12,6 +12,8 @@ export interface SupervisorOptions {
   readonly settings: Settings;
   /** What children get as their environment: the settings, keys included. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Further variables for the control plane; `env` overrides them. */
+  readonly controlPlaneEnv?: Readonly<Record<string, string>>;
   readonly controlPlaneEntry: string;
   readonly gatewayEntry: string;
   /** Milliseconds that gateways wait for the control plane of this machine before they start without it. */
@@ -195,7 +197,7 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       role: 'control-plane',
       entry: options.controlPlaneEntry,
       nodeFlags: options.controlPlaneNodeFlags ?? [],
-      env: options.env,
+      env: { ...options.controlPlaneEnv, ...options.env },
     });
   }
   if (settings.role === 'control-plane') return plans;
