@@ -62,7 +62,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const apiKeyPepper = deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper);
   const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
-  const mailer = createMailer(settings, deps.log);
+  const mailer = await createMailer(settings, deps.log);
   const background = createBackgroundWork(deps.log);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {

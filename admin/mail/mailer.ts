@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
@@ -26,8 +25,10 @@ const closeMs = 5_000;
 const underWayMax = 200;
 
 /** The mailer of `SMTP_URL`; without it mails go nowhere, which is fine because links are in replies too. */
-export function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFrom'>, log: Log): Mailer {
+export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFrom'>, log: Log): Promise<Mailer> {
   if (settings.smtpUrl === null) return { on: false, send: () => {}, close: async () => {} };
+  // The library takes 9 MB: only services with a mail server load it.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport(optionsOf(new URL(settings.smtpUrl)));
   const underWay = new Set<Promise<void>>();
   return {

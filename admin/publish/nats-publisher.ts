@@ -1,4 +1,4 @@
-import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/documents.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 
@@ -19,6 +19,8 @@ export function connectNats(url: string, log: Log): NatsPublisher {
   let closed = false;
 
   async function run(): Promise<void> {
+    // Services without NATS do not load the client.
+    const { connect } = await import('@nats-io/transport-node');
     const opened = await connect(optionsOf(url));
     if (closed) return opened.close();
     connection = opened;

@@ -1,4 +1,4 @@
-import { connect, type NatsConnection, type NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { changesSubject } from '../contract/protocol/documents.ts';
 import type { Log } from '../contract/values/log.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
@@ -51,6 +51,8 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   async function follow(onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
     while (!closed) {
       try {
+        // Services without NATS do not load the client.
+        const { connect } = await import('@nats-io/transport-node');
         connection = await connect(connectOptions);
         if (!closed) await listen(connection, onNotice, onConnected);
         await connection.close();
