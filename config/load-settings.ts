@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import type { Settings } from './settings.ts';
-import { type Setting, type SettingKey, settingsTable } from './settings-table.ts';
+import { type Setting, type SettingKey, type SettingValues, settingsTable } from './settings-table.ts';
 
 /** Environment variables by name, as in `process.env`. An empty text counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,7 +41,8 @@ export function faultsBeforeKeys(env: Environment): string[] {
   return faults;
 }
 
-type Values = { -readonly [Key in SettingKey]?: v.InferOutput<(typeof settingsTable)[Key]['type']['schema']> | null };
+/** Parsed values before derived defaults: null = unset, absent = wrong. */
+type Values = { [Key in SettingKey]?: SettingValues[Key] | null };
 
 function readValues(env: Environment): { values: Values; faults: string[] } {
   const values: Record<string, unknown> = {};
@@ -74,7 +75,7 @@ function conflicts(values: Values): string[] {
 }
 
 function complete(values: Values): Settings {
-  const all = values as Required<{ [Key in SettingKey]: NonNullable<Values[Key]> }>;
+  const all = values as SettingValues;
   const publicUrl = values.publicUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`;
   const controlPlaneHost = values.controlPlaneHost ?? (all.role === 'control-plane' ? all.host : '127.0.0.1');
   return {

@@ -1,25 +1,28 @@
-import { settingsTable } from '../../config/settings-table.ts';
+import { settingGroups } from '../../config/settings-table.ts';
 
-/** What `--help` prints: how to start it and every setting with default and meaning. */
+/** The text of `--help`: usage, then every setting with its meaning, accepted values and default. */
 export function helpText(version: string): string {
-  const rows = Object.values(settingsTable).map((row) => ({
-    name: row.name,
-    shown: (row.defaultShown ?? row.default ?? 'unset').replaceAll('`', ''),
-    meaning: row.meaning,
-    expected: row.type.expected.replaceAll('`', ''),
-  }));
-  const nameWidth = Math.max(...rows.map((row) => row.name.length)) + 2;
+  const names = Object.values(settingGroups).flatMap((rows) => Object.values(rows).map((row) => row.name));
+  const width = Math.max(...names.map((name) => name.length)) + 2;
+  const groups = Object.entries(settingGroups).flatMap(([title, rows]) => [
+    `${title}:`,
+    ...Object.values(rows).flatMap((row) => [
+      `  ${row.name.padEnd(width)}${plain(row.meaning)}`,
+      `  ${''.padEnd(width)}${plain(row.type.expected)}; default: ${plain(row.defaultShown ?? row.default ?? 'unset')}`,
+    ]),
+    '',
+  ]);
   return [
     `svc-gateway ${version}: an AI gateway and its control plane`,
     '',
     'usage: npm start [-- --help | --version]      svc-gateway [--help | --version]',
     '',
-    'All settings come from the environment:',
+    'All settings come from the environment.',
     '',
-    ...rows.flatMap((row) => [
-      `  ${row.name.padEnd(nameWidth)}${row.meaning}`,
-      `  ${''.padEnd(nameWidth)}${row.expected}; default: ${row.shown}`,
-    ]),
-    '',
+    ...groups,
   ].join('\n');
+}
+
+function plain(markdown: string): string {
+  return markdown.replaceAll('`', '');
 }

@@ -1,15 +1,5 @@
 import { adminErrorTable } from '../../admin/http/errors.ts';
-import { type Setting, settingsTable } from '../../config/settings-table.ts';
 import { errorTable } from '../../core/contract/values/errors.ts';
-
-/** The settings as README shows them. */
-export function settingsMarkdown(): string {
-  const rows = (Object.values(settingsTable) as Setting<unknown>[]).map((row) => {
-    const shown = row.defaultShown ?? (row.default === null ? 'unset' : `\`${row.default}\``);
-    return `| \`${row.name}\` | ${shown} | ${row.meaning} |`;
-  });
-  return ['| Name | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
-}
 
 /** The errors as ARCHITECTURE shows them. */
 export function errorsMarkdown(): string {

@@ -11,6 +11,7 @@ import { Secret } from '../../contract/values/secret.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
 import { gateModels, isRestricted } from './gate-models.ts';
 import { buildOpened, type DocumentOpener, hasMapped, type OpenDocument, valuesOf, withValues } from './open-document.ts';
+import { unknownProvider } from './unknown-provider.ts';
 
 export type { ResolvedTarget } from './build-target.ts';
 
@@ -56,12 +57,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     slug: string,
     document: ProviderDocument | null,
   ): Maybe<ResolvedTarget> {
-    if (!document) {
-      throw new GatewayError('invalid_provider', {
-        message: `Following keys are not valid: ${slug.slice(0, 255)}. The workspace has no provider with this slug; GET /v1/providers lists its providers`,
-        param: 'provider',
-      });
-    }
+    if (!document) return unknownProvider(options.documents, ctx.identity?.workspaceId ?? '', slug);
     if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
       throw new GatewayError('provider_expired', { message: `The provider @${slug} has expired`, param: 'provider' });
     }

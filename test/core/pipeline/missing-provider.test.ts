@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answer, chatReply, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import { answer, chatReply, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const chat = { model: 'gpt-5', messages: [] };
 const ok = answer(200, chatReply('hello'));
@@ -40,6 +40,27 @@ describe('a target whose provider does not exist', () => {
     });
     const alone = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(target) }, body: chat });
     expect(alone.json).toMatchObject({ error: { code: 'invalid_provider', message: expect.stringContaining(name) } });
+  });
+
+  it.each([
+    ['a slug of the workspace', '@opnai-prod', '; did you mean @openai-prod?'],
+    ['nothing for a slug that only another workspace has', '@their-provider', ''],
+  ])('suggests %s', async (_what, given, hint) => {
+    const gateway = createHarness();
+    const list = (id: string, slug: string) =>
+      gateway.documents.set(`workspace-models ${id}`, {
+        id,
+        organisationId: 'o',
+        providers: [{ slug, provider: 'openai', models: [] }],
+      });
+    list(workspaceId, 'openai-prod');
+    list('8c1f6f0e-9f0f-4a53-9d5e-3a8f3a2f0009', 'their-providr');
+    const reply = await gateway.send({ headers: { 'x-svc-provider': given }, body: chat });
+    expect(reply.status).toBe(400);
+    const { message } = (reply.json as { error: { message: string } }).error;
+    expect(message).toBe(
+      `Following keys are not valid: ${given.slice(1)}. The workspace has no provider with this slug; GET /v1/providers lists its providers${hint}`,
+    );
   });
 
   it('takes no answer of a provider away', async () => {

@@ -1,0 +1,119 @@
+import { flag, key32, text, url, wholeNumber } from '../setting-types.ts';
+import { derived, host, lowerCase, optional, port, row } from './kinds.ts';
+
+const requests = wholeNumber(0, 10_000_000);
+
+export const controlPlane = {
+  controlPlaneHost: derived<string>(
+    'CONTROL_PLANE_HOST',
+    '`127.0.0.1`; HOST if ROLE is control-plane',
+    'Address the control plane listens on. Gateways of other machines must be able to reach it.',
+    host,
+  ),
+  controlPlanePort: row('CONTROL_PLANE_PORT', '8788', 'Port the control plane listens on.', port),
+  controlPlaneUrl: derived<string>(
+    'CONTROL_PLANE_URL',
+    '`http://<CONTROL_PLANE_HOST>:<CONTROL_PLANE_PORT>`',
+    'URL at which gateways reach the control plane.',
+    url(['http', 'https'], 'a URL such as http://10.0.0.5:8788'),
+  ),
+  gatewayUrl: derived<string>(
+    'GATEWAY_URL',
+    '`http(s)://<HOST>:<PORT>`',
+    'URL at which the control plane reaches a gateway, for integration tests and lines of batches.',
+    url(['http', 'https'], 'a URL such as http://10.0.0.4:8787'),
+  ),
+  publicUrl: derived<string>(
+    'PUBLIC_URL',
+    '`http(s)://<HOST>:<PORT>`',
+    'URL at which browsers reach this service. Links in mails and the origin of session cookies use it.',
+    url(['http', 'https'], 'a URL such as https://gateway.example.com'),
+  ),
+  databaseUrl: optional(
+    'DATABASE_URL',
+    'PostgreSQL 15 or newer. Unset: an embedded database in DATA_DIR.',
+    url(['postgres', 'postgresql'], 'a URL such as postgresql://user:password@host:5432/name'),
+    { secret: true },
+  ),
+  dbPoolSize: row('DB_POOL_SIZE', '12', 'Connections to PostgreSQL of one control plane.', wholeNumber(1, 1000)),
+  recordRetentionDays: row(
+    'RECORD_RETENTION_DAYS',
+    '90',
+    'Days the control plane keeps request records (`GET /v1/logs`). It deletes older ones every hour. 0 keeps all.',
+    wholeNumber(0, 36_500, 'days'),
+  ),
+  adminRequestsPerKey: row(
+    'ADMIN_REQUESTS_PER_KEY',
+    '6000',
+    'Control-plane requests per minute and process that one key may send. 0 = no limit.',
+    requests,
+  ),
+  adminRequestsPerAddress: row(
+    'ADMIN_REQUESTS_PER_ADDRESS',
+    '12000',
+    'Control-plane requests per minute and process from one address. A request with a rejected key counts as 20. 0 = no limit.',
+    requests,
+  ),
+};
+
+export const keys = {
+  encryptionKey: derived<Uint8Array>(
+    'ENCRYPTION_KEY',
+    'generated into DATA_DIR',
+    'Key that encrypts the keys of stored credentials. Required unless ROLE is all.',
+    key32(),
+    { secret: true },
+  ),
+  clusterKey: derived<Uint8Array>(
+    'CLUSTER_KEY',
+    'generated into DATA_DIR',
+    'Key with which gateways authenticate to the control plane. Required unless ROLE is all.',
+    key32(),
+    { secret: true },
+  ),
+  bootstrapAdminKey: optional(
+    'BOOTSTRAP_ADMIN_KEY',
+    'First admin key. Unset: the first start generates one.',
+    text(/^svc_admin_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'an admin key (`npm run new:key -- admin` prints one)'),
+    { secret: true },
+  ),
+  bootstrapWorkspaceKey: optional(
+    'BOOTSTRAP_WORKSPACE_KEY',
+    'First workspace key. Unset: the first start generates one.',
+    text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace key (`npm run new:key -- ws` prints one)'),
+    { secret: true },
+  ),
+  bootstrapOwnerEmail: optional(
+    'BOOTSTRAP_OWNER_EMAIL',
+    'E-mail address of the first owner. The first start also writes a link to set the owner’s password to first-keys.json.',
+    lowerCase(text(/^[^\s@<>"]{1,64}@[^\s@<>"]{1,189}$/, 'an e-mail address')),
+  ),
+  bootstrapBlockInlineConfig: row(
+    'BOOTSTRAP_BLOCK_INLINE_CONFIG',
+    'true',
+    'Whether the organisation of the first start blocks inline configs and providers. Its setting block_inline_config changes this later.',
+    flag(),
+  ),
+};
+
+export const people = {
+  smtpUrl: optional(
+    'SMTP_URL',
+    'Mail server for invites and links. Unset: links are only in replies. TLS is required if the URL has a password.',
+    url(['smtp', 'smtps'], 'a URL such as smtps://user:password@mail.example.com'),
+    { secret: true },
+  ),
+  smtpFrom: derived<string>(
+    'SMTP_FROM',
+    '`no-reply@<host of PUBLIC_URL>`',
+    'Sender of mails.',
+    text(/^[^\s@<>"]+@[^\s@<>"]+$/, 'an e-mail address such as gateway@example.com'),
+  ),
+  inviteSeconds: row('INVITE_TTL', '604800', 'Seconds until an invite expires.', wholeNumber(60, 31_536_000, 'seconds')),
+  sessionIdleSeconds: row(
+    'SESSION_IDLE_TIMEOUT',
+    '43200',
+    'Seconds without a request after which a person must sign in again.',
+    wholeNumber(300, 31_536_000, 'seconds'),
+  ),
+};

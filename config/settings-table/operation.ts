@@ -1,0 +1,48 @@
+import { flag, listOf, oneOf, text, wholeNumber } from '../setting-types.ts';
+import { list, milliseconds, optional, row } from './kinds.ts';
+
+export const observation = {
+  logLevel: row(
+    'LOG_LEVEL',
+    'info',
+    'Least severe log lines that are written.',
+    oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+  ),
+  logFormat: row(
+    'LOG_FORMAT',
+    'auto',
+    'Format of log lines: json, pretty (for people), or auto, which is pretty on a terminal and json elsewhere.',
+    oneOf(['auto', 'json', 'pretty']),
+  ),
+  metrics: row('METRICS', 'true', 'Whether gateways and the control plane serve GET /metrics.', flag()),
+  metricsToken: optional(
+    'METRICS_TOKEN',
+    'Bearer token that GET /metrics requires. Unset: everybody who reaches the port can read the metrics.',
+    text(/^[A-Za-z0-9._~+/=-]{16,200}$/, 'a token of 16 to 200 characters (`openssl rand -hex 32` prints one)'),
+    { secret: true },
+  ),
+};
+
+export const shutdown = {
+  drainDelayMs: row(
+    'DRAIN_DELAY',
+    '0',
+    'Milliseconds between a stop signal, which turns /ready to 503, and the end of the listener. Load balancers need this time to notice.',
+    wholeNumber(0, 600_000, 'milliseconds'),
+  ),
+  drainTimeoutMs: row('DRAIN_TIMEOUT', '30000', 'Milliseconds running requests may take after a stop signal.', milliseconds),
+};
+
+export const plugins = {
+  plugins: list(
+    'PLUGINS',
+    'Comma list of files or npm packages of third-party plugins.',
+    listOf(text(/^\S+$/, 'a file or package name')),
+  ),
+  hookTimeoutMs: row(
+    'PLUGIN_HOOK_TIMEOUT',
+    '2000',
+    'Milliseconds one call of a hook of a third-party plugin may take before its request fails. A plugin may set its own limit.',
+    wholeNumber(1, 600_000, 'milliseconds'),
+  ),
+};
