@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { internalPaths } from '../core/contract/protocol/internal-api.ts';
+import { routeDescriptions } from '../core/contract/protocol/route-descriptions.ts';
 import { causeOf } from './cause-of.ts';
 import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';
 import type { AdminServices } from './http/route.ts';
+import { serveHealth } from './http/serve-health.ts';
 import { servePublicRoute } from './http/serve-public-route.ts';
 import { serveRoute } from './http/serve-route.ts';
 import { errorReply, toAdminError } from './http/write-error.ts';
@@ -18,18 +20,32 @@ const versions = ['/v1', '/v2'] as const;
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
+ * Methods of paths that hold no parameter, those of the data plane included. Such a path may also match a route that takes its last
+ * segment for an id.
+ */
+const fixedPaths: ReadonlyMap<string, ReadonlySet<string>> = fixedPathsOf([
+  ...[...adminRoutes, ...publicRoutes].map(({ method, path }) => `${method} ${path}`),
+  ...Object.keys(routeDescriptions),
+]);
+
+function fixedPathsOf(routes: readonly string[]): Map<string, Set<string>> {
+  const paths = new Map<string, Set<string>>();
+  for (const route of routes) {
+    const [method = '', path = ''] = route.split(' ');
+    if (!/[:{]/.test(path)) paths.set(path, new Set([...(paths.get(path) ?? []), method]));
+  }
+  return paths;
+}
+
+/**
  * The whole HTTP surface: the admin API under `/v1` and `/v2` alike with its description, the gateways' API under `/internal/v1`,
  * health. Throws when a route is not declared completely.
  */
 export function createApp(services: AdminServices): Hono {
   checkRoutes(adminRoutes, publicRoutes);
-  const app = new Hono();
-  app.get('/health', (c) => c.json({ status: 'success', message: 'Server is healthy' }));
-  app.get('/ready', async (c) => {
-    const reasons = await services.unready();
-    if (reasons.length === 0) return c.json({ status: 'success', message: 'The control plane is ready' });
-    return c.json({ status: 'failure', message: 'Not ready', reasons }, 503, { 'retry-after': '1' });
-  });
+  // Servers of the known API ignore a slash at the end of a path, and clients rely on it.
+  const app = new Hono({ strict: false });
+  serveHealth(app, versions, services);
   app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));
   for (const route of adminRoutes) {
     const serve = serveRoute(route, services);
@@ -44,7 +60,9 @@ export function createApp(services: AdminServices): Hono {
   serveOpenApi(app, versions, services);
   app.notFound((c) => {
     const { method, path } = c.req;
-    const allow = methods.filter((one) => app.router.match(one, path)[0].length > 0);
+    const matching = methods.filter((one) => app.router.match(one, path)[0].length > 0);
+    const fixed = fixedPaths.get(path.slice('/v1'.length));
+    const allow = matching.length > 0 && fixed ? methods.filter((one) => fixed.has(one)) : matching;
     const shown = `${method} ${path.slice(0, 200)}`;
     const error =
       allow.length === 0

@@ -33,6 +33,12 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
 }
 
+/** Path parameters, and as `slug` the item that the body names (`itemMember`). */
+export function namesOf({ itemMember }: AdminRoute, { params, body }: ReadCall): Readonly<Record<string, string>> {
+  const item = itemMember === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[itemMember];
+  return typeof item === 'string' ? { ...params, slug: item } : params;
+}
+
 function pick(name: keyof Naming, query: Naming, body: Naming | undefined): string | null {
   const fromQuery = query[name];
   const fromBody = body?.[name];

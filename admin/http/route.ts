@@ -56,10 +56,12 @@ export interface AdminRoute {
    */
   readonly tenant: 'organisation' | 'workspace' | 'either';
   /**
-   * On `workspace` routes whose path names an item by slug: the ids of the workspaces that have an active item with this slug.
+   * On `workspace` routes whose path or body names an item by slug: the ids of the workspaces that have an active item with this slug.
    * Organisation keys need not name the workspace if there is exactly one.
    */
   readonly workspacesWith?: (em: EntityManager, organisationId: string, slug: string) => Promise<readonly string[]>;
+  /** The body member with the id or slug of the item, if the path has none. Used with `workspacesWith`. */
+  readonly itemMember?: string;
   readonly resource: string;
   /** One line for the API description. */
   readonly summary: string;

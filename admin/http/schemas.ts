@@ -82,6 +82,7 @@ export function onlyEmpty(message: string) {
   return v.optional(
     v.pipe(
       v.unknown(),
+      v.metadata({ jsonSchema: { enum: [null, false, '', []] } }),
       v.check(isEmpty, message),
       v.transform(() => undefined),
     ),
@@ -105,6 +106,9 @@ export const tags = v.nullish(
 export const tagsFilter = v.optional(
   v.pipe(
     v.string(),
+    v.metadata({
+      jsonSchema: { type: 'string', maxLength: 4_096, contentMediaType: 'application/json', contentSchema: { type: 'object' } },
+    }),
     v.maxLength(4_096, 'at most 4,096 characters'),
     v.check((text) => isObject(parsed(text)), 'a JSON object such as {"team":"a"} is expected'),
     v.transform((text) => parsed(text) as JsonObject),

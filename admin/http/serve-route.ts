@@ -11,7 +11,7 @@ import { answerOnce } from './idempotency/answer-once.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
-import { matchRevision, type ReadCall, readCall } from './read-call.ts';
+import { matchRevision, namesOf, type ReadCall, readCall } from './read-call.ts';
 import { readPath } from './read-query.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
@@ -103,7 +103,7 @@ class Visit {
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
     const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
-    const workspaceId = await resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, read.params);
+    const workspaceId = await resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, namesOf(route, read));
     trail.workspaceId = workspaceId;
     // What a person may do depends on the workspace, which is known only now.
     const actor = await inWorkspace(em, caller, workspaceId);

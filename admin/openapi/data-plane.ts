@@ -5,6 +5,7 @@ import {
   routeDescriptions,
 } from '../../core/contract/protocol/route-descriptions.ts';
 import { type ErrorCode, errorTable } from '../../core/contract/values/errors.ts';
+import { headerSchema, memberSchema } from './data-plane-schemas.ts';
 import type { Operation, Parameter, RequestBody } from './document.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 
@@ -47,7 +48,7 @@ function headerParameters(prefix: string): Parameter[] {
     name: `${prefix}${name}`,
     in: 'header',
     required: false,
-    schema: text,
+    schema: headerSchema(name),
     description,
   }));
 }
@@ -60,12 +61,14 @@ const mediaTypes = {
   none: [],
 } as const;
 
-/** Bodies are open objects: providers have parameters of their own. */
-function bodyOf({ body, required = [], example }: RouteDescription): RequestBody | null {
+const model = { type: 'string', description: 'Model, or `@provider/model`. May be left out if the config sets it' };
+
+/** Bodies that are sent to a provider are open objects: providers have parameters of their own. */
+function bodyOf({ body, required = [], only, example }: RouteDescription): RequestBody | null {
   if (body === 'none') return null;
-  const model = { type: 'string', description: 'Model, or `@provider/model`. May be left out if the config sets it' };
-  const properties = { model, ...Object.fromEntries(required.map((name) => [name, {}])) };
-  const schema = { type: 'object', properties, required, additionalProperties: true };
+  const named = Object.fromEntries((only ?? required).map((name) => [name, memberSchema(name)]));
+  const properties = only ? named : { model, ...named };
+  const schema = { type: 'object', properties, required, additionalProperties: !only };
   const content = { schema, ...(example ? { example } : {}) };
   return { required: true, content: Object.fromEntries(mediaTypes[body].map((type) => [type, content])) };
 }

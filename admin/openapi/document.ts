@@ -2,10 +2,12 @@ import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { PublicRoute } from '../http/public-route.ts';
 import type { AdminRoute } from '../http/route.ts';
+import { noControlCharacters } from '../http/schemas.ts';
 import { apiText } from './api-text.ts';
 import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';
 import { adminErrorSchema, failureResponses, failuresOf, type Replying, replyHeaders } from './responses.ts';
+import { serviceOperations } from './service-routes.ts';
 import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
 
 export interface OpenApiDocument {
@@ -26,8 +28,8 @@ export interface Operation {
   /** Absent = those of the document. */
   readonly servers?: readonly JsonSchema[];
   readonly security: readonly JsonSchema[];
-  /** `data`: the gateway itself. `control`: the control plane, which is reached through a gateway or directly. */
-  readonly 'x-svc-plane': 'data' | 'control';
+  /** `data`: the gateway itself. `control`: the control plane, which is reached through a gateway or directly. `both`: each of them. */
+  readonly 'x-svc-plane': 'data' | 'control' | 'both';
   /** A key needs one of these. */
   readonly 'x-svc-scopes': readonly string[];
   readonly parameters: readonly Parameter[];
@@ -68,7 +70,7 @@ export function openApiDocument(
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, shared, settings.headerPrefix);
   }
-  for (const [method, path, operation] of dataPlaneOperations(settings.headerPrefix)) {
+  for (const [method, path, operation] of [...dataPlaneOperations(settings.headerPrefix), ...serviceOperations()]) {
     paths[path] ??= {};
     paths[path][method] = operation;
   }
@@ -148,8 +150,15 @@ function queryParameters(query: v.GenericSchema, operationId: string, shared: Sh
     name,
     in: 'query',
     required: required.has(name),
-    schema: schema.type === 'integer' && schema.default !== undefined ? { ...schema, default: Number(schema.default) } : schema,
+    schema: inQuery(schema),
   }));
+}
+
+/** Completes the schema of a query parameter: numbers have numbers as defaults, and no text may hold control characters. */
+function inQuery(schema: JsonSchema): JsonSchema {
+  if (schema.type === 'integer' && schema.default !== undefined) return { ...schema, default: Number(schema.default) };
+  const isFreeText = schema.type === 'string' && !schema.pattern && !schema.format && !schema.enum;
+  return isFreeText ? { ...schema, pattern: noControlCharacters.requirement.source } : schema;
 }
 
 function headerParameters(method: string, isPublic: boolean): Parameter[] {
@@ -157,7 +166,7 @@ function headerParameters(method: string, isPublic: boolean): Parameter[] {
     name,
     in: 'header',
     required: false,
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
     description,
   });
   if (isPublic) return [];

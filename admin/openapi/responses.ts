@@ -85,6 +85,15 @@ export function failuresOf(route: Replying): Record<string, JsonSchema> {
   );
 }
 
+/** References to the refusals with these statuses. */
+export function failureRefs(statuses: readonly number[]): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(failures)
+      .filter(([, [status]]) => statuses.includes(status))
+      .map(([name, [status]]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
+}
+
 function failureOf(status: number, description: string): JsonSchema {
   const more: JsonSchema =
     status === 405 ? { allow: text('The methods of the path') } : status === 429 || status === 503 ? retryAfter : {};

@@ -79,16 +79,22 @@ export function matchEndpoint(method: string, path: string): Match {
 
 const batchPath = /^\/batches\/[^/]+$/;
 
-/** Methods of the routes at a path, without pass-through; empty when no route has it. */
+/**
+ * Methods of the routes at a path, without pass-through; empty when no route has it. A route with exactly this path comes before
+ * routes that would take a segment of it for an id.
+ */
 export function routeMethods(path: string): readonly string[] {
   if (path === '/v2/rerank') return [rerank.method];
   if (!path.startsWith('/v1/')) return [];
-  return proxyMethods.filter((method) => find(method, path.slice('/v1'.length)) !== null);
+  const below = path.slice('/v1'.length);
+  const own = proxyMethods.filter((method) => routeNames.includes(`${method} ${below}`));
+  if (own.length > 0) return own;
+  return proxyMethods.filter((method) => find(method, below) !== null || (method === 'PUT' && batchPath.test(below)));
 }
 
 /** The format that an error takes when only the path of its request can be relied on. */
 export function errorFormatOf(path: string): WireFormat | 'control-plane' {
-  if (path !== '/v2/rerank' && ownerOf(path) === 'control-plane') return 'control-plane';
+  if (ownerOf(path) === 'control-plane' && routeMethods(path).length === 0) return 'control-plane';
   return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
 }
 

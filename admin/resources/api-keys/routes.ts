@@ -9,7 +9,7 @@ import type { ApiKey, ApiKeyType } from './entity.ts';
 import { listKeys } from './list-keys.ts';
 import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';
-import { createBody, listQuery, type ReadQuery, readQuery, rotateBody, type UpdateBody, updateBody } from './schema.ts';
+import { createBodyOf, listQuery, type ReadQuery, readQuery, rotateBody, type UpdateBody, updateBody } from './schema.ts';
 import { selfRoute } from './self-route.ts';
 import { createApiKey, updateApiKey } from './service.ts';
 import { apiKeyReply, toReply } from './to-reply.ts';
@@ -28,7 +28,7 @@ const createRoute = (type: ApiKeyType, what: string) => {
     action: 'create',
     summary: `Make ${what}; the answer is the only place its text is in`,
     query: tenantQuery,
-    body: createBody,
+    body: createBodyOf(type),
     reply: v.strictObject({ id: v.string(), key: v.string(), object: v.literal('api-key') }),
     async handle(call) {
       const { organisationId, workspaceId, actor, body, query, services } = call;

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { unusedScopes } from '../../access/scopes.ts';
+import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { isUuid } from '../../db/new-id.ts';
 import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import type { ApiKeyType } from './entity.ts';
 import { transitionMsMin } from './rotation-policy.ts';
 
 const defaults = v.strictObject({
@@ -13,7 +14,16 @@ const defaults = v.strictObject({
   allow_config_override: v.optional(v.boolean()),
 });
 
-const scopes = v.pipe(v.array(v.pipe(v.string(), v.maxLength(128))), v.maxLength(500, 'at most 500 scopes'));
+/** Whether the key may hold a scope is checked where its type and grantor are known. The description lists the possible ones. */
+const scopesOf = (possible: Iterable<string>) =>
+  withoutEffect(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.metadata({ jsonSchema: { type: 'string', enum: [...possible] } }), v.maxLength(128))),
+      v.maxLength(500, 'at most 500 scopes'),
+      v.minLength(1, 'at least one scope'),
+    ),
+    unusedScopes,
+  );
 
 const transitionMs = v.pipe(
   v.number(),
@@ -52,15 +62,22 @@ const shared = {
   rotation_policy: v.nullish(rotationPolicy),
 };
 
-const someScopes = withoutEffect(v.pipe(scopes, v.minLength(1, 'at least one scope')), unusedScopes);
+/** Keys of services take `user_id: null` only. */
+const nobody = v.pipe(id, v.metadata({ jsonSchema: { type: 'null' } }));
 
-export const createBody = v.strictObject({ ...shared, name, user_id: v.nullish(id), scopes: someScopes });
-export type CreateBody = v.InferOutput<typeof createBody>;
+/** Body of the route that makes keys of this type. */
+export function createBodyOf(type: ApiKeyType) {
+  const userId = v.nullish(type === 'workspace-user' ? id : nobody);
+  return v.strictObject({ ...shared, name, user_id: userId, scopes: scopesOf(scopesByType[type]) });
+}
+export type CreateBody = v.InferOutput<ReturnType<typeof createBodyOf>>;
+
+const scopesOfAnyType = scopesOf(new Set(Object.values(scopesByType).flatMap((scopes) => [...scopes])));
 
 export const updateBody = v.strictObject({
   ...shared,
   name: v.optional(name),
-  scopes: v.optional(someScopes),
+  scopes: v.optional(scopesOfAnyType),
   reset_usage: v.nullish(v.boolean()),
 });
 export type UpdateBody = v.InferOutput<typeof updateBody>;
@@ -69,6 +86,8 @@ export const rotateBody = v.strictObject({ ...tenantEntries, key_transition_peri
 
 export const keyStates = ['active', 'exhausted', 'expired'] as const;
 const stateList = new RegExp(`^(${keyStates.join('|')})(,(${keyStates.join('|')})){0,2}$`);
+
+const uuidPattern = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /** Two names of one wish: what was used of the budget. */
 const usageFlags = { usage: queryFlag, include_usage: queryFlag };
@@ -80,6 +99,7 @@ export const listQuery = v.strictObject({
   ids: v.optional(
     v.pipe(
       v.string(),
+      v.metadata({ jsonSchema: { type: 'string', pattern: `^${uuidPattern}(,${uuidPattern}){0,99}$` } }),
       v.check((text) => text.split(',').length <= 100 && text.split(',').every(isUuid), 'at most 100 UUIDs separated by commas'),
     ),
   ),

@@ -8,6 +8,7 @@ export const csvSizeMax = 10_000;
 
 const time = v.pipe(
   v.string(),
+  v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
   // A + that was not written %2B arrives as a space.
   v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+')),
   timestamp,

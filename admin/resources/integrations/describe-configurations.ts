@@ -6,10 +6,13 @@ import { customHeaders } from './custom-headers.ts';
 
 /**
  * Adds to the description of a body what `configurations` holds by provider type: one `if`/`then` per set of settings. Settings that
- * are required are not, because a secret mapping can take their place.
+ * are required are not, because a secret mapping can take their place. `more`: further keywords of the description.
  */
-export function withConfigurations<Entries extends v.ObjectEntries>(body: v.StrictObjectSchema<Entries, undefined>) {
-  const jsonSchema: JsonSchema = { ...describe(body, 'input', '', new Map()), allOf: conditions() };
+export function withConfigurations<Entries extends v.ObjectEntries>(
+  body: v.StrictObjectSchema<Entries, undefined>,
+  more: JsonSchema = {},
+) {
+  const jsonSchema: JsonSchema = { ...describe(body, 'input', '', new Map()), ...more, allOf: conditions() };
   return v.pipe(body, v.metadata({ jsonSchema }));
 }
 

@@ -49,6 +49,7 @@ export const deleteModelsQuery = v.strictObject({
   slugs: v.optional(
     v.pipe(
       v.string(),
+      v.minLength(1, 'names of models, with commas between them'),
       v.maxLength(16_384),
       v.transform((text) => text.split(',').map((one) => one.trim())),
       v.check((list) => list.every((one) => one !== ''), 'names of models, with commas between them'),

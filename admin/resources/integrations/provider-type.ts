@@ -4,6 +4,9 @@ import { declarationOf, declarations } from '../../../core/providers/declaration
 /** All provider types by id, in alphabetical order. */
 export const providerTypes: readonly string[] = declarations.map(({ id }) => id);
 
+/** All names that a request may use for a provider type: ids and aliases. */
+export const providerNames: readonly string[] = declarations.flatMap(({ id, aliases }) => [id, ...aliases]);
+
 export function isProviderId(id: string): boolean {
   return declarationOf(id) !== null;
 }

@@ -16,10 +16,11 @@ import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import { pricingAdjustments } from '../../pricing/schema.ts';
 import { withConfigurations } from './describe-configurations.ts';
 import { mappingsBody } from './mapping-schema.ts';
-import { isProviderId, unknownProviderType } from './provider-type.ts';
+import { isProviderId, providerNames, unknownProviderType } from './provider-type.ts';
 
 export const providerId = v.pipe(
   v.string(),
+  v.metadata({ jsonSchema: { type: 'string', enum: providerNames } }),
   v.check(isProviderId, (issue) => unknownProviderType(issue.input)),
 );
 
@@ -41,7 +42,7 @@ const configurations = v.pipe(
 
 /**
  * `credentials` is an older spelling of `configurations`; `integration_id` one of `ai_provider_id`, the id of a type in
- * `/utils/static-resources/ai-providers`.
+ * `/utils/static-resources/ai-providers`. One of these two is required.
  */
 export const createBody = withConfigurations(
   v.strictObject({
@@ -62,6 +63,7 @@ export const createBody = withConfigurations(
     pricing_adjustments: v.nullish(pricingAdjustments),
     tags,
   }),
+  { anyOf: [{ required: ['ai_provider_id'] }, { required: ['integration_id'] }] },
 );
 
 export const updateBody = v.strictObject({

@@ -53,6 +53,8 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/virtual-keys/migrate',
+    workspacesWith: workspacesWithProvider,
+    itemMember: 'virtual_key_id',
     summary: 'Name the integration that a virtual key stands on',
     reply: migrateReply,
     scopes: ['virtual_keys.update'],

@@ -76,6 +76,7 @@ export const deleteBody = v.strictObject({
 const nameFormat = v.optional(v.picklist(['display', 'plain'], 'display or plain is expected'));
 const statuses = v.pipe(
   v.string(),
+  v.metadata({ jsonSchema: { type: 'string', pattern: '^(active|archived)(,(active|archived))*$' } }),
   v.transform((text) => text.split(',').map((part) => part.trim())),
   v.array(v.picklist(['active', 'archived'], 'active or archived is expected')),
 );

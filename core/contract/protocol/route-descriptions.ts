@@ -15,6 +15,8 @@ export interface RouteDescription {
   readonly scopes?: readonly string[];
   /** Members that a body must have. */
   readonly required?: readonly string[];
+  /** All members that a body may have. Absent = it may have others, which are sent to the provider. */
+  readonly only?: readonly string[];
   /** A body that works with a provider which has the model. */
   readonly example?: JsonObject;
   /** Names of query parameters that the gateway itself reads. */
@@ -255,7 +257,8 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     tag: 'Routing',
     summary: 'Explain which targets a request would go to, without sending it',
     scopes: ['completions.write', 'configs.read'],
-    example: { config: { provider: '@openai-prod' }, request: { body: { model: 'gpt-4o-mini', messages: hello } } },
+    only: ['config', 'request'],
+    example: { config: 'pc-with-fallback', request: { body: { model: 'gpt-4o-mini', messages: hello } } },
   },
 };
 

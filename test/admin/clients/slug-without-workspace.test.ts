@@ -55,6 +55,19 @@ describe.each(kinds)('%s', (path, body) => {
   });
 });
 
+it('POST /virtual-keys/migrate takes the slug of a virtual key without workspace_id', async () => {
+  const key = { provider: 'openai', key: 'sk-0123456789abcdef' };
+  await make('/virtual-keys', key, 'to-migrate', other.id);
+  const migrate = (id: string) => plane.ask('POST', '/virtual-keys/migrate', { body: { virtual_key_id: id } });
+  expect(await migrate('to-migrate')).toMatchObject({ status: 200, body: { data: { slug: 'to-migrate' } } });
+  expect(await plane.lastAudit()).toMatchObject({ workspaceId: other.id, action: 'migrate' });
+  await make('/virtual-keys', key, 'to-migrate', plane.workspaceId);
+  const twice = await migrate('to-migrate');
+  expect(twice.status).toBe(400);
+  expect(twice.body.data.message).toMatch(/^workspace_id: required, because several workspaces have this slug: /);
+  expect(await migrate('none')).toMatchObject({ status: 404, body: { data: { errorCode: 'AB02' } } });
+});
+
 it('reads of configs carry their fields at the top and under data', async () => {
   const config = { retry: { attempts: 2 } };
   const made = await plane.ask('POST', '/configs', { body: { name: 'both', config, workspace_id: other.id } });

@@ -15,6 +15,9 @@ describe('methods that a path of the control plane does not have', () => {
     ['GET', '/v1/auth/login', 'POST'],
     ['DELETE', '/v1/openapi.json', 'GET'],
     ['OPTIONS', '/v1/auth/self', 'GET'],
+    ['PATCH', '/v1/admin/users/invites', 'GET, POST'],
+    ['OPTIONS', '/v1/configs/explain', 'POST'],
+    ['POST', '/v1/health', 'GET'],
   ])('%s %s is 405 with allow: %s', async (method, path, allow) => {
     const reply = await fetch(`${plane.url}${path}`, { method });
     expect([reply.status, reply.headers.get('allow')]).toEqual([405, allow]);
@@ -28,6 +31,13 @@ describe('methods that a path of the control plane does not have', () => {
     const reply = await fetch(`${plane.url}/v1/nothing`, { method: 'POST' });
     expect([reply.status, reply.headers.get('allow')]).toEqual([404, null]);
     expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('a slash at the end of a path is ignored', async () => {
+    const list = await plane.ask('GET', '/providers/');
+    expect(list).toEqual(await plane.ask('GET', '/providers'));
+    expect(list).toMatchObject({ status: 200, body: { object: 'list' } });
+    expect(await plane.ask('DELETE', '/providers/')).toMatchObject({ status: 405 });
   });
 
   it('errors of routes carry x-request-id', async () => {

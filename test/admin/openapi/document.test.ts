@@ -1,13 +1,20 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scopesByType } from '../../../admin/access/scopes.ts';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
+import { serviceOperations } from '../../../admin/openapi/service-routes.ts';
 import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
 import { errorTable } from '../../../core/contract/values/errors.ts';
 import { matchEndpoint } from '../../../core/endpoints/index.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+
+interface Described {
+  readonly schema: { readonly properties: { readonly scopes: { readonly items: { readonly enum: string[] } } } };
+  readonly example: { readonly scopes: string[] };
+}
 
 describe('the API description', () => {
   let plane: Plane;
@@ -29,14 +36,17 @@ describe('the API description', () => {
   });
 
   it('has every route once, with words, scopes and what it answers', () => {
-    expect(operations()).toHaveLength(adminRoutes.length + publicRoutes.length + Object.keys(routeDescriptions).length);
+    expect(operations()).toHaveLength(
+      adminRoutes.length + publicRoutes.length + Object.keys(routeDescriptions).length + serviceOperations().length,
+    );
     expect(new Set(operations().map((operation) => operation.operationId)).size).toBe(operations().length);
+    const service = new Set(serviceOperations().map(([, path]) => path));
     const routes = new Map(adminRoutes.map((route) => [`${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`, route]));
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
         const name = `${method.toUpperCase()} ${path}`;
         expect(operation.summary, name).not.toBe('');
-        if (operation['x-svc-plane'] === 'data') continue;
+        if (operation['x-svc-plane'] === 'data' || service.has(path)) continue;
         const reply = operation.responses['200'] as { content: Record<string, { schema: object }> };
         expect(Object.keys(reply.content['application/json']?.schema ?? {}), name).not.toEqual([]);
         if (operation.requestBody) {
@@ -82,6 +92,29 @@ describe('the API description', () => {
       if (status !== 426) expect(chat?.responses[String(status)], code).toBeDefined();
     }
     expect(Object.keys(document.paths['/batches/{id}'] ?? {}).sort()).toEqual(['get', 'put']);
+    expect(chat?.parameters.find((one) => one.name === 'x-svc-cache')?.schema).toMatchObject({
+      enum: ['simple', 'true', 'false'],
+    });
+    const explain = document.paths['/configs/explain']?.post?.requestBody?.content['application/json']?.schema;
+    expect(explain).toMatchObject({ additionalProperties: false, properties: { config: {}, request: {} } });
+  });
+
+  it('describes prices, the page behind links, health, and itself', () => {
+    for (const path of [
+      '/model-configs/pricing/{provider}/{model}',
+      '/auth/link',
+      '/openapi.json',
+      '/docs',
+      '/health',
+      '/ready',
+    ]) {
+      expect(document.paths[path]?.get, path).toMatchObject({ security: [], responses: { 200: {}, 405: {}, 429: {} } });
+    }
+    expect(document.paths['/ready']?.get?.responses['503']).toMatchObject({ content: { 'application/json': {} } });
+    expect(document.paths['/health']?.get).toMatchObject({
+      'x-svc-plane': 'both',
+      servers: [{ url: '/v1' }, { url: '/v2' }, { url: '/' }],
+    });
   });
 
   it('has the version of the API', () => {
@@ -97,6 +130,25 @@ describe('the API description', () => {
     }
   });
 
+  it('lists the scopes that each type of key may have', () => {
+    const bodyOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
+    for (const type of ['organisation-service', 'workspace-service', 'workspace-user'] as const) {
+      const { schema, example } = bodyOf(`/api-keys/${type.replace('-', '/')}`) as Described;
+      const possible = schema.properties.scopes.items.enum;
+      expect(new Set(possible)).toEqual(scopesByType[type]);
+      expect(possible).toEqual(expect.arrayContaining(example.scopes));
+    }
+  });
+
+  it('lists provider types, and requires one of both spellings in an integration', () => {
+    const body = document.paths['/integrations']?.post?.requestBody?.content['application/json'];
+    expect(body?.schema).toMatchObject({
+      anyOf: [{ required: ['ai_provider_id'] }, { required: ['integration_id'] }],
+      properties: { ai_provider_id: { enum: expect.arrayContaining(['openai', 'mock', 'x-ai', 'xai']) } },
+    });
+    expect(body?.example).toMatchObject({ ai_provider_id: 'openai' });
+  });
+
   it('uses no pattern that needs Unicode properties for names and passwords', () => {
     const body = document.paths['/workspaces']?.post?.requestBody?.content['application/json']?.schema as JsonSchema;
     expect(body).toMatchObject({ type: 'object', properties: { name: { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' } } });
@@ -107,6 +159,9 @@ describe('the API description', () => {
       expect(matchEndpoint('GET', path)).toBe('control-plane');
     for (const route of [...adminRoutes, ...publicRoutes]) {
       expect(matchEndpoint(route.method, `/v1${route.path}`), route.path).toBe('control-plane');
+    }
+    for (const [method, path] of serviceOperations()) {
+      expect(matchEndpoint(method.toUpperCase(), `/v1${path}`), path).toBe('control-plane');
     }
   });
 

@@ -1,20 +1,9 @@
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../../admin/openapi/document.ts';
 import { randomFrom } from '../../support/random-from.ts';
+import { createReplyChecker, type ReplyChecker } from '../../support/reply-checker.ts';
 import { createFuzz } from '../support/fuzz-values.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-
-// The OpenAPI validator depends on ajv; its copy is used so that both judge by the same version.
-const { Ajv2020 } = createRequire(import.meta.resolve('@seriousme/openapi-schema-validator'))('ajv/dist/2020.js') as {
-  readonly Ajv2020: new (options: object) => SchemaChecker;
-};
-
-interface SchemaChecker {
-  addSchema(schema: object): void;
-  validate(schema: object, value: unknown): boolean;
-  errorsText(): string;
-}
 
 const seed = 20_261_122;
 /** Requests of each operation with a generated query and body: the first follow the schema, every second one does not. */
@@ -30,12 +19,11 @@ interface Sent {
 describe('requests generated from the API description', () => {
   let plane: Plane;
   let document: OpenApiDocument;
-  let ajv: SchemaChecker;
+  let faultOf: ReplyChecker;
   beforeAll(async () => {
     plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
-    ajv = new Ajv2020({ strict: false, validateFormats: false });
-    ajv.addSchema({ $id: 'api', components: document.components });
+    faultOf = createReplyChecker(document);
   });
   afterAll(() => plane?.close());
 
@@ -106,27 +94,5 @@ describe('requests generated from the API description', () => {
     }
     if (random() < oddness) query.set('surprise', '1');
     return query.size === 0 ? '' : `?${query}`;
-  }
-
-  /** Returns how a reply differs from the description; null if it does not. */
-  function faultOf(operation: Operation, reply: Response, text: string): string | null {
-    // 503 is what a connection test gets without a gateway; 500 is always a defect.
-    if (reply.status === 500) return 'is a defect of the control plane';
-    const described = operation.responses[String(reply.status)];
-    if (!described) return 'is not described';
-    const type = (reply.headers.get('content-type') ?? '').split(';')[0] as string;
-    const { content } = resolved(described) as { content: Record<string, { schema: object }> };
-    const schema = content[type]?.schema;
-    if (!schema) return `has the media type ${type}`;
-    if (!reply.headers.has('x-request-id')) return 'has no x-request-id';
-    if (type !== 'application/json') return null;
-    const inDocument = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/')) as object;
-    return ajv.validate(inDocument, JSON.parse(text)) ? null : ajv.errorsText();
-  }
-
-  function resolved(described: object): object {
-    const { $ref } = described as { $ref?: string };
-    const name = $ref?.split('/').at(-1);
-    return name === undefined ? described : ((document.components.responses as Record<string, object>)[name] as object);
   }
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorFormatOf, matchEndpoint } from '../../../core/endpoints/index.ts';
+import { errorFormatOf, matchEndpoint, routeMethods } from '../../../core/endpoints/index.ts';
 
 describe('paths of the control plane', () => {
   it.each(['/v1/configs', '/v1/configs/pc-a', '/v1/logs/..a', '/v1/providers/a.b', '/v2/organisations/x/...', '/v1/mcp-servers'])(
@@ -31,6 +31,23 @@ describe('paths of the control plane', () => {
   it('PUT of a batch goes to the control plane, every other method of batches does not', () => {
     expect(matchEndpoint('PUT', '/v1/batches/batch_1')).toBe('control-plane');
     expect(matchEndpoint('GET', '/v1/batches/batch_1')).toMatchObject({ operation: 'retrieveBatch' });
+  });
+});
+
+describe('methods of a path', () => {
+  it.each([
+    ['/v1/chat/completions', ['POST']],
+    ['/v1/responses/compact', ['POST']],
+    ['/v1/responses/resp_1', ['GET', 'DELETE']],
+    ['/v1/batches/batch_1', ['GET', 'PUT']],
+    ['/v1/configs/explain', ['POST']],
+    ['/v1/configs', []],
+  ])('%s has %j', (path, methods) => {
+    expect(routeMethods(path)).toEqual(methods);
+  });
+
+  it('errors of POST /v1/configs/explain have the format of the data plane', () => {
+    expect(errorFormatOf('/v1/configs/explain')).toBe('chat');
   });
 });
 
