@@ -1,4 +1,5 @@
 import { isObject } from '../../core/contract/values/json.ts';
+import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
  * A copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel case, and our
@@ -51,9 +52,12 @@ const harmless =
   /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|maxtokenttl|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
+/** Credentials that providers declare, whatever their names sound like. */
+const declared = new Set(everySecretName.map(plainOf));
+
 function isSecretName(name: string): boolean {
   const plain = plainOf(name);
-  return exact.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
+  return exact.has(plain) || declared.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
 }
 
 /** In snake and camel case alike. */

@@ -43,6 +43,7 @@ export const keptSettings = {
     pattern: /^[\w-]+$/,
     expected: 'a purpose such as batch',
     example: 'batch',
+    only: 'call',
     max: 64,
     inline: true,
   }),

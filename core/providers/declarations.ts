@@ -34,6 +34,8 @@ export const settingNames = namesOf((setting) => !setting.secret && isCarried(se
 export const configSettingNames = namesOf(({ only }) => only === 'config');
 /** The same for credentials: they are `Secret` from the moment they are read. */
 export const secretNames = namesOf((setting) => setting.secret === true && isCarried(setting));
+/** Every credential, also those that only integrations carry. */
+export const everySecretName = namesOf(({ secret }) => secret === true);
 /** Settings that integrations store, credentials included. */
 export const storedSettingNames = namesOf(isStored);
 /** Settings whose values are URLs that gateways call. */

@@ -44,14 +44,14 @@ describe('a client of another gateway', () => {
   });
 
   it('spells older fields in snake case, as they are taken too', async () => {
-    const azure = { provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd', apiVersion: 'v' };
+    const azure = { provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd', apiVersion: 'v1' };
     const made = await client.virtualKeys.create({ name: 'azure', workspace_id: plane.workspaceId, ...azure });
     const slug = (made as { data?: { slug: string } }).data?.slug as string;
     const rows = (names: readonly string[]) =>
-      names.map((name) => ({ azure_deployment_name: name, azure_api_version: 'v', azure_model_slug: name }));
+      names.map((name) => ({ azure_deployment_name: name, azure_api_version: 'v1', azure_model_slug: name }));
     const shown = (await client.virtualKeys.retrieve({ slug })).model_config;
     expect(shown).toMatchObject({ azure_resource_name: 'r', azure_deployment_config: rows(['d']) });
-    await client.virtualKeys.update({ slug, deploymentConfig: [{ deploymentName: 'e', apiVersion: 'v' }] });
+    await client.virtualKeys.update({ slug, deploymentConfig: [{ deploymentName: 'e', apiVersion: 'v1' }] });
     expect((await client.virtualKeys.retrieve({ slug })).model_config).toMatchObject({ azure_deployment_config: rows(['e']) });
   });
 

@@ -66,7 +66,7 @@ export function readCredentialFile(secret: Secret): CredentialFile {
 /** What is wrong with the JSON of a credential file, or null. Never contains its values. */
 export function credentialFileProblem(json: string): string | null {
   const parsed = parse(json);
-  return typeof parsed === 'string' ? parsed : null;
+  return typeof parsed === 'string' ? parsed.replace(/, received .*$/, '') : null;
 }
 
 /** The file, or what is wrong with it. */

@@ -34,7 +34,7 @@ describe('configurations', () => {
   const entra = { azure_entra_tenant_id: 't', azure_entra_client_id: 'c', azure_entra_client_secret: 's' };
   const foundry = { azure_foundry_url: 'https://r.services.ai.azure.com', azure_api_version: '2024-05-01-preview' };
   const workload = { azure_auth_mode: 'workload', azure_workload_tenant_id: 't', azure_workload_client_id: 'c' };
-  const deployment = { azure_deployment_name: 'd', azure_api_version: 'v', azure_model_slug: 'gpt-4o' };
+  const deployment = { azure_deployment_name: 'd', azure_api_version: 'v1', azure_model_slug: 'gpt-4o' };
   const resource = { azure_resource_name: 'r', azure_deployment_config: [deployment] };
 
   it.each([
@@ -65,7 +65,7 @@ describe('configurations', () => {
     ['openai', ofOpenAi, null],
     ['anthropic', { wif_federation_rule_id: 'r', wif_organization_id: 'o', wif_service_account_id: 's' }, null],
     ['openai', {}, 'configurations.wif_identity_provider_id: required with provider_auth_type wif'],
-    ['groq', {}, 'configurations.provider_auth_type: wif is for openai and anthropic; '],
+    ['groq', {}, 'configurations.provider_auth_type: wif is for anthropic and openai; '],
   ])('provider_auth_type wif of %s with %j', async (type, own, fault) => {
     const configurations = { provider_auth_type: 'wif', ...client, ...own };
     const reply = await plane.ask('POST', '/integrations', { body: { name: 'wif', ai_provider_id: type, configurations } });

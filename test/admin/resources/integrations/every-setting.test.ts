@@ -113,7 +113,6 @@ describe('settings that calls would reject', () => {
     const { database } = plane.control.services;
     await database
       .em()
-      .getConnection()
       .execute(`update integrations set configurations = configurations || '{"aws_region":"Frankfurt"}' where slug = 'old'`);
     expect((await plane.ask('GET', '/integrations/old')).body.configurations.aws_region).toBe('Frankfurt');
     expect((await plane.ask('PUT', '/integrations/old', { body: { name: 'renamed' } })).status).toBe(200);
