@@ -32,7 +32,10 @@ function call(): void {
   request(`${origin}/v1/chat/completions`, { method: 'POST', agent, headers }, (response) => {
     response.resume().once('end', () => done(response.statusCode ?? 0));
   })
-    .once('error', () => done(0))
+    .once('error', (error: NodeJS.ErrnoException) => {
+      console.error(`a small call failed: ${error.code ?? error.message}`);
+      done(0);
+    })
     .end(body);
 }
 

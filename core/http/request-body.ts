@@ -3,8 +3,15 @@ import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/
 
 /** Bytes kept for a reader that has not asked yet, or has paused, before the socket is told to wait. */
 const heldBytesMax = 256 * 1024;
-/** First size of the buffer a body is collected in: a client that only announces much gets no memory for it. */
+/** First size of the buffer a body is collected in. */
 const firstBufferBytes = 256 * 1024;
+/**
+ * Largest buffer that is replaced by one of twice its size. A larger body gets a buffer for all of it: copying 16 MB to double it blocks
+ * the process, and the operating system provides pages only when bytes arrive.
+ */
+const doubledBytesMax = 1024 * 1024;
+/** Largest buffer for a body of unknown length that is not doubled. */
+const unknownLengthBytes = 64 * 1024 * 1024;
 const noBytes = new Uint8Array(0);
 
 /** The connection a body arrives on. Both do nothing once the exchange is over. */
@@ -24,6 +31,8 @@ export class UwsRequestBody implements RequestBody {
   complete = false;
   /** Bytes that arrived so far. */
   receivedBytes = 0;
+  /** Called when the last byte is here. */
+  onComplete: (() => void) | null = null;
   private readonly source: BodySource;
   private held: Uint8Array[] = [];
   private heldBytes = 0;
@@ -82,6 +91,7 @@ export class UwsRequestBody implements RequestBody {
     this.receivedBytes += chunk.byteLength;
     if (last) {
       this.complete = true;
+      this.onComplete?.();
       // The addon reads on for as long as its buffer fills, whatever it was told; the next request must still be read.
       this.unpause();
     }
@@ -216,7 +226,7 @@ export const emptyBody: RequestBody = {
   },
 };
 
-/** Puts a body together in one buffer: of the declared length, or doubling. */
+/** Puts a body together in one buffer. Bytes are counted as they arrive, not as they are announced. */
 class Collector {
   readonly bytesMax: number;
   readonly reject: (error: Error) => void;
@@ -226,6 +236,7 @@ class Collector {
   private readonly onChunk: ((chunk: Uint8Array) => void) | undefined;
   private buffer: Uint8Array = noBytes;
   private used = 0;
+  private counted = 0;
 
   constructor(
     length: number,
@@ -254,22 +265,32 @@ class Collector {
       return;
     }
     const need = this.used + chunk.length;
+    if (need > this.counted) this.count(need);
     if (need > this.buffer.length) this.grow(need);
     this.buffer.set(chunk, this.used);
     this.used = need;
+  }
+
+  private get limit(): number {
+    return this.length > 0 ? this.length : this.bytesMax;
   }
 
   end(): void {
     this.resolve(this.used === this.buffer.length ? this.buffer : this.buffer.subarray(0, this.used));
   }
 
-  private grow(need: number): void {
-    const limit = this.length > 0 ? this.length : this.bytesMax;
+  /** Counts twice the bytes counted so far, up to the length of the body. */
+  private count(need: number): void {
     const first = this.length > 0 ? firstBufferBytes : need;
-    const wanted = this.buffer.length === 0 ? first : this.buffer.length * 2;
-    const size = Math.max(need, Math.min(wanted, limit));
-    this.onGrow?.(size - this.buffer.length);
-    const grown = Buffer.allocUnsafe(size);
+    const counted = Math.max(need, Math.min(this.counted === 0 ? first : this.counted * 2, this.limit));
+    this.onGrow?.(counted - this.counted);
+    this.counted = counted;
+  }
+
+  private grow(need: number): void {
+    const known = this.length > 0 ? this.limit : Math.min(this.limit, unknownLengthBytes);
+    const wanted = this.counted <= doubledBytesMax ? this.counted : Math.max(known, this.buffer.length * 2);
+    const grown = Buffer.allocUnsafe(Math.max(need, Math.min(wanted, this.limit)));
     grown.set(this.buffer.subarray(0, this.used));
     this.buffer = grown;
   }

@@ -3,6 +3,7 @@ import type { FrameSocket } from '../contract/plugin/web-socket.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import type { CorkAnchor } from './cork-anchor.ts';
 import type { Flushable, TurnClock } from './event-loop-turns.ts';
+import { Linger } from './linger.ts';
 import { addToHead, prepareHead, prepareUpgradeHead, type ReplyHead, writeHead, writeLargeHead } from './reply-head.ts';
 import type { BodySource, UwsRequestBody } from './request-body.ts';
 import { UwsFrameSocket, type WebSocketOffer } from './web-socket.ts';
@@ -81,6 +82,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private ending = false;
   private cutting = false;
   private owesDrain = false;
+  /** Set when the reply waits for the upload, or has waited for it. */
+  private linger: Linger | null = null;
   private drained: (() => void) | null = null;
   private abortCallbacks: (() => void)[] | null = null;
 
@@ -237,8 +240,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private begin(res: HttpResponse): void {
     const head = this.head as ReplyHead;
     if (!this.ending && (this.bodyless || this.queue.bytes === 0)) return;
-    // An upload that is not over when the reply begins is not read to its end either.
     const uploadOver = this.body === null || this.body.complete;
+    if (!uploadOver && this.lingers(this.body as UwsRequestBody)) return;
     this.closing = this.closeAfter || this.edge.draining || !uploadOver;
     if (this.ending && this.total < 0) this.total = this.given;
     const whole = this.given === this.total && !this.bodyless && this.queue.bytes + head.bytes <= corkBytesMax;
@@ -255,6 +258,13 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     if (head.bytes > headBytesMax) this.headWritten = writeLargeHead(res, head);
     if (!this.bodyless) res.onWritable(() => this.writable());
     this.writeOn(res);
+  }
+
+  /** True if the reply waits for the rest of the upload. An upload that is too long, or of untrusted framing, is not read to its end. */
+  private lingers(body: UwsRequestBody): boolean {
+    if (this.linger !== null || !this.ending || this.closeAfter || !Linger.suits(body)) return false;
+    this.linger = new Linger(body, () => this.flushOrDefer());
+    return true;
   }
 
   private writeOn(res: HttpResponse): void {
@@ -351,6 +361,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private over(): void {
     this.res = null;
     this.finished = true;
+    this.linger?.stop();
     this.queue.clear();
     this.drained = null;
     this.abortCallbacks = null;

@@ -17,7 +17,8 @@ import { runSteps } from './attempt/run-steps.ts';
 import { attempt } from './attempt/send-attempt.ts';
 import { isSession, socketCall } from './attempt/socket-call.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { largeBodyBytes } from './request/read-body.ts';
+import { stepBytes } from './request/large-json/json-steps.ts';
+import { encodeLarge } from './request/large-json/large-json.ts';
 import { placeOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
@@ -45,10 +46,12 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
       if (reply) return { kind: 'replaced', reply };
     }
     const resolved = given.resolved.ofModel ? await placeOfModel(ctx, target, given.resolved) : given.resolved;
-    // Writing a large body blocks the process about as long as parsing it did.
-    if (ctx.requestBytes >= largeBodyBytes) await ctx.memory?.turn();
+    if (ctx.requestBytes > stepBytes) await ctx.memory?.turn();
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
     const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
+    if (outgoing.json) {
+      Object.assign(outgoing.call, { body: await encodeLarge(ctx, outgoing.json, ctx.requestBytes) });
+    }
     if (given.timeMs !== Number.POSITIVE_INFINITY) {
       Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
     }

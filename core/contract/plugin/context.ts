@@ -164,6 +164,8 @@ export class RequestContext {
   /** The bound that bodies held for this request count against, and how many bytes they are; null where nothing is counted. */
   memory: BodyMemory | null = null;
   heldBytes = 0;
+  /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
+  copyBytes = 0;
   model: string | null = null;
   stream = false;
   attempts: AttemptResult[] = [];

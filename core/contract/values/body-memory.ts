@@ -1,5 +1,8 @@
 import { GatewayError } from './errors.ts';
 
+/** Takes up to this size may use the whole bound. */
+const smallBytes = 64 * 1024;
+
 /**
  * The bound on all bodies one process holds at a time: request bodies that are read whole, their parsed values, replies that are read
  * before they are sent, and unfinished events of streams. Bodies that stream through do not count. A request that would exceed the
@@ -14,9 +17,13 @@ export class BodyMemory {
     this.bytesMax = bytesMax;
   }
 
-  /** Counts bytes about to be held. Throws GatewayError `overloaded`. */
+  /**
+   * Counts bytes about to be held. An eighth of the bound is left to takes of at most 64 KiB, so that large bodies do not keep small
+   * requests out. Throws GatewayError `overloaded`.
+   */
   take(bytes: number): void {
-    if (this.usedBytes + bytes > this.bytesMax) {
+    const bytesMax = bytes > smallBytes ? this.bytesMax * 0.875 : this.bytesMax;
+    if (this.usedBytes + bytes > bytesMax) {
       throw new GatewayError('overloaded', {
         message: 'The gateway holds as many request and reply bodies as it may; try again shortly',
         retryAfterMs: 1000,
@@ -31,8 +38,8 @@ export class BodyMemory {
   }
 
   /**
-   * Waits for a turn of the event loop in which no other large body is parsed or written, so that other requests run between two of
-   * them. Callers continue in the order in which they called.
+   * Waits for a turn of the event loop in which no other step of a large body runs, so that other requests run between two steps.
+   * Callers continue in the order in which they called.
    */
   turn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));

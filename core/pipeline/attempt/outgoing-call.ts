@@ -8,6 +8,7 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { callerOf } from '../request/caller.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
+import { stepBytes } from '../request/large-json/json-steps.ts';
 import { meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
@@ -30,6 +31,8 @@ export interface Outgoing {
   readonly call: UpstreamCall;
   readonly operation: Operation | null;
   readonly operationCall: OperationCall | null;
+  /** A large body that is still to be written, in turns of the event loop; `call.body` is null until then. */
+  readonly json: JsonObject | null;
 }
 
 /** Request headers that never go upstream as the client sent them: framing, hop-by-hop, and where the reply is ours to encode. */
@@ -94,7 +97,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     newId: (prefix) => prefix + options.newId(),
   };
   ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
-  const { contentType, body } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
+  const { contentType, body, json } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
   if (target.strictParams && operationCall.dropped.length > 0) throw noPlaceFor(operationCall.dropped, resolved.adapter.id);
   const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
   if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
@@ -115,6 +118,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     },
     operation,
     operationCall,
+    json,
   };
 }
 
@@ -143,19 +147,20 @@ function contentOf(
   params: JsonObject,
   call: OperationCall,
   options: OutgoingOptions,
-): { readonly contentType: string | null; readonly body: UpstreamCall['body'] } {
+): { readonly contentType: string | null; readonly body: UpstreamCall['body']; readonly json: JsonObject | null } {
   if (operation.toContent || (ctx.endpoint?.body ?? 'json') !== 'json') {
     const other = otherContent(ctx, operation, call, options.formBytesMax);
-    if (other) return other;
+    if (other) return { ...other, json: null };
   }
   const body = operation.toProvider ? operation.toProvider(params, call) : params;
   // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
-  const bytes = body === ctx.params && !ctx.bodyChanged ? (ctx.body as Uint8Array) : encode(body);
-  return { contentType: jsonType, body: bytes };
+  if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
+  if (ctx.requestBytes > stepBytes) return { contentType: jsonType, body: null, json: body };
+  return { contentType: jsonType, body: encode(body), json: null };
 }
 
 /** Several exchanges make their own bodies. */
-const noContent = { contentType: null, body: null };
+const noContent = { contentType: null, body: null, json: null };
 
 const jsonType = 'application/json';
 
@@ -201,7 +206,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
     const { path: adjustedPath, headers: adjustedHeaders } = adjusted;
     Object.assign(call, { path: adjustedPath, headers: adjustedHeaders, body: adjusted.body ?? call.body });
   }
-  return { call, operation: null, operationCall: null };
+  return { call, operation: null, operationCall: null, json: null };
 }
 
 /** True when this header of the client carried a key of the gateway: such a header never leaves. */

@@ -2,9 +2,13 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Operation, OperationCall, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import type { Answer, PlainAnswer } from '../answer.ts';
+import { holdBytes } from '../request/hold-bytes.ts';
+import { stepBytes } from '../request/large-json/json-steps.ts';
+import { encodeLarge, parseLarge } from '../request/large-json/large-json.ts';
+import { JsonStepError } from '../request/large-json/parse-steps.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/unfinished-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -18,8 +22,11 @@ export interface WholeReply {
   readonly body: Uint8Array;
 }
 
-/** Turns a reply that was read whole into the answer of the route, and notes its usage. Never throws. */
-export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgoing: Outgoing, reply: WholeReply): Answer {
+/**
+ * Turns a reply that was read whole into the answer of the route, and notes its usage. Returns a promise for large JSON, which is parsed
+ * and written in turns of the event loop. Never throws or rejects.
+ */
+export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgoing: Outgoing, reply: WholeReply): Maybe<Answer> {
   const { status, headers, body } = reply;
   const { operation, operationCall } = outgoing;
   const ok = status >= 200 && status < 300;
@@ -37,22 +44,51 @@ export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgo
         return plain(reply, passedHeaders(headers, null), body, null, operationCall);
       }
     }
-    return jsonAnswer(ctx, adapter, operation, operationCall, reply);
+    if (body.length > stepBytes) return largeAnswer(ctx, adapter, operation, operationCall, reply).catch(unusable);
+    const shaped = shapeReply(ctx, adapter, operation, operationCall, reply, parseJson(body));
+    if (shaped.kind !== 'json') return shaped;
+    return jsonAnswer(reply, Buffer.from(JSON.stringify(shaped.json)), operationCall);
   } catch (thrown) {
-    // The adapter could make nothing of the reply; one that knows why has said so in a GatewayError.
-    return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
+    return unusable(thrown);
   }
 }
 
-function jsonAnswer(
+/** The adapter could make nothing of the reply; if it knows the reason, it has thrown a GatewayError. */
+function unusable(thrown: unknown): Answer {
+  return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
+}
+
+async function largeAnswer(
   ctx: RequestContext,
   adapter: ProviderAdapter,
   operation: Operation,
   call: OperationCall,
   given: WholeReply,
-): Answer {
+): Promise<Answer> {
+  holdBytes(ctx, given.body.length);
+  const reply = await parseLarge(ctx, given.body).catch((thrown: unknown) => {
+    if (thrown instanceof JsonStepError) return null;
+    throw thrown;
+  });
+  const shaped = shapeReply(ctx, adapter, operation, call, given, reply);
+  if (shaped.kind !== 'json') return shaped;
+  return jsonAnswer(given, await encodeLarge(ctx, shaped.json, given.body.length), call);
+}
+
+function jsonAnswer(given: WholeReply, body: Uint8Array, call: OperationCall): Answer {
+  return plain(given, passedHeaders(given.headers, 'application/json'), body, null, call);
+}
+
+/** Returns the answer, or the JSON that is to be written as its body. */
+function shapeReply(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  operation: Operation,
+  call: OperationCall,
+  given: WholeReply,
+  reply: JsonObject | null,
+): Answer | { readonly kind: 'json'; readonly json: JsonObject } {
   const { headers, body } = given;
-  const reply = parseJson(body);
   if (!reply) {
     const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
     return { kind: 'error', error: new GatewayError('upstream_invalid', { message }) };
@@ -61,9 +97,8 @@ function jsonAnswer(
   const bytes = operation.toBytes?.(reply, call) ?? null;
   if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
   const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
-  const same = shaped === reply;
-  const sent = same ? body : Buffer.from(JSON.stringify(shaped));
-  return plain(given, passedHeaders(headers, same ? null : 'application/json'), sent, null, call);
+  if (shaped !== reply) return { kind: 'json', json: shaped };
+  return plain(given, passedHeaders(headers, null), body, null, call);
 }
 
 /** A reply that is not JSON, as the JSON of the route. */

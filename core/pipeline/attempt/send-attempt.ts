@@ -6,6 +6,7 @@ import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../..
 import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
+import { isPromise } from '../../contract/values/json.ts';
 import type { Answer } from '../answer.ts';
 import { holdBytes } from '../request/hold-bytes.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
@@ -208,7 +209,9 @@ class Attempt implements UpstreamHandler {
   #endPlain(): void {
     const body = this.#held?.body ?? noBytes;
     const reply = { status: this.#status, headers: this.#headers, body };
-    this.#settle(plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply));
+    const answer = plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply);
+    if (isPromise(answer)) void answer.then((given) => this.#settle(given));
+    else this.#settle(answer);
   }
 
   #endStream(): void {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../contract/values/errors.ts';
+import { closingQuote } from './large-json/closing-quote.ts';
 
 const depthMax = 64;
 const keysMax = 50_000;
@@ -86,24 +87,10 @@ export class JsonLimits {
 
   /** Index behind the closing quote of the string that holds `from`; the end of `bytes` if the string goes on. */
   #skipString(bytes: Buffer, from: number): number {
-    let start = from;
-    if (this.#escapes && start < bytes.length) {
-      this.#escapes = false;
-      start++;
-    }
-    for (let quote = bytes.indexOf(0x22, start); quote !== -1; quote = bytes.indexOf(0x22, quote + 1)) {
-      if (backslashesBefore(bytes, quote, start) % 2 === 1) continue;
-      this.#inString = false;
-      return quote + 1;
-    }
-    this.#inString = true;
-    if (bytes.length > start) this.#escapes = backslashesBefore(bytes, bytes.length, start) % 2 === 1;
-    return bytes.length;
+    const start = this.#escapes ? from + 1 : from;
+    const found = start < bytes.length ? closingQuote(bytes, start, bytes.length) : -start;
+    this.#inString = start >= bytes.length || found < 0;
+    this.#escapes = -found > bytes.length;
+    return this.#inString ? bytes.length : found + 1;
   }
-}
-
-function backslashesBefore(bytes: Buffer, end: number, start: number): number {
-  let at = end;
-  while (at > start && bytes[at - 1] === 0x5c) at--;
-  return end - at;
 }

@@ -1,9 +1,12 @@
 import { type ParseError, parse as parseLenient, printParseErrorCode } from 'jsonc-parser';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { holdBytes } from './hold-bytes.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
+import { stepBytes } from './large-json/json-steps.ts';
+import { parseLarge } from './large-json/large-json.ts';
+import { JsonStepError } from './large-json/parse-steps.ts';
 import { readForm } from './read-form.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -16,11 +19,6 @@ export interface BodyLimits {
   /** Values in one JSON body; an object or array counts as five. */
   readonly jsonValuesMax: number;
 }
-
-/** Bodies from this size on are parsed and written one per turn of the event loop: each takes tens of milliseconds. */
-export const largeBodyBytes = 1024 * 1024;
-/** Longest text in which a second parser looks for the position of a syntax error: it takes ten times as long as the first one. */
-const searchedCharsMax = 1024 * 1024;
 
 /**
  * Reads the body of a shaped route as its endpoint says: into `ctx.body`, `ctx.params`, `ctx.form`, `ctx.model` and `ctx.stream`.
@@ -41,8 +39,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;
   ctx.body = await readBytes(ctx, limits.jsonBytesMax, isSmall ? undefined : (chunk) => counted.push(chunk));
   if (!isSmall) holdBytes(ctx, counted.heapBytes);
-  if (ctx.body.length >= largeBodyBytes) await ctx.memory?.turn();
-  const params = parseBody(ctx.body);
+  const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.params = params;
   ctx.model = typeof params.model === 'string' ? params.model : null;
   ctx.stream = params.stream === true || params.stream_format === 'sse';
@@ -81,8 +78,8 @@ function parseBody(body: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (thrown) {
-    throw new GatewayError('invalid_json', { message: `The body is not valid JSON: ${syntaxErrorOf(text, thrown)}` });
+  } catch {
+    throw new GatewayError('invalid_json', { message: `The body is not valid JSON: ${syntaxErrorOf(text)}` });
   }
   if (!isObject(value)) {
     throw new GatewayError('invalid_json', {
@@ -92,12 +89,19 @@ function parseBody(body: Uint8Array): Record<string, unknown> {
   return value;
 }
 
-/** Reason and position. V8 leaves the position out of some messages, so a second parser looks for it in texts that are not large. */
-function syntaxErrorOf(text: string, thrown: unknown): string {
-  if (text.length > searchedCharsMax) {
-    const position = /at position (\d+)/.exec(thrown instanceof Error ? thrown.message : '')?.[1];
-    return position === undefined ? 'it ends too early or holds an invalid character' : `syntax error at position ${position}`;
+async function parseLargeBody(ctx: RequestContext, body: Uint8Array): Promise<JsonObject> {
+  try {
+    const params = await parseLarge(ctx, body);
+    if (params !== null) return params;
+  } catch (thrown) {
+    if (!(thrown instanceof JsonStepError)) throw thrown;
+    throw new GatewayError('invalid_json', { message: `The body is not valid JSON: ${thrown.message}` });
   }
+  throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
+}
+
+/** Returns the reason and position of a syntax error. V8 leaves the position out of some messages, so a second parser looks for it. */
+function syntaxErrorOf(text: string): string {
   const errors: ParseError[] = [];
   parseLenient(text, errors, { allowEmptyContent: false, disallowComments: true, allowTrailingComma: false });
   const first = errors[0];
