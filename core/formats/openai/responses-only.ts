@@ -8,9 +8,19 @@ import type { OperationCall, ProviderSettings } from '../../contract/provider/pr
 const responsesOnly =
   /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
 
+/** Results by model name, because matching takes about 1 % of a call. Callers choose the names. */
+const known = new Map<string, boolean>();
+const knownMax = 1_000;
+
 /** True for a model of OpenAI that is known to have the Responses API alone. */
 export function isResponsesOnly(model: string): boolean {
-  return responsesOnly.test(model);
+  let result = known.get(model);
+  if (result === undefined) {
+    result = responsesOnly.test(model);
+    if (known.size >= knownMax) known.clear();
+    if (model.length <= 200) known.set(model, result);
+  }
+  return result;
 }
 
 /** Whether a chat call of one of these models goes to the Responses API. */
