@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+
+/** The commands of docs/guides, as they are written, against the whole product and a fake provider. */
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const guide = (name: string): string => readFileSync(join(root, 'docs/guides', name), 'utf8');
+
+/** The code blocks of a guide in one language, in their order. */
+function blocksOf(name: string, language: string): string[] {
+  return [...guide(name).matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter((match) => match[1] === language)
+    .map((match) => match[2] ?? '');
+}
+
+let gateway: RunningGateway;
+let upstream: FakeUpstream;
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'guides-'));
+  upstream = await startFakeUpstream();
+  gateway = await startGateway();
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await upstream?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Replaces the addresses that differ from those in the guides. */
+function here(text: string): string {
+  return text.replaceAll('http://127.0.0.1:8787', gateway.origin).replaceAll('http://127.0.0.1:11434/v1', upstream.openaiHost);
+}
+
+async function shell(script: string): Promise<string> {
+  const env = {
+    ...process.env,
+    BASE: `${gateway.origin}/v1`,
+    ADMIN_KEY: gateway.adminKey,
+    WORKSPACE_KEY: gateway.workspaceKey,
+  };
+  return (await run('bash', ['-euo', 'pipefail', '-c', here(script)], { cwd: folder, env })).stdout;
+}
+
+describe('docs/guides', () => {
+  it('clients.md: the OpenAI and Anthropic SDKs get replies', async () => {
+    const scripts = blocksOf('clients.md', 'js');
+    expect(scripts).toHaveLength(2);
+    const env = { ...process.env, WORKSPACE_KEY: gateway.workspaceKey };
+    for (const script of scripts) {
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', here(script)], { cwd: root, env });
+      expect(stdout.trim()).toBe('Say hello.');
+    }
+  });
+
+  it('clients.md: the settings of coding agents work', async () => {
+    const [anthropic, openai] = blocksOf('clients.md', 'sh') as [string, string];
+    expect(JSON.parse(await shell(anthropic))).toMatchObject({ type: 'message', content: [{ type: 'text', text: 'hello' }] });
+    expect(JSON.parse(await shell(openai))).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
+  });
+
+  it('local-models.md: an OpenAI-compatible server answers as a provider', async () => {
+    const [integration, call] = blocksOf('local-models.md', 'sh') as [string, string];
+    await shell(integration);
+    expect(JSON.parse(await shell(call))).toMatchObject({ object: 'chat.completion' });
+    expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2' });
+  });
+
+  it('jwt.md: a signed token is accepted in the place of a key', async () => {
+    const reply = await shell(blocksOf('jwt.md', 'sh').join('\n'));
+    expect(reply).toContain('"content":"hello"');
+  });
+});
