@@ -1,3 +1,5 @@
+const { adminRules } = require('./config/admin-imports.cjs');
+
 /** Who may import whom: the table of ARCHITECTURE.md#imports as rules. */
 const only = (name, from, allowed) => ({
   name,
@@ -90,6 +92,7 @@ module.exports = {
       '^admin/',
       '^(admin/|core/contract/|core/provider-settings/|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
     ),
+    ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),
     library('undici-in-upstream-only', 'undici', '^core/upstream/'),
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { internalPaths } from '../core/contract/protocol/internal-api.ts';
 import { routeDescriptions } from '../core/contract/protocol/route-descriptions.ts';
 import { causeOf } from './cause-of.ts';
+import { internalApp } from './gateway-api/routes.ts';
 import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';
 import type { AdminServices } from './http/route.ts';
@@ -11,7 +12,6 @@ import { servePublicRoute } from './http/serve-public-route.ts';
 import { serveRoute } from './http/serve-route.ts';
 import { errorReply, toAdminError } from './http/write-error.ts';
 import { linkPage } from './identity/link-page.ts';
-import { internalApp } from './internal/routes.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { servePrices } from './pricing/serve-prices.ts';
 import { adminRoutes, publicRoutes } from './tables.ts';
@@ -57,7 +57,7 @@ export function createApp(services: AdminServices): Hono {
   }
   for (const version of versions) app.get(`${version}/auth/link`, linkPage);
   servePrices(app, versions, services);
-  serveOpenApi(app, versions, services);
+  serveOpenApi(app, versions, adminRoutes, publicRoutes, services);
   app.notFound((c) => {
     const { method, path } = c.req;
     const matching = methods.filter((one) => app.router.match(one, path)[0].length > 0);

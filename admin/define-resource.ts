@@ -1,14 +1,14 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
+import type { Log } from '../core/contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
-import type { Log } from '../core/contract/values/log.ts';
-import type { Dependents } from './db/dependents.ts';
 import { isUuid } from './db/new-id.ts';
 import type { Database } from './db/open-database.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute, AdminServices } from './http/route.ts';
 import type { JobHandler } from './jobs/job-runner.ts';
 import type { Mailer } from './mail/mailer.ts';
+import type { Dependents } from './publish/dependents.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /**

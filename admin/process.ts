@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { ChangeNotice } from '../core/contract/protocol/documents.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
-import { StartFault } from './bootstrap/start-fault.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
 import { createLog } from './log.ts';
 import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
+import { StartError } from './start-error.ts';
 
 /** Exit code for settings that cannot work: starting again would not help. */
 const exitConfiguration = 78;
@@ -74,7 +74,7 @@ function readSettings() {
 }
 
 function faultOf(error: unknown): string | null {
-  if (error instanceof StartFault) return error.message;
+  if (error instanceof StartError) return error.message;
   const { code, port } = error as { code?: string; port?: number };
   if (code === 'EADDRINUSE' || code === 'EACCES') return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;
   return null;

@@ -3,21 +3,25 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Settings } from '../config/settings.ts';
+import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import { type ChangeNotice, keyPurposes } from '../core/contract/protocol/documents.ts';
 import { compileProxyRules } from '../core/contract/values/client-origin.ts';
-import type { Clock } from '../core/contract/values/clock.ts';
-import type { Log } from '../core/contract/values/log.ts';
 import { deriveKey } from '../core/contract/values/secret.ts';
+import { holdWorkspace } from './access/hold-workspace.ts';
+import { resolveWorkspace } from './access/resolve-workspace.ts';
+import { inWorkspace } from './access/session-actor.ts';
 import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
+import { createReadDocument } from './gateway-api/read-document.ts';
+import { storeKnown } from './gateway-api/store-records.ts';
+import { AttemptLimit } from './http/attempt-limit.ts';
 import { countRequests } from './http/count-requests.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import type { AdminServices } from './http/route.ts';
-import { AttemptLimit } from './identity/attempt-limit.ts';
-import { createReadDocument } from './internal/read-document.ts';
+import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
 import { connectNats } from './publish/nats-publisher.ts';
@@ -77,6 +81,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, mailer, log: deps.log });
     let stopping = false;
     const services: AdminServices = {
+      callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
+      storeRecords: (records) => storeKnown(database, records, clock.now()),
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),

@@ -1,9 +1,9 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
-import type { Dependents } from './db/dependents.ts';
 import type { DocumentReader, HousekeepingTask, JobKind, Sample } from './define-resource.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute } from './http/route.ts';
 import { infrastructure } from './infrastructure.ts';
+import type { Dependents } from './publish/dependents.ts';
 import { resources } from './resources/index.ts';
 
 const all = [infrastructure, ...resources];

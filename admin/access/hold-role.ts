@@ -1,6 +1,6 @@
 import type { EntityManager } from '../db/open-database.ts';
+import type { SignedIn } from '../http/actor.ts';
 import { forbidden } from '../http/errors.ts';
-import type { SignedIn } from '../http/route.ts';
 
 /**
  * Holds a person in the role they had when the request began, until the transaction ends: what they grant is theirs to grant when it

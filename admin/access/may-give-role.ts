@@ -1,8 +1,8 @@
 import type { EntityManager } from '../db/open-database.ts';
+import type { Actor, OrganisationRole, WorkspaceRole } from '../http/actor.ts';
 import { forbidden } from '../http/errors.ts';
-import type { Actor } from '../http/route.ts';
 import { effectiveSecuritySettings } from '../resources/organisations/security-settings.ts';
-import { type OrganisationRole, type WorkspaceRole, workspaceRoleScopes } from './roles.ts';
+import { workspaceRoleScopes } from './roles.ts';
 import { dataPlaneScopes } from './scopes.ts';
 
 /** Whoever lacks one of these is less than an admin, and cannot make one, or take one over. */

@@ -1,8 +1,8 @@
 import type { EntityManager } from '../db/open-database.ts';
+import type { Actor } from '../http/actor.ts';
 import { forbidden } from '../http/errors.ts';
-import type { Actor } from '../http/route.ts';
 import { users } from '../resources/users/entity.ts';
-import { placeOf } from './place-of.ts';
+import { membershipOf } from './membership.ts';
 
 /**
  * Throws AB03 when the settings do not let a person, or a key of theirs, see (or change) the models of the integrations of this
@@ -15,12 +15,12 @@ export async function requireModelRight(
   if (actor.userId === null) return;
   const user = await em.findOne(users, { id: actor.userId, organisationId: actor.organisationId });
   if (user && user.role !== 'member') return;
-  const place = user && workspaceId !== null ? await placeOf(em, user, workspaceId) : null;
+  const place = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
   if (place && may(place, right)) return;
   throw forbidden(`Your role may not ${right === 'view' ? 'see' : 'change'} models of integrations here`);
 }
 
-function may({ manages, settings }: NonNullable<Awaited<ReturnType<typeof placeOf>>>, right: 'view' | 'write'): boolean {
+function may({ manages, settings }: NonNullable<Awaited<ReturnType<typeof membershipOf>>>, right: 'view' | 'write'): boolean {
   if (right === 'write') return manages && settings.managersWriteIntegrationModels;
   return manages ? settings.managersViewIntegrationModels : settings.membersViewIntegrationModels;
 }

@@ -1,11 +1,6 @@
+import type { OrganisationRole, WorkspaceRole } from '../http/actor.ts';
 import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
 import { dataPlaneScopes, scopesByType } from './scopes.ts';
-
-export const organisationRoles = ['owner', 'admin', 'member'] as const;
-export type OrganisationRole = (typeof organisationRoles)[number];
-
-export const workspaceRoles = ['admin', 'manager', 'member', 'viewer'] as const;
-export type WorkspaceRole = (typeof workspaceRoles)[number];
 
 type LimitedRole = 'admin' | 'manager' | 'member';
 

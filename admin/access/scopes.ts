@@ -1,4 +1,4 @@
-import type { ApiKeyType } from '../resources/api-keys/entity.ts';
+import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
 
 /** The scopes of control-plane reference §2, by the kinds of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;

@@ -1,6 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { Actor, SignedIn } from '../http/route.ts';
-import type { Session } from '../identity/entity.ts';
+import type { Actor, SignedIn } from '../http/actor.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { effectiveSecuritySettings, securitySettingsOf } from '../resources/organisations/security-settings.ts';
 import type { User } from '../resources/users/entity.ts';
@@ -8,11 +7,18 @@ import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
 
+/** The columns of a session that its actor shows. */
+interface SessionRow {
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
 /**
  * A signed-in person as the one who asks. Owners and admins reach as far as an organisation key. Plain members have, until it is
  * known which workspace a request is about, whatever any of their workspaces lets them do: see `inWorkspace`.
  */
-export async function sessionActor(em: EntityManager, row: Session, user: User): Promise<Actor> {
+export async function sessionActor(em: EntityManager, row: SessionRow, user: User): Promise<Actor> {
   const { organisationId, role } = user;
   const memberships = role === 'member' ? await membershipsOf(em, user) : new Map<string, never>();
   const scopes =

@@ -1,12 +1,13 @@
+import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
 import { type ApiKeyKind, digestSecret, newApiKey, parseApiKey } from '../../core/contract/values/api-key.ts';
 import { scopesByType } from '../access/scopes.ts';
 import { newId } from '../db/new-id.ts';
-import type { Change } from '../db/write-change.ts';
-import { type ApiKeyType, apiKeys } from '../resources/api-keys/entity.ts';
+import type { Change } from '../publish/write-change.ts';
+import { apiKeys } from '../resources/api-keys/entity.ts';
+import { createProvider } from '../resources/integrations/create-provider.ts';
 import { integrationWorkspaces } from '../resources/integrations/entity.ts';
 import { createIntegration } from '../resources/integrations/service.ts';
 import { organisations } from '../resources/organisations/entity.ts';
-import { createProvider } from '../resources/providers/service.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
 

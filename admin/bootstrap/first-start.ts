@@ -5,14 +5,14 @@ import { type ApiKeyKind, digestSecret, parseApiKey } from '../../core/contract/
 import type { Log } from '../../core/contract/values/log.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
-import { type Change, writeChange } from '../db/write-change.ts';
+import { type Change, writeChange } from '../publish/write-change.ts';
 import { apiKeys } from '../resources/api-keys/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { insertInvite } from '../resources/user-invites/service.ts';
 import { users } from '../resources/users/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { StartError } from '../start-error.ts';
 import { createOrganisation, type FirstItems, isKeyOfKind } from './create-organisation.ts';
-import { StartFault } from './start-fault.ts';
 
 /** What a first start made, as it stands in `first-keys.json`. */
 export interface FirstKeys {
@@ -144,5 +144,5 @@ async function writeKeys(directory: string, keys: FirstKeys): Promise<void> {
 function checkGiven(setting: string, text: string | null, kind: ApiKeyKind): string | null {
   if (text === null) return null;
   if (isKeyOfKind(text, kind)) return text;
-  throw new StartFault(`${setting}: a key of the form svc_${kind}_… is expected; \`npm run new:key\` prints one`);
+  throw new StartError(`${setting}: a key of the form svc_${kind}_… is expected; \`npm run new:key\` prints one`);
 }

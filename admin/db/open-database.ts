@@ -4,8 +4,8 @@ import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/c
 import { Migrator } from '@mikro-orm/migrations';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import { StartFault } from '../bootstrap/start-fault.ts';
+import type { Log } from '../../core/contract/plugin/plugin.ts';
+import { StartError } from '../start-error.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { isUuid } from './new-id.ts';
@@ -72,7 +72,7 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
   } catch (error) {
     await lock.release();
     throw isBroken(error)
-      ? new StartFault(
+      ? new StartError(
           `DATA_DIR: the embedded database in ${directory} cannot be opened (${(error as Error).message}): ` +
             'restore a copy of it, or move the folder away to begin anew',
         )

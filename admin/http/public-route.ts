@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import type { EntityManager } from '../db/open-database.ts';
-import type { Change } from '../db/write-change.ts';
-import type { RequestOrigin } from '../identity/same-origin.ts';
+import type { Change } from '../publish/write-change.ts';
 import type { AdminServices } from './route.ts';
+import type { RequestOrigin } from './same-origin.ts';
 
 /** A route that works before anybody is known: signing in, and links that work once. Data, like `AdminRoute`. */
 export interface PublicRoute {

@@ -1,19 +1,19 @@
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
+import type { Clock, Log } from '../../core/contract/plugin/plugin.ts';
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts';
 import type { ProxyRules } from '../../core/contract/values/client-origin.ts';
-import type { Clock } from '../../core/contract/values/clock.ts';
-import type { Log } from '../../core/contract/values/log.ts';
-import type { OrganisationRole, WorkspaceRole } from '../access/roles.ts';
 import type { BackgroundWork } from '../background-work.ts';
-import type { Dependents } from '../db/dependents.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
-import type { Change } from '../db/write-change.ts';
-import type { AttemptLimit } from '../identity/attempt-limit.ts';
 import type { Mailer } from '../mail/mailer.ts';
-import type { ApiKeyType } from '../resources/api-keys/entity.ts';
+import type { Dependents } from '../publish/dependents.ts';
+import type { Change } from '../publish/write-change.ts';
 import type { Vault } from '../secrets/vault.ts';
+import type { Actor } from './actor.ts';
+import type { AttemptLimit } from './attempt-limit.ts';
+import type { Callers } from './callers.ts';
 import type { LogRejection } from './log-rejection.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -77,36 +77,8 @@ export interface AdminRoute {
   handle(call: AdminCall<never, never>): Promise<unknown>;
 }
 
-/** Whose key or session it is. Holds no secret. */
-export interface Actor {
-  /** Row id of the key; of the session, for a person who signed in. */
-  readonly keyId: string;
-  /** What the scopes are those of. People have the type of key that reaches as far as they do. */
-  readonly type: ApiKeyType;
-  readonly organisationId: string;
-  /** Null for organisation keys. */
-  readonly workspaceId: string | null;
-  readonly userId: string | null;
-  readonly scopes: ReadonlySet<string>;
-  /** Whom a token says it is for, for callers who came with one. */
-  readonly tokenSubject?: string | null;
-  /** Set for a person who signed in. */
-  readonly session?: SignedIn;
-  /** An owner of the organisation, or the key its first start made: only they may touch owners. */
-  readonly actsAsOwner?: boolean;
-}
-
-/** A person and what they may choose from. Holds no secret. */
-export interface SignedIn {
-  readonly userId: string;
-  readonly role: OrganisationRole;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-  /** Workspaces of a plain member, with what they may do there. Owners and admins are at home in all of them and have none here. */
-  readonly memberships: ReadonlyMap<string, { readonly role: WorkspaceRole; readonly scopes: ReadonlySet<string> }>;
-}
-
 export interface AdminServices {
+  readonly callers: Callers;
   readonly settings: Settings;
   readonly log: Log;
   readonly logRejection: LogRejection;
@@ -116,6 +88,8 @@ export interface AdminServices {
   readonly vault: Vault;
   /** Reads a document as gateways get it. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
+  /** Stores request records, each once: prices them and settles them against budgets. */
+  readonly storeRecords: (records: readonly RequestRecord[]) => Promise<unknown>;
   /** Rows of all resources that belong to a workspace or user. */
   readonly dependents: Dependents;
   readonly apiKeyPepper: Uint8Array;

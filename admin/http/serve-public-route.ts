@@ -3,8 +3,7 @@ import type { Context } from 'hono';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskSecrets } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
-import { writeChange } from '../db/write-change.ts';
-import { requestOrigin } from '../identity/same-origin.ts';
+import { writeChange } from '../publish/write-change.ts';
 import { allowReply } from './allow-reply.ts';
 import { clientOrigin } from './client-address.ts';
 import { AdminError } from './errors.ts';
@@ -12,6 +11,7 @@ import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
 import { readJsonBody } from './read-body.ts';
 import { readPath, readToldHeaders } from './read-query.ts';
 import type { AdminServices } from './route.ts';
+import { requestOrigin } from './same-origin.ts';
 import { validate } from './validate.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 

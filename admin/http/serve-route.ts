@@ -1,11 +1,8 @@
 import type { Context } from 'hono';
-import { requireRight } from '../access/may-use.ts';
-import { inWorkspace } from '../access/session-actor.ts';
 import { causeOf } from '../cause-of.ts';
-import { type Change, writeChange } from '../db/write-change.ts';
-import { holdWorkspace } from '../resources/workspaces/hold-workspace.ts';
+import { type Change, writeChange } from '../publish/write-change.ts';
+import type { Actor } from './actor.ts';
 import { allowReply } from './allow-reply.ts';
-import { authenticate } from './authenticate.ts';
 import { AdminError, notFound } from './errors.ts';
 import { answerOnce } from './idempotency/answer-once.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
@@ -13,8 +10,8 @@ import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
 import { matchRevision, namesOf, type ReadCall, readCall } from './read-call.ts';
 import { readPath } from './read-query.ts';
-import { resolveWorkspace } from './resolve-workspace.ts';
-import type { Actor, AdminCall, AdminRoute, AdminServices } from './route.ts';
+import { requireScope } from './require-scope.ts';
+import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
 import { unusedHeader, unusedSettings } from './unused-settings.ts';
 import { VisitTrail } from './visit-trail.ts';
 import { errorReply, toAdminError } from './write-error.ts';
@@ -92,22 +89,22 @@ class Visit {
   }
 
   async run(signal: AbortSignal): Promise<unknown> {
-    const { settings, database, strictReplies, log } = this.#services;
+    const { settings, database, strictReplies, log, callers } = this.#services;
     const [route, request, trail] = [this.#route, this.#c.req, this.trail];
     const caller = await this.#identify();
     const em = database.emOf(caller.organisationId);
-    requireRight(route, caller);
+    requireScope(route, caller);
 
     const sent = route.body || route.method !== 'GET' ? await readJsonBody(request) : undefined;
     trail.body = sent ?? null;
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
     const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
-    const workspaceId = await resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, namesOf(route, read));
+    const workspaceId = await callers.resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, namesOf(route, read));
     trail.workspaceId = workspaceId;
     // What a person may do depends on the workspace, which is known only now.
-    const actor = await inWorkspace(em, caller, workspaceId);
-    requireRight(route, actor);
+    const actor = await callers.inWorkspace(em, caller, workspaceId);
+    requireScope(route, actor);
 
     const repeat = this.#repeatOf({ ...read, workspaceId }, actor, sent);
     const call = this.#callOf({ ...read, workspaceId }, { actor, em, repeat, signal });
@@ -122,7 +119,7 @@ class Visit {
 
   /** Whose request it is has to be found among everybody's; from then on it sees its own organisation only. */
   async #identify(): Promise<Actor> {
-    const { limits, database } = this.#services;
+    const { limits, database, callers } = this.#services;
     const [request, trail] = [this.#c.req, this.trail];
     const clientAddress = trail.origin.address;
     limits.perAddress.take(clientAddress);
@@ -136,10 +133,10 @@ class Visit {
         ? { dataService: { scopes: this.#route.scopes, organisationId: request.query('organisation_id') } }
         : {}),
     };
-    const who = await authenticate(database.em(), shown, this.#services);
+    const who = await callers.authenticate(database.em(), shown, this.#services);
     if ('refused' in who) {
       limits.perAddress.charge(clientAddress, failureCost);
-      if (who.known) trail.actor = { ...who.known, keyId: who.known.id, userId: null };
+      if (who.known) trail.actor = who.known;
       throw who.refused;
     }
     trail.actor = who.actor;
@@ -179,14 +176,14 @@ class Visit {
       match: (revision) => matchRevision(request.header('if-match'), revision),
       write: async (work) => {
         if (trail.wrote) throw new Error('a call writes at most once');
+        const { auditKey, wakeRelay, callers } = this.#services;
         const claimAndWork = async (change: Change) => {
           await repeat?.claim(change.tx);
           // A workspace that is being deleted takes nothing more.
-          if (workspaceId !== null && !(await holdWorkspace(change.tx, actor.organisationId, workspaceId)))
+          if (workspaceId !== null && !(await callers.holdWorkspace(change.tx, actor.organisationId, workspaceId)))
             throw notFound('Workspace');
           return work(change);
         };
-        const { auditKey, wakeRelay } = this.#services;
         const result = await writeChange(em, auditKey, trail.draft(actor), signal, claimAndWork, wakeRelay);
         trail.wrote = true;
         return result;

@@ -4,20 +4,18 @@ import type { ClientOrigin } from '../../core/contract/values/client-origin.ts';
 import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
+import type { AuditActor } from './actor.ts';
 import { clientOrigin } from './client-address.ts';
 import type { AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';
 import { readPath, readQueryLeniently, readToldHeaders } from './read-query.ts';
-import type { Actor, AdminRoute, AdminServices } from './route.ts';
-
-/** Whose request it is, as far as the audit trail is concerned. */
-export type Culprit = Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>;
+import type { AdminRoute, AdminServices } from './route.ts';
 
 /** What the audit trail is told of one request, filled in as it becomes known. */
 export class VisitTrail {
   readonly id = randomUUID();
   readonly origin: ClientOrigin;
-  actor: Culprit | null = null;
+  actor: AuditActor | null = null;
   workspaceId: string | null = null;
   /** The body as sent; entries hold it masked. */
   body: unknown = null;
@@ -36,7 +34,7 @@ export class VisitTrail {
     this.origin = clientOrigin(c, services);
   }
 
-  draft(actor: Culprit): AuditDraft {
+  draft(actor: AuditActor): AuditDraft {
     const route = this.#route;
     const mask = (value: unknown) => (this.isChecked ? maskSecrets(value) : maskValues(maskSecrets(value)));
     const told = maskSecrets(readToldHeaders((name) => this.#c.req.header(name)));

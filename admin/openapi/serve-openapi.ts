@@ -1,14 +1,20 @@
 import type { Hono } from 'hono';
 import { clientOrigin } from '../http/client-address.ts';
-import type { AdminServices } from '../http/route.ts';
-import { adminRoutes, publicRoutes } from '../tables.ts';
+import type { PublicRoute } from '../http/public-route.ts';
+import type { AdminRoute, AdminServices } from '../http/route.ts';
 import { openApiDocument } from './document.ts';
 import { docsPage } from './page.ts';
 
-/** `GET …/openapi.json` and `GET …/docs`, for everybody: they tell what the API is and nothing of what is in it. */
-export function serveOpenApi(app: Hono, versions: readonly string[], services: AdminServices): void {
-  const json = once(() => JSON.stringify(openApiDocument(adminRoutes, publicRoutes, services.settings)));
-  const page = once(() => docsPage(openApiDocument(adminRoutes, publicRoutes, services.settings)));
+/** Serves `GET …/openapi.json` and `GET …/docs` without authentication: they describe the API and contain no data. */
+export function serveOpenApi(
+  app: Hono,
+  versions: readonly string[],
+  routes: readonly AdminRoute[],
+  publicRoutes: readonly PublicRoute[],
+  services: AdminServices,
+): void {
+  const json = once(() => JSON.stringify(openApiDocument(routes, publicRoutes, services.settings)));
+  const page = once(() => docsPage(openApiDocument(routes, publicRoutes, services.settings)));
   for (const version of versions) {
     app.get(`${version}/openapi.json`, (c) => {
       services.limits.perAddress.take(clientOrigin(c, services).address);

@@ -1,5 +1,4 @@
 import type { Resource } from '../define-resource.ts';
-import { identityResource } from '../identity/resource.ts';
 import { apiKeysResource } from './api-keys/resource.ts';
 import { auditLogsResource } from './audit-logs/resource.ts';
 import { batchesResource } from './batches/resource.ts';
@@ -13,6 +12,7 @@ import { organisationUtilitiesResource } from './organisation-utilities/resource
 import { organisationsResource } from './organisations/resource.ts';
 import { providersResource } from './providers/resource.ts';
 import { secretReferencesResource } from './secret-references/resource.ts';
+import { sessionsResource } from './sessions/resource.ts';
 import { userInvitesResource } from './user-invites/resource.ts';
 import { usersResource } from './users/resource.ts';
 import { virtualKeysResource } from './virtual-keys/resource.ts';
@@ -25,7 +25,7 @@ import { workspacesResource } from './workspaces/resource.ts';
  * rows that belong to a deleted workspace or user are removed in the opposite order.
  */
 export const resources: readonly Resource[] = [
-  identityResource,
+  sessionsResource,
   organisationsResource,
   organisationMembersResource,
   organisationUtilitiesResource,

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import { type CheckedKey, opensKeyCheck, sealKeyCheck } from '../../core/contract/protocol/key-check.ts';
-import { StartFault } from '../bootstrap/start-fault.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { StartError } from '../start-error.ts';
 import { dataKeys } from './entity.ts';
 import { createVault } from './vault.ts';
 
@@ -9,7 +9,7 @@ type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
 
 /**
  * Compares both keys with the database before anything is read or sealed with them. The first start, and the first one after an
- * upgrade, stores a check for each key; after an upgrade only if the key opens the data that is there. Throws StartFault naming the
+ * upgrade, stores a check for each key; after an upgrade only if the key opens the data that is there. Throws StartError naming the
  * key. Safe to run in several processes at once.
  */
 export async function checkKeys(em: EntityManager, keys: Keys): Promise<void> {
@@ -44,7 +44,7 @@ async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array,
     sealed = await find(em, setting);
   }
   if (sealed !== null && opensKeyCheck(setting, key, sealed)) return;
-  throw new StartFault(faults[setting]);
+  throw new StartError(faults[setting]);
 }
 
 const faults: Record<CheckedKey, string> = {

@@ -26,7 +26,7 @@ export interface SealedHeaders<Row extends HeaderRow> {
 
 /** Headers of `table` are bound to their row: moved to another, they do not open. */
 export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeaders<Row> {
-  const placeOf = (row: Row): Place => ({
+  const membershipOf = (row: Row): Place => ({
     organisationId: row.organisationId,
     table,
     column: 'custom_headers',
@@ -35,11 +35,11 @@ export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeade
   return {
     async open(em, vault, row) {
       if (row.customHeaders === null || row.customHeaders === undefined) return {};
-      return JSON.parse(await vault.open(em, placeOf(row), row.customHeaders)) as Headers;
+      return JSON.parse(await vault.open(em, membershipOf(row), row.customHeaders)) as Headers;
     },
     async put(em, vault, row, headers) {
       const isEmpty = Object.keys(headers).length === 0;
-      row.customHeaders = isEmpty ? null : await vault.seal(em, placeOf(row), JSON.stringify(headers));
+      row.customHeaders = isEmpty ? null : await vault.seal(em, membershipOf(row), JSON.stringify(headers));
       row.headerNames = maskedHeaders(headers);
     },
   };

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
@@ -7,7 +7,7 @@ import type { ApiKeyDocument } from '../../core/contract/protocol/documents.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/protocol/job-credential.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
-import { digestSecret, type ParsedApiKey, parseApiKey } from '../../core/contract/values/api-key.ts';
+import { type ParsedApiKey, parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/api-key.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { requireScope } from './access.ts';
@@ -93,7 +93,11 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
     const document = services.documents.get('api-key', id);
     const admitFound = (found: ApiKeyDocument | null): undefined => {
       if (!found) throw new GatewayError('invalid_api_key');
-      return admit(ctx, { document: found, identity: identityOf(found), expiresAtMs: timeOf(found.expiresAt) });
+      return admit(ctx, {
+        document: found,
+        identity: identityOf(found),
+        expiresAtMs: msOf(found.expiresAt) ?? Number.POSITIVE_INFINITY,
+      });
     };
     return isPromise(document) ? document.then(admitFound) : admitFound(document);
   }
@@ -109,16 +113,16 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   }
 
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
-    // An unknown id costs the same digest as a known one.
-    const digest = digestSecret(keys.apiKeyPepper, key.secret);
+    const verdict = verifyApiKey(key, document && storedKeyOf(document), keys.apiKeyPepper, services.clock.now());
     if (!document) throw refused(ctx, failures);
     // Guessing at one key from many addresses ends here; a credential that was verified before does not come this way.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
-    if (!kindMatches(key, document) || !secretMatches(document, digest, services.clock.now())) {
+    if (verdict.state === 'invalid') {
       failures.count(key.id);
       throw refused(ctx, failures);
     }
-    const entry = { document, identity: identityOf(document), expiresAtMs: expiryOf(document, digest) };
+    if (verdict.state !== 'valid') throw new GatewayError('api_key_expired');
+    const entry = { document, identity: identityOf(document), expiresAtMs: verdict.endsAtMs };
     verified.set(sha256, entry);
     return entry;
   }
@@ -151,32 +155,19 @@ function checkAccess(ctx: RequestContext, document: ApiKeyDocument): void {
   requireScope(ctx);
 }
 
-function secretMatches(document: ApiKeyDocument, digest: string, nowMs: number): boolean {
-  if (equal(document.digest, digest)) return true;
-  // While a rotated key is in transition its old secret is still good.
-  if (!document.previousDigest || !document.previousExpiresAt || Date.parse(document.previousExpiresAt) <= nowMs) return false;
-  return equal(document.previousDigest, digest);
+function storedKeyOf(document: ApiKeyDocument): StoredKey {
+  return {
+    type: document.type,
+    digest: document.digest,
+    previousDigest: document.previousDigest ?? null,
+    previousExpiresAtMs: msOf(document.previousExpiresAt),
+    expiresAtMs: msOf(document.expiresAt),
+    secretExpiresAtMs: msOf(document.secretExpiresAt),
+  };
 }
 
-function equal(stored: string, computed: string): boolean {
-  const left = Buffer.from(stored);
-  const right = Buffer.from(computed);
-  return left.length === right.length && timingSafeEqual(left, right);
-}
-
-function kindMatches(key: ParsedApiKey, document: ApiKeyDocument): boolean {
-  const kinds = { 'organisation-service': 'admin', 'workspace-service': 'ws', 'workspace-user': 'user' } as const;
-  return kinds[document.type] === key.kind;
-}
-
-function expiryOf(document: ApiKeyDocument, digest: string): number {
-  // The secret before ends with the transition; the current one where its rotation is overdue.
-  const isCurrent = equal(document.digest, digest);
-  return Math.min(timeOf(document.expiresAt), timeOf(isCurrent ? document.secretExpiresAt : document.previousExpiresAt));
-}
-
-function timeOf(iso: string | null | undefined): number {
-  return iso === null || iso === undefined ? Number.POSITIVE_INFINITY : Date.parse(iso);
+function msOf(iso: string | null | undefined): number | null {
+  return iso === null || iso === undefined ? null : Date.parse(iso);
 }
 
 function identityOf(document: ApiKeyDocument): Identity {

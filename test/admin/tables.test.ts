@@ -1,15 +1,20 @@
 import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
 import { resources } from '../../admin/resources/index.ts';
 import { adminRoutes, documentReaders, entities, migrations, publicRoutes, samples } from '../../admin/tables.ts';
 import { documentKinds } from '../../core/contract/protocol/documents.ts';
 import { ownerOf } from '../../core/endpoints/owned-paths.ts';
 
+const rules = createRequire(import.meta.url)('../../config/admin-imports.cjs') as {
+  readonly adminFolders: readonly string[];
+  readonly resourceArrows: Readonly<Record<string, readonly string[]>>;
+};
 const folder = new URL('../../admin/resources/', import.meta.url);
 
 it('resources: the list names every folder of admin/resources', () => {
   const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const listed = resources.map(({ name }) => name).filter((name) => name !== 'identity');
+  const listed = resources.map(({ name }) => name);
   expect(listed.toSorted()).toEqual(folders.map(({ name }) => name).sort());
 });
 
@@ -55,4 +60,17 @@ it('gateways: send the paths of every route to the control plane', () => {
     if (method === 'PUT' && path.startsWith('/batches/')) continue;
     expect(ownerOf(`/v1${path}`), path).toBe('control-plane');
   }
+});
+
+it('imports: the rules cover every folder of admin', () => {
+  const entries = readdirSync(new URL('../', folder), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(entries.map(({ name }) => name).sort()).toEqual([...rules.adminFolders, 'resources'].sort());
+});
+
+it('imports: resources that use each other form no circle', () => {
+  const reachable = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const next of rules.resourceArrows[from] ?? []) if (!seen.has(next)) reachable(next, seen.add(next));
+    return seen;
+  };
+  expect(Object.keys(rules.resourceArrows).filter((name) => reachable(name).has(name))).toEqual([]);
 });

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../audit/canonical-json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../actor.ts';
 import { AdminError, invalid } from '../errors.ts';
-import type { Actor, AdminRoute, AdminServices } from '../route.ts';
+import type { AdminRoute, AdminServices } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
 
 /** What a create was answered with, and the headers that belong to it. */
@@ -48,7 +49,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
   const requestHash = createHmac('sha256', services.auditKey)
     .update(canonicalJson([of.query, of.body ?? null]))
     .digest('base64url');
-  const placeOf = (row: Pick<IdempotencyKey, 'id'>) => ({
+  const membershipOf = (row: Pick<IdempotencyKey, 'id'>) => ({
     organisationId,
     table: 'idempotency_keys',
     column: 'reply',
@@ -65,7 +66,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
           const fault = 'idempotency-key: it was used for another request before';
           throw new AdminError('AB01', fault, [fault], 422);
         }
-        if (row.reply) return JSON.parse(await services.vault.open(em(), placeOf(row), row.reply)) as KeptReply;
+        if (row.reply) return JSON.parse(await services.vault.open(em(), membershipOf(row), row.reply)) as KeptReply;
         // Between the commit of a change and the keeping of its reply lie milliseconds, or the death of a process.
         if (attempt === replyTries) {
           throw new AdminError(
@@ -92,7 +93,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
     },
     async keep(kept) {
       if (mine === null) return;
-      const reply = await services.vault.seal(em(), placeOf({ id: mine }), JSON.stringify(kept));
+      const reply = await services.vault.seal(em(), membershipOf({ id: mine }), JSON.stringify(kept));
       await em().nativeUpdate(idempotencyKeys, { id: mine, organisationId }, { reply });
     },
   };

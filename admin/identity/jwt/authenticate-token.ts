@@ -16,7 +16,7 @@ import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
 import { scopesByType } from '../../access/scopes.ts';
 import { scopesOfUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Asking, Authentication } from '../../http/authenticate.ts';
+import type { Authentication, Credentials } from '../../http/callers.ts';
 import { AdminError, type AdminErrorCode, forbidden } from '../../http/errors.ts';
 import { workspaces } from '../../resources/workspaces/entity.ts';
 
@@ -33,11 +33,11 @@ interface Services {
 export async function authenticateToken(
   em: EntityManager,
   token: string,
-  asking: Asking,
+  credentials: Credentials,
   services: Services,
 ): Promise<Authentication> {
   if (token.length > tokenLengthMax) return refused('AB05', 'Invalid token: it is too long');
-  const verdict = await askGateway(token, asking, services);
+  const verdict = await askGateway(token, credentials, services);
   if ('refused' in verdict) return refused(codes[verdict.refused.status] ?? 'AB10', verdict.refused.message);
   const { keyId, organisationId, workspaceId, userId, subject } = verdict;
   const there = await em.count(workspaces, { id: workspaceId, organisationId, status: 'active' });
@@ -59,10 +59,10 @@ function refused(code: AdminErrorCode, message: string): Authentication {
   return { refused: error, known: null };
 }
 
-async function askGateway(token: string, asking: Asking, { settings, log }: Services): Promise<TokenVerdict> {
+async function askGateway(token: string, credentials: Credentials, { settings, log }: Services): Promise<TokenVerdict> {
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
-  const named = prefixes.map((prefix) => asking.header(`${prefix}workspace`)).find((value) => value);
-  const { method, path, requestId, clientAddress } = asking;
+  const named = prefixes.map((prefix) => credentials.header(`${prefix}workspace`)).find((value) => value);
+  const { method, path, requestId, clientAddress } = credentials;
   try {
     const reply = await fetch(`${settings.gatewayUrl}${tokenCheckPath}`, {
       method: 'POST',

@@ -1,8 +1,8 @@
+import { holdUser } from '../../access/hold-user.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
 import { unknownReference } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
 import { users } from '../users/entity.ts';
-import { holdUser } from '../users/hold-user.ts';
 import { apiKeys } from './entity.ts';
 import type { KeyOwner } from './user-key-rules.ts';
 

@@ -1,4 +1,4 @@
-import type { Change } from '../../db/write-change.ts';
+import type { Change } from '../../publish/write-change.ts';
 import type { ApiKey } from './entity.ts';
 import { handOverGrants } from './grants.ts';
 import { announceKey } from './insert-key.ts';

@@ -1,7 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
-
-export type ApiKeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
 
 /** One API key. The secret is not here: only its digest, the public id it is found by, and the last characters for people. */
 export const apiKeys = defineEntity({

@@ -1,11 +1,12 @@
 import { didYouMean } from '../../../config/did-you-mean.ts';
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import { holdRole } from '../../access/hold-role.ts';
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { AdminError, forbidden } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
-import type { ApiKey, ApiKeyType } from './entity.ts';
+import type { Change } from '../../publish/write-change.ts';
+import type { ApiKey } from './entity.ts';
 
 /** Who gave a key its scopes, as its row says it. */
 export type Grantor = Pick<ApiKey, 'grantedByKeyId' | 'grantedByUserId'>;

@@ -1,7 +1,6 @@
-import { digestSecret, newApiKey } from '../../../core/contract/values/api-key.ts';
+import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/api-key.ts';
 import { newId } from '../../db/new-id.ts';
-import type { Change } from '../../db/write-change.ts';
-import { kindOfType } from '../../http/authenticate.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 
 /** A key before it has a secret. What is left out is empty. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Actor } from '../../http/actor.ts';
 import { forbidden } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
 import type { ApiKey } from './entity.ts';
 
 /** What holds a key: how much it may spend, how long it lives, what its requests run under. Null where there is nothing. */

@@ -1,8 +1,9 @@
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
 import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
-import type { Actor } from '../../http/route.ts';
-import { type ApiKey, type ApiKeyType, apiKeys } from './entity.ts';
+import { type ApiKey, apiKeys } from './entity.ts';
 import { checkScopes } from './grants.ts';
 
 /** The scopes that are about each type of key: `<group>.read`, `<group>.rotate`, … */

@@ -1,7 +1,6 @@
-import { digestSecret, newApiKey } from '../../../core/contract/values/api-key.ts';
-import type { Change } from '../../db/write-change.ts';
-import { kindOfType } from '../../http/authenticate.ts';
+import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/values/api-key.ts';
 import { conflict } from '../../http/errors.ts';
+import type { Change } from '../../publish/write-change.ts';
 import type { ApiKey } from './entity.ts';
 import { announceKey } from './insert-key.ts';
 import { cadenceOf, checkTransition, rotationAfter, transitionMsMin } from './rotation-policy.ts';

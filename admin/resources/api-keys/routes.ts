@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import { ownerByDefault } from './check-owner.ts';
 import { deleteApiKey } from './delete-key.ts';
-import type { ApiKey, ApiKeyType } from './entity.ts';
+import type { ApiKey } from './entity.ts';
 import { listKeys } from './list-keys.ts';
 import { findReachable, inAnyGroup, isPlainMember, requireSecretOf, scopeGroups, whereReachable } from './reach.ts';
 import { rotateApiKey } from './rotate.ts';

@@ -1,14 +1,15 @@
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
-import type { Actor } from '../../http/route.ts';
 import { mergeUsageLimits, raisesLimit } from '../../limits/schema.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { configs } from '../configs/entity.ts';
 import { effectiveKeySettings, type KeySettings } from '../organisations/key-settings.ts';
 import { checkMetadata } from './check-metadata.ts';
 import { checkOwner } from './check-owner.ts';
-import type { ApiKey, ApiKeyType } from './entity.ts';
+import type { ApiKey } from './entity.ts';
 import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
 import { announceKey, insertKey } from './insert-key.ts';
 import { boundsOf, requireOwnBoundsKept } from './own-bounds.ts';

@@ -1,6 +1,6 @@
 import { dataPlaneScopes, scopesByType } from '../../access/scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { effectiveKeySettings } from '../organisations/key-settings.ts';
 import { deleteApiKey } from './delete-key.ts';
 import { type ApiKey, apiKeys } from './entity.ts';

@@ -3,9 +3,9 @@ import { ownFilePrefix, ownStoreProvider } from '../../../core/contract/provider
 import { newId } from '../../db/new-id.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { addJob } from '../../jobs/add-job.ts';
+import { findFile, managerOf } from '../files/find-file.ts';
 import type { Owner } from '../files/owner.ts';
 import { badField } from '../files/store-error.ts';
-import { findFile, managerOf } from '../files/store-routes.ts';
 import { type Batch, batches } from './entity.ts';
 import { createBatchBody, createRequest } from './schema.ts';
 

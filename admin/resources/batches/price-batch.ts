@@ -10,7 +10,6 @@ import {
 } from '../../../core/contract/provider/batch-usage.ts';
 import { causeOf } from '../../cause-of.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { storeKnown } from '../../internal/store-records.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { budgetsOf } from '../../leases/budgets-of.ts';
 
@@ -96,11 +95,7 @@ async function record(
   const budgets = await budgetsOf(database.em(), { organisationId, workspaceId, apiKeyId, document });
   const reservations = budgets.map((key) => ({ key, lease: null, startMs: 0, units: 0 }));
   const createdAt = new Date(clock.now()).toISOString();
-  await storeKnown(
-    database,
-    parts.map((part) => ({ ...toRecord(organisationId, made, part, createdAt), reservations })),
-    clock.now(),
-  );
+  await services.storeRecords(parts.map((part) => ({ ...toRecord(organisationId, made, part, createdAt), reservations })));
 }
 
 function toRecord(organisationId: string, made: Payload, part: BatchUsagePart, createdAt: string): RequestRecord {

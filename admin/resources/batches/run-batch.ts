@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { storedFiles } from '../files/entity.ts';
-import { managerOf } from '../files/store-routes.ts';
+import { managerOf } from '../files/find-file.ts';
 import { seconds } from '../files/to-reply.ts';
 import { type Batch, type BatchStatus, batches } from './entity.ts';
 import { readLines } from './read-lines.ts';

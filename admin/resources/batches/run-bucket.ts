@@ -6,7 +6,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { apiKeys } from '../api-keys/entity.ts';
-import { managerOf } from '../files/store-routes.ts';
+import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';
 import { type LineReply, sendLine, tokensOf } from './send-line.ts';
 

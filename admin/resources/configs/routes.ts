@@ -1,5 +1,5 @@
+import { findOwnWorkspace } from '../../access/find-own-workspace.ts';
 import { invalid } from '../../http/errors.ts';
-import { findOwnWorkspace } from '../../http/find-own-workspace.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';

@@ -1,13 +1,14 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { ownFilePrefix } from '../../../core/contract/provider/own-store.ts';
-import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { type StoredFile, storedFiles } from './entity.ts';
+import { storedFiles } from './entity.ts';
 import { readFileBytes } from './file-bytes.ts';
-import { type Owner, readOwner } from './owner.ts';
+import { findFile, managerOf, nowOf, visible } from './find-file.ts';
+import { readOwner } from './owner.ts';
 import { type ListQuery, pageAfter, readListQuery } from './page-after.ts';
 import { receiveFile } from './receive-file.ts';
 import { noSuch, StoreError } from './store-error.ts';
+import { bytesReply, listReply } from './store-replies.ts';
 import { rowIdOf, toFileReply } from './to-reply.ts';
 
 /** Files as gateways ask for them, below `/internal/v1/store`. */
@@ -81,51 +82,3 @@ export function fileStoreApp(services: AdminServices): Hono {
 }
 
 const nil = '00000000-0000-0000-0000-000000000000';
-
-/** A fresh unit of work on the caller's organisation, one for each statement. */
-export function managerOf(services: AdminServices, owner: Pick<Owner, 'organisationId'>): () => EntityManager {
-  return () => services.database.emOf(owner.organisationId);
-}
-
-function nowOf({ clock }: AdminServices): Date {
-  return new Date(clock.now());
-}
-
-function visible(owner: Owner, now: Date) {
-  const notExpired = { $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
-  return {
-    organisationId: owner.organisationId,
-    workspaceId: owner.workspaceId,
-    status: 'processed' as const,
-    $and: [notExpired],
-  };
-}
-
-/** A whole file of the caller's workspace. Throws 404. */
-export async function findFile(services: AdminServices, owner: Owner, id: string): Promise<StoredFile> {
-  const row = rowIdOf(ownFilePrefix, id);
-  const em = managerOf(services, owner)();
-  const file = row === null ? null : await em.findOne(storedFiles, { ...visible(owner, nowOf(services)), id: row });
-  if (!file) throw noSuch('file', id);
-  return file;
-}
-
-/** OpenAI's list. */
-export function listReply(data: readonly { readonly id: string }[], hasMore: boolean) {
-  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore };
-}
-
-/** A reply whose bytes are read as the gateway takes them. */
-export function bytesReply(c: Context, source: AsyncGenerator<Uint8Array>, headers: Record<string, string>): Response {
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { value, done } = await source.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await source.return(undefined);
-    },
-  });
-  return c.body(stream, 200, headers);
-}

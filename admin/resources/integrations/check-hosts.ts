@@ -1,6 +1,6 @@
 import type { Settings } from '../../../config/settings.ts';
-import { checkOutboundUrl, parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { hostSettingNames, queryHostNames } from '../../../core/providers/declarations.ts';
+import { checkHost, originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
 
 type Configurations = Readonly<Record<string, unknown>>;
@@ -15,17 +15,6 @@ export function checkHosts(settings: Policy, configurations: Configurations | nu
     const value = configurations?.[name];
     if (typeof value === 'string') checkHost(settings, value, `configurations.${name}`, queryHostNames.includes(name));
   }
-}
-
-/** Of one of these settings; null where there is none. */
-export function originOf(url: unknown): string | null {
-  return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : null;
-}
-
-/** The same for one URL. `path` is what the message begins with. */
-export function checkHost(settings: Policy, url: string, path: string, allowQuery = false): void {
-  const check = checkOutboundUrl(url, { trusted: parseTrustedHosts(settings.trustedCustomHosts), allowQuery });
-  if (!check.ok) throw invalid(`${path}: ${check.reason}`);
 }
 
 /**

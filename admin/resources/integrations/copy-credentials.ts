@@ -1,8 +1,8 @@
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { forbidden, invalid, unknownReference } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
+import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { providers } from '../providers/entity.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';

@@ -1,9 +1,9 @@
 import { hostSettingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { originOf } from '../../http/check-host.ts';
 import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
-import { originOf } from './check-hosts.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
 import { type Mapping, type MappingPlace, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';

@@ -1,16 +1,16 @@
 import type { Settings } from '../../../config/settings.ts';
+import { announceProviders } from '../../announce/providers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
-import { knownModels } from '../../internal/known-models.ts';
+import { checkHost } from '../../http/check-host.ts';
+import { knownModels } from '../../pricing/known-models.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { keptHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { checkHost } from './check-hosts.ts';
 import { deploymentsOf } from './deployments.ts';
 import type { Integration } from './entity.ts';
 import { type IntegrationModel, integrationModels } from './model-entity.ts';
 import type { ModelBody, ModelsBody } from './model-schema.ts';
-import { announceProviders } from './service.ts';
 
 /** What models are stored with. */
 export interface ModelServices {

@@ -1,4 +1,3 @@
-import { isUuid } from '../../db/new-id.ts';
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { integrations, integrationWorkspaces } from './entity.ts';
 import { IntegrationHeaders } from './migrations/0018-integration-headers.ts';
@@ -9,7 +8,6 @@ import { integrationRoutes } from './routes.ts';
 import { secretMappings } from './secret-mapping-entity.ts';
 import { archiveIntegration } from './service.ts';
 import { integrationTestRoutes } from './test-routes.ts';
-import { toModelsDocument } from './to-models-document.ts';
 import { integrationWorkspaceRoutes } from './workspace-routes.ts';
 
 export const integrationsResource = defineResource({
@@ -20,9 +18,6 @@ export const integrationsResource = defineResource({
     { name: '202611220700-model-names', class: ModelNames },
   ],
   routes: [...integrationRoutes, ...integrationTestRoutes, ...integrationModelRoutes, ...integrationWorkspaceRoutes],
-  documents: [
-    { kind: 'workspace-models', read: async ({ database }, id) => (isUuid(id) ? toModelsDocument(database.em(), id) : null) },
-  ],
   dependents: {
     workspace: [
       {

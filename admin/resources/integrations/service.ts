@@ -1,16 +1,16 @@
 import { LockMode } from '@mikro-orm/core';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
+import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { conflict, forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
-import type { Actor } from '../../http/route.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { lowerCased } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { providers } from '../providers/entity.ts';
 import { changeMappings } from './change-mappings.ts';
 import { refuseMove } from './check-hosts.ts';
 import { splitConfigurations } from './configurations.ts';
@@ -144,19 +144,6 @@ export async function archiveIntegration(change: Change, row: Integration): Prom
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceProviders(change, row.id, 'delete');
-}
-
-/** One event per provider made from the integration, of one workspace or of all. */
-export async function announceProviders(
-  change: Change,
-  integrationId: string,
-  op: 'upsert' | 'delete',
-  workspaceId?: string,
-): Promise<void> {
-  const where = workspaceId === undefined ? { integrationId } : { integrationId, workspaceId };
-  for (const provider of await change.tx.find(providers, where)) {
-    change.emit({ kind: 'provider', id: `${provider.workspaceId}/${provider.slug}`, op });
-  }
 }
 
 /**

@@ -1,18 +1,18 @@
 import type * as v from 'valibot';
+import { findWorkspace } from '../../access/resolve-workspace.ts';
+import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
 import { asReference, invalid } from '../../http/errors.ts';
-import { findWorkspace } from '../../http/resolve-workspace.ts';
 import { mergeUsageLimits, raisesLimit, type UsageLimits, type UsageLimitsBody } from '../../limits/schema.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { providers } from '../providers/entity.ts';
-import { createProvider } from '../providers/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
+import { createProvider } from './create-provider.ts';
 import { type Integration, type IntegrationWorkspace, integrations, integrationWorkspaces } from './entity.ts';
 import { requireOpenReferences } from './mapping-rights.ts';
 import type { workspacesBody } from './schema.ts';
 import { mappingsOf } from './secret-mappings.ts';
-import { announceProviders } from './service.ts';
 
 type Body = v.InferOutput<typeof workspacesBody>;
 

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { type LogSight, logSight } from '../../access/log-sight.ts';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
@@ -8,6 +7,7 @@ import { pageEntries, pageOf, tenantEntries } from '../../http/schemas.ts';
 import { organisations } from '../organisations/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { requestRecords, type StoredRecord } from './entity.ts';
+import { type LogVisibility, logVisibility } from './log-visibility.ts';
 import { logListReply, logReply } from './reply-schema.ts';
 import { type LogNames, toLog } from './to-log.ts';
 
@@ -37,7 +37,7 @@ export const logRoutes: readonly AdminRoute[] = [
     body: null,
     async handle(call) {
       const { em, query } = call;
-      const sight = await logSight(em, call.actor, call.workspaceId);
+      const sight = await logVisibility(em, call.actor, call.workspaceId);
       const where = { ...whereSeen(call, sight), ...(query.trace_id === undefined ? {} : { traceId: query.trace_id }) };
       const [rows, total] = await em.findAndCount(requestRecords, where, {
         ...pageOf(query),
@@ -62,7 +62,7 @@ export const logRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const id = call.params.id ?? '';
       if (id.length > 255) throw invalid('id: at most 255 characters');
-      const sight = await logSight(call.em, call.actor, call.workspaceId);
+      const sight = await logVisibility(call.em, call.actor, call.workspaceId);
       const row = await findRecord(call.em, whereSeen(call, sight), id);
       if (!row) throw notFound('Log');
       return toLog(row, await namesOf(call.em, row), call.services.settings, sight.metadata);
@@ -73,7 +73,7 @@ export const logRoutes: readonly AdminRoute[] = [
 type Seen = ReturnType<typeof whereSeen>;
 
 /** Records of the tenant, as far as the caller sees them. */
-function whereSeen(call: { readonly organisationId: string; readonly workspaceId: string | null }, sight: LogSight) {
+function whereSeen(call: { readonly organisationId: string; readonly workspaceId: string | null }, sight: LogVisibility) {
   return {
     organisationId: call.organisationId,
     ...(call.workspaceId === null ? {} : { workspaceId: call.workspaceId }),

@@ -1,8 +1,7 @@
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { listUsers } from '../users/list-users.ts';
-import { userListReply } from '../users/routes.ts';
-import { listQuery } from '../users/schema.ts';
+import { listQuery, userListReply } from '../users/schema.ts';
 
 /** The members of the organisation under its own path, in both spellings of the reference (§3.36). */
 export const organisationMemberRoutes: readonly AdminRoute[] = ['/organisation', '/organisations'].map((path) =>

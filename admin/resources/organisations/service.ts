@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { announceUserKeys } from '../../access/announce-user-keys.ts';
-import { requireSightKept } from '../../access/sight-of-admins.ts';
-import type { Change } from '../../db/write-change.ts';
-import type { Actor } from '../../http/route.ts';
-import { announceTokens } from '../../identity/jwt/announce.ts';
+import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
+import { announceUserKeys } from '../../announce/user-keys.ts';
+import { announceTokens } from '../../announce/users.ts';
+import type { Actor } from '../../http/actor.ts';
 import { checkJwtSettings } from '../../identity/jwt/check-settings.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
@@ -46,7 +46,7 @@ export async function updateOrganisation(
     for (const workspace of active) copyDown(row, workspace, opened);
     row.overrides = [...now].sort();
   }
-  requireSightKept(actor, sightBefore, everywhere());
+  requireUnchangedVisibility(actor, sightBefore, everywhere());
   touch(change, row);
   if (!isDeepStrictEqual(before, [row.settings, row.dataPlaneSecuritySettings, row.overrides])) {
     await announceWorkspaces(change, row.id);

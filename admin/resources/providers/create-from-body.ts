@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { canonicalProviderId } from '../../../core/providers/declarations.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { asReference, forbidden, invalid, unknownReference } from '../../http/errors.ts';
-import type { Actor, AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { checkHosts } from '../integrations/check-hosts.ts';
 import { copyIntegration, findSource, requireSource } from '../integrations/copy-credentials.ts';
+import { createProvider } from '../integrations/create-provider.ts';
 import { type Integration, integrationWorkspaces } from '../integrations/entity.ts';
 import { mappingsOfNew } from '../integrations/mapping-rights.ts';
 import { mappingsOf } from '../integrations/secret-mappings.ts';
@@ -14,7 +16,6 @@ import { configurationsOf } from './aliases.ts';
 import type { Provider } from './entity.ts';
 import { nameAsSent } from './name-as-sent.ts';
 import type { CreateBody } from './schema.ts';
-import { createProvider } from './service.ts';
 import { withUsualMode } from './usual-mode.ts';
 
 type Services = Pick<AdminServices, 'vault' | 'settings'>;

@@ -1,7 +1,9 @@
+import { isUuid } from '../../db/new-id.ts';
 import { defineResource, slugOfReply, splitDocumentId } from '../../define-resource.ts';
 import { providers } from './entity.ts';
 import { providerRoutes } from './routes.ts';
 import { toProviderDocument } from './to-document.ts';
+import { toModelsDocument } from './to-models-document.ts';
 
 export const providersResource = defineResource({
   name: 'providers',
@@ -15,6 +17,7 @@ export const providersResource = defineResource({
         return name && toProviderDocument(database.em(), vault, clusterKey, name.workspaceId, name.slug);
       },
     },
+    { kind: 'workspace-models', read: async ({ database }, id) => (isUuid(id) ? toModelsDocument(database.em(), id) : null) },
   ],
   dependents: {
     workspace: [

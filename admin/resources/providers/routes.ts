@@ -3,13 +3,13 @@ import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { forceQuery, tenantQuery } from '../../http/schemas.ts';
 import { refuseWhileNamed } from '../configs/configs-naming.ts';
-import { toModelsDocument } from '../integrations/to-models-document.ts';
 import { createProviderFromBody } from './create-from-body.ts';
 import { listProviders } from './list-providers.ts';
 import { readProvider } from './read-provider.ts';
 import { createReply, listReply, modelsReply, readReply, updateReply } from './reply-schema.ts';
 import { createBody, listQuery, readQuery, updateBody } from './schema.ts';
 import { deleteProvider, findProvider, workspacesWithProvider } from './service.ts';
+import { toModelsDocument } from './to-models-document.ts';
 import { toReply } from './to-reply.ts';
 import { updateProviderFromBody } from './update-from-body.ts';
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
+import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
-import { originOf } from '../integrations/check-hosts.ts';
 
 /** How to authenticate at a secret manager, secret told from plain. */
 export interface AuthConfig {

@@ -1,11 +1,12 @@
+import { findWorkspace } from '../../access/resolve-workspace.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
+import { checkHost } from '../../http/check-host.ts';
 import { asReference, conflict, invalid, notFound } from '../../http/errors.ts';
-import { findWorkspace } from '../../http/resolve-workspace.ts';
-import type { Actor, AdminServices } from '../../http/route.ts';
+import type { AdminServices } from '../../http/route.ts';
 import { requireUnchanged } from '../../http/schemas.ts';
-import { checkHost } from '../integrations/check-hosts.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { secretMappings } from '../integrations/secret-mapping-entity.ts';
 import { addressSettings, mergeAuthConfig } from './auth-config.ts';
 import { type SecretReference, secretReferences } from './entity.ts';

@@ -1,8 +1,8 @@
+import { announceProviders } from '../../announce/providers.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
 import { secretMappings } from '../integrations/secret-mapping-entity.ts';
-import { announceProviders } from '../integrations/service.ts';
 import { type SecretReference, secretReferences } from './entity.ts';
 
 /** The integrations that read from a reference, those behind virtual keys included, by slug. */

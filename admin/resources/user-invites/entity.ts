@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { OrganisationRole, WorkspaceRole } from '../../access/roles.ts';
+import type { OrganisationRole, WorkspaceRole } from '../../http/actor.ts';
 
 /** A workspace the invited person joins on acceptance. */
 export interface InvitedWorkspace {

@@ -1,19 +1,18 @@
-import { grantorNow } from '../../access/grantor-now.ts';
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
-import type { OrganisationRole } from '../../access/roles.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor, OrganisationRole } from '../../http/actor.ts';
 import { AdminError, conflict, notFound } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
 import { linkTo } from '../../identity/links.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { checkMetadata } from '../api-keys/check-metadata.ts';
 import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
 import { type FoundPlace, findPlaces } from '../workspace-users/places.ts';
 import { workspaces } from '../workspaces/entity.ts';
+import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
 import type { CreateBody } from './schema.ts';
 
@@ -67,7 +66,7 @@ async function requireGrant(
 /** Whether who sent an invite may still send it, to where it was sent. The first start needs nobody's leave. */
 export async function isStillGranted(em: EntityManager, row: UserInvite, now: number): Promise<boolean> {
   if (row.invitedBy === null || row.invitedBy === undefined) return true;
-  const inviter = await grantorNow(em, row.organisationId, row.invitedBy, now);
+  const inviter = await currentGrantor(em, row.organisationId, row.invitedBy, now);
   if (!inviter || !invitingScopes.some((scope) => inviter.scopes.has(scope))) return false;
   try {
     await checkEmailDomain(em, row.organisationId, row.email);

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { OrganisationRole } from '../../access/roles.ts';
+import type { OrganisationRole } from '../../http/actor.ts';
 
 /** A person in one organisation. The same e-mail in two organisations is two rows that know nothing of each other. */
 export const users = defineEntity({

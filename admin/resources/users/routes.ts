@@ -8,11 +8,9 @@ import { nothing, userReply } from '../../identity/schema.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import { users } from './entity.ts';
 import { listUsers } from './list-users.ts';
-import { createBody, emailBody, listQuery, organisationQuery, updateBody } from './schema.ts';
+import { createBody, emailBody, listQuery, organisationQuery, updateBody, userListReply } from './schema.ts';
 import { createUser, deleteUser, findUser, updateUser } from './service.ts';
 import { toUserDetail } from './to-reply.ts';
-
-export const userListReply = v.strictObject({ total: v.number(), object: v.literal('list'), data: v.array(userReply) });
 
 const ofUsers = { tenant: 'organisation', resource: 'users' } as const;
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { organisationRoles, workspaceRoles } from '../../access/roles.ts';
+import { organisationRoles, workspaceRoles } from '../../http/actor.ts';
 import { id, idOrSlug, pageEntries, tenantEntries } from '../../http/schemas.ts';
-import { email, personName } from '../../identity/schema.ts';
+import { email, personName, userReply } from '../../identity/schema.ts';
 
 const role = v.picklist(organisationRoles, 'owner, admin or member is expected');
 
@@ -43,3 +43,6 @@ export const updateBody = v.strictObject({
 });
 
 export const emailBody = v.strictObject({ organisation_id: v.optional(id), email });
+
+/** A page of members. */
+export const userListReply = v.strictObject({ total: v.number(), object: v.literal('list'), data: v.array(userReply) });

@@ -1,25 +1,19 @@
 import type * as v from 'valibot';
-import { announceUserKeys } from '../../access/announce-user-keys.ts';
+import { closeUser } from '../../access/hold-user.ts';
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
-import { roleChanged } from '../../access/role-changed.ts';
-import type { Dependent } from '../../db/dependents.ts';
+import { announceUserKeys } from '../../announce/user-keys.ts';
+import { announceUser, announceUsers } from '../../announce/users.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor } from '../../http/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
-import { announceUser, announceUsers } from '../../identity/jwt/announce.ts';
-import { findPlaces, setPlaces } from '../workspace-users/places.ts';
+import type { Dependent } from '../../publish/dependents.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { roleChanged } from '../api-keys/role-changed.ts';
+import { findPlaces, type Making, setPlaces } from '../workspace-users/places.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
 import { type User, users } from './entity.ts';
-import { closeUser } from './hold-user.ts';
 import type { createBody, updateBody } from './schema.ts';
-
-/** What making a user or a place takes from the process. */
-export interface Making {
-  readonly apiKeyPepper: Uint8Array;
-  readonly now: number;
-}
 
 /** Adds a user who has no password yet. Throws AB07 when the organisation knows the e-mail already. */
 export async function createUser(

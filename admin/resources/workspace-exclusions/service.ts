@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type WorkspaceExclusion, workspaceExclusions } from './entity.ts';
 import type { updateBody } from './schema.ts';

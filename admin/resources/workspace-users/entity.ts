@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
-import type { WorkspaceRole } from '../../access/roles.ts';
+import type { WorkspaceRole } from '../../http/actor.ts';
 
 /** A user's place in a workspace. Owners and admins of the organisation reach every workspace without one. */
 export const workspaceMembers = defineEntity({

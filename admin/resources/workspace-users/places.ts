@@ -1,17 +1,22 @@
-import { roleChanged } from '../../access/role-changed.ts';
-import type { WorkspaceRole } from '../../access/roles.ts';
+import { holdUser } from '../../access/hold-user.ts';
+import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { announceUsers } from '../../announce/users.ts';
 import { isUuid, newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { WorkspaceRole } from '../../http/actor.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
-import { announceUsers } from '../../identity/jwt/announce.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { roleChanged } from '../api-keys/role-changed.ts';
 import { provisionUserKey } from '../api-keys/user-keys.ts';
 import type { User } from '../users/entity.ts';
-import { holdUser } from '../users/hold-user.ts';
-import type { Making } from '../users/service.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { holdWorkspace } from '../workspaces/hold-workspace.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
+
+/** The parts of the process that creating a user or membership needs. */
+export interface Making {
+  readonly apiKeyPepper: Uint8Array;
+  readonly now: number;
+}
 
 /** A workspace by row id, and the role somebody gets there. */
 export interface FoundPlace {

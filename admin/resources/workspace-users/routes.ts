@@ -1,7 +1,7 @@
+import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';
-import { findVisibleWorkspace } from '../workspaces/service.ts';
 import { addBody, listQuery, memberQuery, updateBody, workspaceUserListReply, workspaceUserReply } from './schema.ts';
 import { addWorkspaceUsers, findMembership, removeWorkspaceUser, updateWorkspaceUser } from './service.ts';
 import { listWorkspaceUsers, toWorkspaceUsers } from './to-reply.ts';

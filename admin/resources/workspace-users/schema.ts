@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { organisationRoles, workspaceRoles } from '../../access/roles.ts';
+import { organisationRoles, workspaceRoles } from '../../http/actor.ts';
 import { id, pageEntries, tenantEntries } from '../../http/schemas.ts';
 import { email } from '../../identity/schema.ts';
 

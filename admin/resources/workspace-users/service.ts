@@ -1,16 +1,14 @@
 import { requirePlaces, requireWorkspaceRank } from '../../access/may-give-role.ts';
-import { roleChanged } from '../../access/role-changed.ts';
-import type { WorkspaceRole } from '../../access/roles.ts';
 import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
+import type { Actor, WorkspaceRole } from '../../http/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
-import type { Actor } from '../../http/route.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { roleChanged } from '../api-keys/role-changed.ts';
 import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { type User, users } from '../users/entity.ts';
-import type { Making } from '../users/service.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
-import { addMember, changeRole } from './places.ts';
+import { addMember, changeRole, type Making } from './places.ts';
 import type { NewMembers } from './schema.ts';
 
 interface Workspace {

@@ -1,8 +1,8 @@
-import type { Dependent } from '../../db/dependents.ts';
-import type { Change } from '../../db/write-change.ts';
+import { closeWorkspace } from '../../access/hold-workspace.ts';
 import { conflict, invalid } from '../../http/errors.ts';
+import type { Dependent } from '../../publish/dependents.ts';
+import type { Change } from '../../publish/write-change.ts';
 import type { Workspace } from './entity.ts';
-import { closeWorkspace } from './hold-workspace.ts';
 import { displayName } from './to-reply.ts';
 
 /**

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { findVisibleWorkspace, visibleIds } from '../../access/visible-workspaces.ts';
 import { forbidden, unknownReference } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
@@ -8,7 +9,7 @@ import { deleteWorkspace } from './delete-workspace.ts';
 import { workspaces } from './entity.ts';
 import { detailReply, listReply } from './reply-schema.ts';
 import { createBody, deleteBody, deleteQuery, listQuery, nameQuery, readQuery, updateBody } from './schema.ts';
-import { createWorkspace, findVisibleWorkspace, updateWorkspace, visibleIds } from './service.ts';
+import { createWorkspace, updateWorkspace } from './service.ts';
 import { toDetail, toRow } from './to-reply.ts';
 
 const nothing = v.strictObject({});

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
-import { announceUserKeys } from '../../access/announce-user-keys.ts';
-import { requireSightKept } from '../../access/sight-of-admins.ts';
-import { isUuid, newId, newSlug } from '../../db/new-id.ts';
+import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
+import { announceUserKeys } from '../../announce/user-keys.ts';
+import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Change } from '../../db/write-change.ts';
-import { forbidden, notFound, unknownReference } from '../../http/errors.ts';
+import type { Actor } from '../../http/actor.ts';
+import { forbidden, unknownReference } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
-import type { Actor } from '../../http/route.ts';
 import { mergeUsageLimits } from '../../limits/schema.ts';
+import type { Change } from '../../publish/write-change.ts';
 import { configs } from '../configs/entity.ts';
 import { addGlobalProviders } from '../integrations/share.ts';
 import { checkGuardrails } from '../organisations/check-guardrails.ts';
@@ -18,7 +18,7 @@ import type { Organisation } from '../organisations/entity.ts';
 import { checkMetadata } from '../organisations/metadata-schema.ts';
 import { securitySettingsOf } from '../organisations/security-settings.ts';
 import type { SettingGroup } from '../organisations/setting-sections.ts';
-import type { Making } from '../users/service.ts';
+import type { Making } from '../workspace-users/places.ts';
 import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';
@@ -85,34 +85,12 @@ export async function updateWorkspace(
   const changed = (Object.keys(settingGroups) as SettingGroup[]).filter((group) =>
     applySettings(organisation, row, group, body[settingGroups[group]]),
   );
-  requireSightKept(actor, [sightBefore], [securitySettingsOf({ organisation, workspace: row })]);
+  requireUnchangedVisibility(actor, [sightBefore], [securitySettingsOf({ organisation, workspace: row })]);
   row.lastUpdatedAt = new Date();
   announce(change, row);
   if (changed.includes('securitySettings')) {
     await announceUserKeys(change, { organisationId: row.organisationId, workspaceId: row.id, userId: null });
   }
-}
-
-/**
- * The workspace if the caller may know of it: any of the organisation, or those the caller belongs to. Throws AB08, and AB03 for
- * one that was deleted.
- */
-export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOrSlug: string): Promise<Workspace> {
-  const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
-  const visible = visibleIds(actor);
-  const own = visible === null ? {} : { id: { $in: [...visible] } };
-  // A deleted one may have had the slug of one that is there.
-  const where = { $and: [name, own, { organisationId: actor.organisationId }] };
-  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
-  if (!found) throw notFound('Workspace');
-  if (found.status === 'archived') throw forbidden('This workspace has been deleted');
-  return found;
-}
-
-/** Ids of the workspaces the caller may know of; null: all of the organisation. */
-export function visibleIds(actor: Actor): readonly string[] | null {
-  if (actor.workspaceId !== null) return [actor.workspaceId];
-  return actor.session?.role === 'member' ? [...actor.session.memberships.keys()] : null;
 }
 
 async function applyDefaults(

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Secret } from './secret.ts';
 
@@ -7,6 +7,15 @@ import type { Secret } from './secret.ts';
  * in 6 base62 characters. A mistyped key is refused before any look-up.
  */
 export type ApiKeyKind = 'admin' | 'ws' | 'user';
+
+export type ApiKeyType = 'organisation-service' | 'workspace-service' | 'workspace-user';
+
+/** The kind in the text of a key, by its type. */
+export const kindOfType: Readonly<Record<ApiKeyType, ApiKeyKind>> = {
+  'organisation-service': 'admin',
+  'workspace-service': 'ws',
+  'workspace-user': 'user',
+};
 
 export interface ParsedApiKey {
   readonly kind: ApiKeyKind;
@@ -53,6 +62,54 @@ export function holdsCredential(value: string, token: Secret | null): boolean {
 /** What the store keeps instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */
 export function digestSecret(pepper: Uint8Array, secret: string): string {
   return createHmac('sha256', pepper).update(secret, 'latin1').digest('base64url');
+}
+
+/** The fields of a stored key that decide whether a secret is valid. Times are Unix milliseconds; null: never. */
+export interface StoredKey {
+  readonly type: ApiKeyType;
+  readonly digest: string;
+  /** Digest of the secret before the last rotation, valid until `previousExpiresAtMs`. */
+  readonly previousDigest: string | null;
+  readonly previousExpiresAtMs: number | null;
+  readonly expiresAtMs: number | null;
+  /** End of the current secret if the key is not rotated in time. */
+  readonly secretExpiresAtMs: number | null;
+}
+
+/** `invalid`: no such key or secret. `expired`: the key has ended. `overdue`: its current secret was not rotated in time. */
+export type KeyVerdict =
+  | { readonly state: 'invalid' }
+  | { readonly state: 'expired' | 'overdue' }
+  | {
+      readonly state: 'valid';
+      /** Unix milliseconds at which this secret ends; Infinity for never. */
+      readonly endsAtMs: number;
+    };
+
+/**
+ * Checks the secret of a key against the stored one (null: no such key), in constant time, and its expiry. An unknown key costs the
+ * same work as a known one.
+ */
+export function verifyApiKey(key: ParsedApiKey, stored: StoredKey | null, pepper: Uint8Array, nowMs: number): KeyVerdict {
+  const digest = digestSecret(pepper, key.secret);
+  const isCurrent = equalDigests(digest, stored?.digest ?? noDigest);
+  const isPrevious = equalDigests(digest, stored?.previousDigest ?? noDigest);
+  if (!stored || kindOfType[stored.type] !== key.kind) return { state: 'invalid' };
+  if (!isCurrent && !(isPrevious && (stored.previousExpiresAtMs ?? 0) > nowMs)) return { state: 'invalid' };
+  const keyEndsAtMs = stored.expiresAtMs ?? Number.POSITIVE_INFINITY;
+  if (keyEndsAtMs <= nowMs) return { state: 'expired' };
+  const secretEndsAtMs = (isCurrent ? stored.secretExpiresAtMs : stored.previousExpiresAtMs) ?? Number.POSITIVE_INFINITY;
+  if (secretEndsAtMs <= nowMs) return { state: 'overdue' };
+  return { state: 'valid', endsAtMs: Math.min(keyEndsAtMs, secretEndsAtMs) };
+}
+
+/** Stands for the digest of a key that does not exist; no digest equals it. */
+const noDigest = '-'.repeat(43);
+
+function equalDigests(left: string, right: string): boolean {
+  const a = Buffer.from(left, 'latin1');
+  const b = Buffer.from(right, 'latin1');
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 function checkOf(body: string): string {

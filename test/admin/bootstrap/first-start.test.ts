@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
 import { startControlPlane } from '../../../admin/main.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
+import { StartError } from '../../../admin/start-error.ts';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { accept, tokenOf } from '../support/people.ts';
@@ -61,7 +61,7 @@ describe('the first start', () => {
     for (const wrong of ['nonsense', newApiKey('ws').text]) {
       const settings = testSettings(dataDir, { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text });
       const start = startControlPlane({ ...settings, bootstrapAdminKey: wrong }, { log: newMemoryLog() });
-      await expect(start).rejects.toThrow(StartFault);
+      await expect(start).rejects.toThrow(StartError);
     }
     const plane = await startPlaneWith(testSettings(dataDir, {}));
     expect(plane.control.firstKeys).not.toBeNull();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../admin/db/new-id.ts';
-import { writeChange } from '../../../admin/db/write-change.ts';
+import { writeChange } from '../../../admin/publish/write-change.ts';
 import { configs } from '../../../admin/resources/configs/entity.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';

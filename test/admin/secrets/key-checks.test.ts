@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { StartFault } from '../../../admin/bootstrap/start-fault.ts';
 import { openDatabase } from '../../../admin/db/open-database.ts';
 import { startControlPlane } from '../../../admin/main.ts';
+import { StartError } from '../../../admin/start-error.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { opensKeyCheck } from '../../../core/contract/protocol/key-check.ts';
@@ -35,7 +35,7 @@ describe.each(databases)('the keys of a database, on %s', (name) => {
       await starts(settings);
       await expect(starts({ ...settings, encryptionKey: otherKey() })).rejects.toThrow(/^ENCRYPTION_KEY: does not open/);
       await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(/^CLUSTER_KEY: is not the key/);
-      await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(StartFault);
+      await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(StartError);
       await starts(settings);
     }));
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeChange } from '../../../../admin/db/write-change.ts';
+import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { writeChange } from '../../../../admin/db/write-change.ts';
+import { writeChange } from '../../../../admin/publish/write-change.ts';
 import { deleteKeysOfUser, provisionUserKey } from '../../../../admin/resources/api-keys/user-keys.ts';
 import { workspaces } from '../../../../admin/resources/workspaces/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';

@@ -1,0 +1,20 @@
+import type { Actor } from '../http/actor.ts';
+import { forbidden } from '../http/errors.ts';
+import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
+
+/** What these settings keep from admins of the organisation, admins cannot give themselves. */
+const aboutAdmins = ['organisationAdminsViewLogs', 'organisationAdminsViewLogMetadata'] as const;
+
+/**
+ * Throws AB03 when a change of settings would show admins what was kept from them, and it is no owner who makes it. The settings are
+ * those that hold in the same places before and after: the organisation, its workspaces.
+ */
+export function requireUnchangedVisibility(
+  actor: Pick<Actor, 'actsAsOwner'>,
+  before: readonly SecuritySettings[],
+  after: readonly SecuritySettings[],
+): void {
+  if (actor.actsAsOwner) return;
+  const opened = aboutAdmins.find((name) => before.some((place, index) => !place[name] && after[index]?.[name]));
+  if (opened) throw forbidden(`security_settings.${opened}: only an owner lets admins see more`);
+}

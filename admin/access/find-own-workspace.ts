@@ -1,0 +1,26 @@
+import { isUuid } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { notFound } from '../http/errors.ts';
+import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
+
+/**
+ * The active workspace a path names by id, slug or name, of those the caller works in. A slug goes before an equal name, of
+ * equal names the oldest workspace is meant. Throws AB08.
+ */
+export async function findOwnWorkspace(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  text: string,
+): Promise<Workspace> {
+  const own = {
+    organisationId: call.organisationId,
+    status: 'active' as const,
+    ...(call.workspaceId === null ? {} : { $and: [{ id: call.workspaceId }] }),
+  };
+  const ways = [...(isUuid(text) ? [{ id: text }] : []), { slug: text }, { name: text }];
+  for (const way of ways) {
+    const found = await em.findOne(workspaces, { ...own, ...way }, { orderBy: { createdAt: 'asc' } });
+    if (found) return found;
+  }
+  throw notFound('Workspace');
+}

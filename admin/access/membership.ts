@@ -1,0 +1,16 @@
+import type { EntityManager } from '../db/open-database.ts';
+import { effectiveSecuritySettings, type SecuritySettings } from '../resources/organisations/security-settings.ts';
+import type { User } from '../resources/users/entity.ts';
+import { workspaceMembers } from '../resources/workspace-users/entity.ts';
+
+/** Whether a plain member manages a workspace, and the settings that hold there; null when they are not in it. */
+export async function membershipOf(
+  em: EntityManager,
+  { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
+  workspaceId: string,
+): Promise<{ readonly manages: boolean; readonly settings: SecuritySettings } | null> {
+  const place = await em.findOne(workspaceMembers, { organisationId, workspaceId, userId });
+  if (!place) return null;
+  const settings = await effectiveSecuritySettings(em, organisationId, workspaceId);
+  return { manages: place.role === 'admin' || place.role === 'manager', settings };
+}

@@ -1,0 +1,116 @@
+import { isUuid } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { Actor, SignedIn } from '../http/actor.ts';
+import { forbidden, invalid, notFound } from '../http/errors.ts';
+import { isSignedIn } from '../http/require-scope.ts';
+import type { AdminRoute } from '../http/route.ts';
+import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
+
+/**
+ * The workspace a request works on, null for "the whole organisation". Workspace keys are locked to their own; organisation
+ * keys name one by id or slug. Beyond the reference: an organisation with a single workspace need not name it.
+ */
+export async function resolveWorkspace(
+  em: EntityManager,
+  actor: Actor,
+  route: AdminRoute,
+  named: string | null,
+  params: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
+  // Such a route needs no workspace; but one that is not theirs is not found there either.
+  if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
+  if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
+  if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
+  if (isSignedIn(route, actor)) return null;
+  if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
+  if (actor.workspaceId !== null) {
+    if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');
+    return actor.workspaceId;
+  }
+  if (route.tenant === 'organisation') return null;
+  if (named !== null) return (await findWorkspace(em, actor.organisationId, named, route.deletedToo)).id;
+  // An item named by its row id says which workspace it is in.
+  if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
+  if (route.workspacesWith && params.slug !== undefined) return workspaceWithSlug(em, actor, route.workspacesWith, params.slug);
+  const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
+  if (all.length === 1 && all[0]) return all[0].id;
+  throw invalid('workspace_id: required, because this is an organisation key');
+}
+
+/** Throws AB01 when query or body name another workspace than the path does. */
+async function requireSame(em: EntityManager, actor: Actor, inPath: string, named: string): Promise<void> {
+  if (inPath === named) return;
+  const found = await findWorkspace(em, actor.organisationId, inPath, true);
+  if (found.id !== named.toLowerCase() && found.slug !== named) {
+    throw invalid('workspace_id: must name the workspace in the path; leave it out');
+  }
+}
+
+/**
+ * The only workspace that has an item with this slug. Null if none has: the handler then finds nothing in the whole organisation
+ * and returns its 404. Throws AB01 with the names of the workspaces if several have it.
+ */
+async function workspaceWithSlug(
+  em: EntityManager,
+  actor: Actor,
+  workspacesWith: NonNullable<AdminRoute['workspacesWith']>,
+  slug: string,
+): Promise<string | null> {
+  const ids = await workspacesWith(em, actor.organisationId, slug);
+  const where = { organisationId: actor.organisationId, status: 'active' as const, id: { $in: [...ids] } };
+  const found = await em.find(workspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' }, limit: ambiguousMax + 1 });
+  if (found.length < 2) return found[0]?.id ?? null;
+  const listed = found.slice(0, ambiguousMax).map((one) => `${one.slug} (${one.id})`);
+  const more = found.length > ambiguousMax ? ', …' : '';
+  throw invalid(`workspace_id: required, because several workspaces have this slug: ${listed.join(', ')}${more}`);
+}
+
+/** Most workspaces that one message lists. */
+const ambiguousMax = 20;
+
+/** Throws AB03 when a key or token of one workspace names another one, by id or slug. */
+async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
+  if (named.toLowerCase() === ownId) return;
+  const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
+  if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
+}
+
+/** A plain member works in one workspace at a time, and others do not exist for them. */
+async function workspaceOfMember(
+  em: EntityManager,
+  actor: Actor,
+  { memberships }: SignedIn,
+  route: AdminRoute,
+  named: string | null,
+  params: Readonly<Record<string, string>>,
+): Promise<string | null> {
+  if (route.tenant === 'organisation') throw forbidden('This is for owners and admins of the organisation');
+  // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
+  const name = params.workspaceId ?? named;
+  if (name !== null) {
+    const { id } = await findWorkspace(em, actor.organisationId, name);
+    if (!memberships.has(id)) throw notFound('Workspace');
+    return id;
+  }
+  if (route.allMemberships) return null;
+  const [only, ...others] = memberships.keys();
+  if (only === undefined) throw forbidden('You are in no workspace');
+  if (others.length > 0) throw invalid('workspace_id: required, because you are in several workspaces');
+  return only;
+}
+
+/** The organisation's workspace of this id or slug, one that is active unless told otherwise; throws AB08. */
+export async function findWorkspace(
+  em: EntityManager,
+  organisationId: string,
+  idOrSlug: string,
+  deletedToo = false,
+): Promise<Workspace> {
+  const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
+  const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
+  // A deleted one may have had the slug of one that is there.
+  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
+  if (!found) throw notFound('Workspace');
+  return found;
+}

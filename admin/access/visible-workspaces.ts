@@ -1,0 +1,27 @@
+import { isUuid } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { Actor } from '../http/actor.ts';
+import { forbidden, notFound } from '../http/errors.ts';
+import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
+
+/**
+ * The workspace if the caller may know of it: any of the organisation, or those the caller belongs to. Throws AB08, and AB03 for
+ * one that was deleted.
+ */
+export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOrSlug: string): Promise<Workspace> {
+  const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
+  const visible = visibleIds(actor);
+  const own = visible === null ? {} : { id: { $in: [...visible] } };
+  // A deleted one may have had the slug of one that is there.
+  const where = { $and: [name, own, { organisationId: actor.organisationId }] };
+  const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
+  if (!found) throw notFound('Workspace');
+  if (found.status === 'archived') throw forbidden('This workspace has been deleted');
+  return found;
+}
+
+/** Ids of the workspaces the caller may know of; null: all of the organisation. */
+export function visibleIds(actor: Actor): readonly string[] | null {
+  if (actor.workspaceId !== null) return [actor.workspaceId];
+  return actor.session?.role === 'member' ? [...actor.session.memberships.keys()] : null;
+}

@@ -1,0 +1,15 @@
+import type { Change } from '../publish/write-change.ts';
+import { providers } from '../resources/providers/entity.ts';
+
+/** Emits one event per provider made from the integration, of one workspace or of all. */
+export async function announceProviders(
+  change: Change,
+  integrationId: string,
+  op: 'upsert' | 'delete',
+  workspaceId?: string,
+): Promise<void> {
+  const where = workspaceId === undefined ? { integrationId } : { integrationId, workspaceId };
+  for (const provider of await change.tx.find(providers, where)) {
+    change.emit({ kind: 'provider', id: `${provider.workspaceId}/${provider.slug}`, op });
+  }
+}

@@ -1,0 +1,20 @@
+import type { Change } from '../publish/write-change.ts';
+import { announceUsers } from './users.ts';
+
+/**
+ * What keys of users may do has changed with their role, or with what a setting lets roles do: gateways read those keys again, and
+ * the users, whom tokens are attributed to.
+ * Null for any workspace, any user.
+ */
+export async function announceUserKeys(
+  change: Change,
+  of: { readonly organisationId: string; readonly workspaceId: string | null; readonly userId: string | null },
+): Promise<void> {
+  const keys = await change.tx.execute<{ public_id: string }[]>(
+    `select public_id from api_keys where organisation_id = ? and type = 'workspace-user'
+       and (?::uuid is null or workspace_id = ?::uuid) and (?::uuid is null or user_id = ?::uuid)`,
+    [of.organisationId, of.workspaceId, of.workspaceId, of.userId, of.userId],
+  );
+  for (const { public_id } of keys) change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
+  await announceUsers(change, of);
+}

@@ -1,0 +1,39 @@
+import type { Change } from '../publish/write-change.ts';
+
+/** Whom a change is about. Null: any user, any workspace. */
+export interface Affected {
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly userId: string | null;
+}
+
+/**
+ * What tokens that are attributed to users may do has changed, or who they are: gateways read those users again. Only where the
+ * organisation takes tokens, for else no gateway knows any. Call it while the user is still, or already, there.
+ */
+export async function announceUsers(change: Change, { organisationId, workspaceId, userId }: Affected): Promise<void> {
+  const found = await change.tx.execute<{ email: string }[]>(
+    `select u.email from users u join organisations o on o.id = u.organisation_id
+     where o.id = ? and jsonb_typeof(o.auth_settings->'jwt') = 'object' and (?::uuid is null or u.id = ?::uuid)
+       and (?::uuid is not null or ?::uuid is null or exists (
+         select 1 from workspace_members m where m.organisation_id = o.id and m.workspace_id = ?::uuid and m.user_id = u.id))`,
+    [organisationId, userId, userId, userId, workspaceId, workspaceId],
+  );
+  for (const { email } of found) announceUser(change, organisationId, email);
+}
+
+/** The same for one user by e-mail, of an organisation that may or may not take tokens. */
+export function announceUser(change: Change, organisationId: string, email: string): void {
+  change.emit({ kind: 'user', id: `${organisationId}/${email}`, op: 'upsert' });
+}
+
+/**
+ * The setting about tokens has changed. Where there was none before, changes of users were told to nobody: what gateways know of them
+ * from an earlier time is read again.
+ */
+export async function announceTokens(change: Change, organisationId: string, wereTaken: boolean): Promise<void> {
+  change.emit({ kind: 'organisation', id: organisationId, op: 'upsert' });
+  if (wereTaken) return;
+  await change.tx.flush();
+  await announceUsers(change, { organisationId, workspaceId: null, userId: null });
+}

@@ -1,2 +1,0 @@
-/** A setting that cannot work with this database. The process prints the message and stops with the exit code of wrong settings. */
-export class StartFault extends Error {}

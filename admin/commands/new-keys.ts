@@ -1,0 +1,76 @@
+import type { Settings } from '../../config/settings.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { newApiKey } from '../../core/contract/values/api-key.ts';
+import { deriveKey } from '../../core/contract/values/secret.ts';
+import { addKey } from '../bootstrap/create-organisation.ts';
+import { newId } from '../db/new-id.ts';
+import type { Database } from '../db/open-database.ts';
+import { type Change, writeChange } from '../publish/write-change.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { checkEncryptionKey, replaceClusterKeyCheck } from '../secrets/key-checks.ts';
+
+type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
+
+/**
+ * A new admin key with every scope, audited. `organisationId` null is the only organisation of the database. Rejects with an Error in
+ * words for the operator when the organisation is not clear, and with StartError when ENCRYPTION_KEY is not that of the database.
+ */
+export async function newAdminKey(database: Database, keys: Keys, organisationId: string | null): Promise<string> {
+  const id = await organisationOf(database, keys, organisationId);
+  const { text } = newApiKey('admin');
+  const pepper = deriveKey(keys.encryptionKey, keyPurposes.apiKeyPepper);
+  await audited(database, keys, id, 'api-keys', async (change) => {
+    const keyId = addKey(change, pepper, {
+      tenant: { organisationId: id, workspaceId: null },
+      type: 'organisation-service',
+      name: 'Admin key made beside the database',
+      text,
+    });
+    change.about(keyId);
+  });
+  return text;
+}
+
+/** Makes the present CLUSTER_KEY the one of this database, audited in every organisation. Rejects as above. */
+export async function newClusterKey(database: Database, keys: Keys): Promise<void> {
+  await checkEncryptionKey(database.em(), keys);
+  await replaceClusterKeyCheck(database.em(), keys.clusterKey);
+  for (const { id } of await database.em().find(organisations, {})) {
+    await audited(database, keys, id, 'cluster-key', async (change) => change.about(id));
+  }
+}
+
+async function organisationOf(database: Database, keys: Keys, wanted: string | null): Promise<string> {
+  await checkEncryptionKey(database.em(), keys);
+  const all = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' }, limit: 100 });
+  if (all.length === 0)
+    throw new Error('There is no organisation yet: start the service, which makes the first one with its keys');
+  const found = wanted === null && all.length === 1 ? all[0] : all.find((one) => one.id === wanted);
+  if (found) return found.id;
+  const known = all.map((one) => `${one.id} (${one.name})`).join(', ');
+  throw new Error(`--organisation: ${wanted === null ? 'there are several' : 'no such organisation'}, expected one of: ${known}`);
+}
+
+async function audited(
+  database: Database,
+  keys: Keys,
+  organisationId: string,
+  resourceType: string,
+  work: (change: Change) => Promise<void>,
+): Promise<void> {
+  const draft = {
+    organisationId,
+    workspaceId: null,
+    method: 'POST',
+    uri: `/${resourceType}`,
+    requestId: newId(),
+    requestBody: null,
+    queryParams: {},
+    userId: null,
+    userType: 'system' as const,
+    resourceType,
+    action: 'create',
+    clientIp: 'local',
+  };
+  await writeChange(database.em(), deriveKey(keys.encryptionKey, keyPurposes.auditChain), draft, null, work);
+}

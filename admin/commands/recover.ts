@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+import { loadSettings } from '../../config/load-settings.ts';
+import { prepareKeys } from '../../config/prepare-keys.ts';
+import { openDatabase } from '../db/open-database.ts';
+import { createLog } from '../log.ts';
+import { entities, migrations } from '../tables.ts';
+import { newAdminKey, newClusterKey } from './new-keys.ts';
+import { runCommand } from './run-command.ts';
+
+/**
+ * Commands for an operator beside the database, with the settings of the service:
+ *
+ * - `npm run admin-key [-- --organisation <id>]` prints a new admin key with every scope, for one that was lost.
+ * - `npm run cluster-key` makes the present CLUSTER_KEY the one of this database.
+ *
+ * Each writes an audit entry. With PostgreSQL they work while the service runs; the embedded database must not be in use. Exit code
+ * 0: done; 2: not done, with the reason.
+ */
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ options: { organisation: { type: 'string' } }, allowPositionals: true });
+  const settings = loadSettings(prepareKeys(process.env));
+  const database = await openDatabase(settings, { entities, migrations }, createLog({ logLevel: 'warn', logFormat: 'auto' }));
+  try {
+    if (positionals[0] === 'cluster-key') {
+      await newClusterKey(database, settings);
+      process.stdout.write('This CLUSTER_KEY is now the one of this database. Give it to every gateway and control plane.\n');
+      return 0;
+    }
+    process.stdout.write(`${await newAdminKey(database, settings, values.organisation ?? null)}\n`);
+    process.stderr.write('This key is shown once. The keys that were there before still work; delete lost ones with it.\n');
+    return 0;
+  } finally {
+    await database.close();
+  }
+}
+
+runCommand(main);

@@ -1,0 +1,63 @@
+import { emptyRecord, type RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { ModelRates } from '../../core/contract/protocol/leases.ts';
+import type { ImageRates } from '../../core/contract/values/image-rate.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { nanoPerMicro } from '../pricing/nano-usd.ts';
+import { priceRecord, savedPricing } from '../pricing/price-record.ts';
+import { readPricing } from '../resources/integrations/read-pricing.ts';
+
+type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { readonly workspaceId: string };
+
+/** Tokens of a quote: enough that rounding to whole nano-USD does not show, too few for the prices of long requests. */
+const tokens = 10_000;
+
+/**
+ * What a token and an image of this model cost, by the same prices that records are billed by; null when nobody names one. For estimates:
+ * details of usage that have prices of their own are not in it.
+ */
+export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
+  const pricing = (await readPricing(em, [call]))(call);
+  const saved = pricing && savedPricing(pricing, call.model ?? '');
+  const sample = { ...emptyRecord, id: '', traceId: '', createdAt: new Date(nowMs).toISOString(), endpoint: 'chatComplete' };
+  const costOf: CostOf = (usage) => priceRecord({ ...sample, ...call, ...usage }, pricing).costNanoUsd;
+  const usual = tokenRates(costOf);
+  const images = imageRates(costOf, saved?.pay_as_you_go.image ?? { default: { default: { price: 0 } } });
+  if (usual === null && images === null) return null;
+  const tiers = Object.keys(saved?.service_tiers ?? {}).flatMap((serviceTier) => {
+    const rates = tokenRates((usage) => costOf({ ...usage, serviceTier }));
+    return rates ? [[serviceTier, rates] as const] : [];
+  });
+  return {
+    ...(usual ?? { input: 0, output: 0, cacheRead: 0 }),
+    ...(tiers.length > 0 ? { tiers: Object.fromEntries(tiers) } : {}),
+    ...(images ? { images } : {}),
+  };
+}
+
+/** Nano-USD. */
+type CostOf = (usage: Partial<RequestRecord>) => number | null;
+
+/** Null: nobody names a price for tokens. */
+function tokenRates(costOf: CostOf): Pick<ModelRates, 'input' | 'output' | 'cacheRead'> | null {
+  const input = costOf({ inputTokens: tokens });
+  const output = costOf({ outputTokens: tokens });
+  const cacheRead = costOf({ cacheReadTokens: tokens });
+  if (input === null && output === null) return null;
+  const perToken = (cost: number | null): number => (cost ?? 0) / (tokens * nanoPerMicro);
+  return { input: perToken(input), output: perToken(output), cacheRead: perToken(cacheRead ?? input) };
+}
+
+/** What one image of each quality and size in the table costs. Null: nobody names a price for images. */
+function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Record<string, unknown>>>>): ImageRates | null {
+  const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
+  const units = { generated_images: 1 };
+  const found = Object.entries(table).map(([quality, sizes]) => {
+    const priced = Object.keys(sizes).flatMap((size) => {
+      const cost = costOf({ media: { ...media, units }, image: { quality, size } });
+      return cost === null ? [] : [[size, cost / nanoPerMicro] as const];
+    });
+    return [quality, Object.fromEntries(priced)] as const;
+  });
+  const named = found.filter(([, sizes]) => Object.keys(sizes).length > 0);
+  return named.length > 0 ? Object.fromEntries(named) : null;
+}

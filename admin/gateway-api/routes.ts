@@ -1,0 +1,111 @@
+import { type Context, Hono } from 'hono';
+import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
+import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { causeOf } from '../cause-of.ts';
+import { isClusterKey } from '../http/client-address.ts';
+import { AdminError, invalid } from '../http/errors.ts';
+import { readBytes, readInternalJson } from '../http/read-body.ts';
+import type { AdminServices } from '../http/route.ts';
+import { validate } from '../http/validate.ts';
+import { errorReply, toAdminError } from '../http/write-error.ts';
+import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
+import { serveLeases } from '../leases/serve-leases.ts';
+import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
+import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
+import { batchStoreApp } from '../resources/batches/store-routes.ts';
+import { storeErrorReply } from '../resources/files/store-error.ts';
+import { fileStoreApp } from '../resources/files/store-routes.ts';
+import { readKeyCheck } from '../secrets/key-checks.ts';
+import { readChanges } from './read-changes.ts';
+import { serveRates } from './serve-rates.ts';
+import { storeRecords } from './store-records.ts';
+
+/** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
+const batchBytesMax = 4_259_840;
+
+/** Milliseconds between two looks for budgets that people must be told of. */
+const tellEveryMs = 1_000;
+/** As many ids as may be asked for, each as long as an id may be. */
+const keysBytesMax = 131_072;
+/** A thousand questions about limits, and room to spare. */
+const leasesBytesMax = 1_048_576;
+/** Two hundred refused tokens with long paths. */
+const refusalsBytesMax = 1_048_576;
+
+/** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
+export function internalApp(services: AdminServices): Hono {
+  const app = new Hono();
+  const storeRefusals = createRefusalStore(services);
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  app.use('*', async (c, next) => {
+    const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
+    if (!isClusterKey(bearer, services.settings)) throw new AdminError('AB05', 'The cluster key is required');
+    await next();
+  });
+  app.onError((thrown) => {
+    const error = toAdminError(thrown);
+    if (error.status >= 500) {
+      services.log.error({ code: error.code, cause: causeOf(thrown) }, 'an internal request failed');
+    }
+    return errorReply(error, {});
+  });
+
+  app.get('/documents/:kind/:id', async (c) => {
+    const { kind, id } = c.req.param();
+    if (!isDocumentKind(kind)) throw invalid('kind: not a kind of document');
+    return c.json(await services.readDocument(kind, id));
+  });
+
+  app.post('/api-keys', async (c: Context) => {
+    const { ids } = validate(keysQuestion, await readInternalJson(c.req, keysBytesMax), 'body');
+    return c.json(await readApiKeyDocuments(services.database, ids));
+  });
+
+  app.get('/changes', async (c) => {
+    const after = Number(c.req.query('after') ?? '0');
+    if (!Number.isSafeInteger(after) || after < 0) throw invalid('after: a revision is expected');
+    return c.json(await readChanges(services.database.em(), after));
+  });
+
+  app.get('/key-check', async (c) => c.json({ encryption_key: await readKeyCheck(services.database.em(), 'ENCRYPTION_KEY') }));
+
+  app.post('/leases', async (c: Context) => c.json(await serveLeases(services, await readBytes(c.req, leasesBytesMax))));
+
+  app.post('/token-refusals', async (c: Context) => {
+    await storeRefusals(await readBytes(c.req, refusalsBytesMax));
+    return c.json({});
+  });
+
+  app.get('/rates', async (c) => c.json(await serveRates(services, c.req.query())));
+
+  app.post('/records', async (c: Context) => {
+    const bytes = await readBytes(c.req, batchBytesMax);
+    const reply: RecordsReply = await storeRecords(services.database, bytes, services.clock.now());
+    if (reply.rejected.length > 0)
+      services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
+    services.background.run(tellOfBudgets);
+    return c.json(reply);
+  });
+  const store = new Hono();
+  store.route('/', fileStoreApp(services));
+  store.route('/', batchStoreApp(services));
+  store.onError((thrown) => {
+    const reply = storeErrorReply(thrown);
+    if (reply.status >= 500) services.log.error({ cause: causeOf(thrown) }, 'a request for a file or batch failed');
+    return reply;
+  });
+  app.route('/store', store);
+  return app;
+
+  /** Not more often than people could read it. */
+  async function tellOfBudgets(): Promise<void> {
+    const nowMs = services.clock.elapsed();
+    if (nowMs - toldAtMs < tellEveryMs) return;
+    toldAtMs = nowMs;
+    await tellOfCrossedBudgets(services.database.em(), services.mailer);
+  }
+}
+
+function isDocumentKind(text: string): text is DocumentKind {
+  return (documentKinds as readonly string[]).includes(text);
+}

@@ -1,0 +1,12 @@
+import { isUuid } from '../db/new-id.ts';
+import { invalid } from '../http/errors.ts';
+import type { AdminServices } from '../http/route.ts';
+import { quoteRates } from './quote-rates.ts';
+
+/** Answers `GET /internal/v1/rates`. Throws AB01 when the query is not complete. */
+export async function serveRates({ database, clock }: AdminServices, query: Record<string, string>): Promise<object> {
+  const { workspace: workspaceId = '', provider = '', slug = null, model = '' } = query;
+  if (!isUuid(workspaceId)) throw invalid('workspace: a UUID is expected');
+  if (provider === '' || model === '') throw invalid('provider and model are required');
+  return { rates: await quoteRates(database.em(), { workspaceId, provider, providerSlug: slug, model }, clock.now()) };
+}

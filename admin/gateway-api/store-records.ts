@@ -1,0 +1,130 @@
+import * as v from 'valibot';
+import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record.ts';
+import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { isObject } from '../../core/contract/values/json.ts';
+import { isDatabaseAway } from '../db/is-database-away.ts';
+import { isUuid } from '../db/new-id.ts';
+import type { Database, EntityManager } from '../db/open-database.ts';
+import { invalid } from '../http/errors.ts';
+import { settleRecords } from '../leases/settle.ts';
+import { priceRecord } from '../pricing/price-record.ts';
+import { followBatch, isMaking } from '../resources/batches/follow-batch.ts';
+import { readPricing } from '../resources/integrations/read-pricing.ts';
+import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
+
+/** Most records in one batch. */
+export const recordsMax = 1_000;
+
+/**
+ * Stores a batch: each record once, however often it is sent. A record that can never be stored is named in `rejected` and
+ * holds up no other. Throws AB01 when the batch is no JSON array, and what the database throws when it is away.
+ */
+export async function storeRecords(database: Database, bytes: Uint8Array, nowMs: number): Promise<RecordsReply> {
+  const batch = parseBatch(bytes);
+  const rejected: string[] = [];
+  const records: RequestRecord[] = [];
+  for (const item of batch) {
+    const record = toRecord(item);
+    if (record) records.push(record);
+    else rejected.push(idOf(item));
+  }
+  const { inserted, duplicates, refused } = await storeKnown(database, records, nowMs);
+  return { inserted, duplicates, rejected: [...rejected, ...refused] };
+}
+
+/** Stores records that are known to be whole, each once: priced, settled against budgets, the batches they have made followed. */
+export async function storeKnown(database: Database, records: readonly RequestRecord[], nowMs: number): Promise<Stored> {
+  if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
+  const em = database.em();
+  const pricingOf = await readPricing(em, records);
+  const rows = records.map((record): RecordRow => {
+    const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
+    return { id: record.id, cost: costNanoUsd, source, record };
+  });
+  try {
+    const inserted = await insert(em, rows, nowMs);
+    return { inserted, duplicates: rows.length - inserted, refused: [] };
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error;
+    return storeOneByOne(em, rows, nowMs);
+  }
+}
+
+interface Stored {
+  readonly inserted: number;
+  readonly duplicates: number;
+  /** Ids of those that the database will never take. */
+  readonly refused: readonly string[];
+}
+
+/** The slow way, when the database refused something in the batch: finds out which. */
+async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<Stored> {
+  const refused: string[] = [];
+  let inserted = 0;
+  let duplicates = 0;
+  for (const row of rows) {
+    try {
+      const count = await insert(em, [row], nowMs);
+      inserted += count;
+      duplicates += 1 - count;
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      refused.push(row.id);
+    }
+  }
+  return { inserted, duplicates, refused };
+}
+
+/** How many were stored; what they used of budgets is settled in the same transaction. */
+async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
+  const isPlain = rows.every(({ record }) => !record.reservations?.length && !record.session && !isMaking(record));
+  if (isPlain) return (await insertRows(em, rows)).length;
+  return em.fork().transactional(async (tx) => {
+    // Of a session, the last word counts; of the same record twice, either.
+    const newest = newestOf(rows);
+    const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
+    const known = newest.filter(({ id }) => !inserted.has(id));
+    const replaced = await replaceCheckpoints(tx, known);
+    const fresh = newest.filter(({ id }) => inserted.has(id));
+    await settleRecords(tx, [...fresh, ...replaced], nowMs);
+    for (const { record } of fresh) if (isMaking(record)) await followBatch(tx, record);
+    return inserted.size + replaced.length;
+  });
+}
+
+function parseBatch(bytes: Uint8Array): unknown[] {
+  let batch: unknown;
+  try {
+    batch = JSON.parse(storable(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')));
+  } catch {
+    throw invalid('body: not valid JSON');
+  }
+  if (!Array.isArray(batch) || batch.length > recordsMax)
+    throw invalid(`body: an array of at most ${recordsMax} records is expected`);
+  return batch;
+}
+
+/**
+ * Replaces escapes of characters that PostgreSQL cannot hold (U+0000, unpaired surrogates; they come from callers, in paths
+ * for example) by U+FFFD, so that no request can keep its own record, or its neighbours', from being stored.
+ */
+function storable(text: string): string {
+  if (!/\\u(?:0000|[dD][89a-fA-F])/.test(text)) return text;
+  return text.replace(
+    /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g,
+    (match) => (match.length === 6 ? '\\ufffd' : match),
+  );
+}
+
+function toRecord(item: unknown): RequestRecord | null {
+  const result = v.safeParse(requestRecord, item, { abortEarly: true });
+  if (!result.success) return null;
+  const record = result.output;
+  const tenantIsValid = [record.organisationId, record.workspaceId].every((id) => id === null || isUuid(id));
+  if (!tenantIsValid || !Number.isInteger(record.status) || Number.isNaN(Date.parse(record.createdAt))) return null;
+  return record;
+}
+
+function idOf(item: unknown): string {
+  return isObject(item) && typeof item.id === 'string' ? item.id.slice(0, 64) : '';
+}

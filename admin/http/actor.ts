@@ -1,0 +1,39 @@
+import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
+
+export const organisationRoles = ['owner', 'admin', 'member'] as const;
+export type OrganisationRole = (typeof organisationRoles)[number];
+
+export const workspaceRoles = ['admin', 'manager', 'member', 'viewer'] as const;
+export type WorkspaceRole = (typeof workspaceRoles)[number];
+
+/** The caller of an admin route: an API key, a JWT or a signed-in user. Holds no secret. */
+export interface Actor {
+  /** Row id of the key; of the session, for a person who signed in. */
+  readonly keyId: string;
+  /** What the scopes are those of. People have the type of key that reaches as far as they do. */
+  readonly type: ApiKeyType;
+  readonly organisationId: string;
+  /** Null for organisation keys. */
+  readonly workspaceId: string | null;
+  readonly userId: string | null;
+  readonly scopes: ReadonlySet<string>;
+  /** Whom a token says it is for, for callers who came with one. */
+  readonly tokenSubject?: string | null;
+  /** Set for a person who signed in. */
+  readonly session?: SignedIn;
+  /** An owner of the organisation, or the key its first start made: only they may touch owners. */
+  readonly actsAsOwner?: boolean;
+}
+
+/** A person and what they may choose from. Holds no secret. */
+export interface SignedIn {
+  readonly userId: string;
+  readonly role: OrganisationRole;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  /** Workspaces of a plain member, with what they may do there. Owners and admins are at home in all of them and have none here. */
+  readonly memberships: ReadonlyMap<string, { readonly role: WorkspaceRole; readonly scopes: ReadonlySet<string> }>;
+}
+
+/** The fields of an actor that audit entries name. */
+export type AuditActor = Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>;

@@ -1,0 +1,21 @@
+import type { Actor } from './actor.ts';
+import { forbidden } from './errors.ts';
+import type { AdminRoute } from './route.ts';
+
+/** Whether it counts here that the caller has signed in, or has come with a token where that does as well. */
+export function isSignedIn(route: Pick<AdminRoute, 'signedIn' | 'tokensToo'>, actor: Actor): boolean {
+  return (actor.session !== undefined && route.signedIn !== undefined) || (isToken(actor) && route.tokensToo === true);
+}
+
+/** Whether the caller came with a token that an organisation has signed. */
+export function isToken(actor: Actor): boolean {
+  return actor.tokenSubject !== undefined;
+}
+
+/** Throws AB03 when the route asks for a scope the caller lacks, or for a person where a key is asking. */
+export function requireScope(route: Pick<AdminRoute, 'scopes' | 'signedIn' | 'tokensToo'>, actor: Actor): void {
+  if (isSignedIn(route, actor)) return;
+  if (route.signedIn === 'required') throw forbidden('This is for people who have signed in, not for API keys');
+  if (route.scopes.some((scope) => actor.scopes.has(scope))) return;
+  throw forbidden(`${actor.session ? 'Your role' : 'This key'} lacks the scope ${route.scopes.join(' or ')}`);
+}

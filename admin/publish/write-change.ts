@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DeadlockException, OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
+import type { ChangeNotice } from '../../core/contract/protocol/documents.ts';
+import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import { appendEvents, type ChangeEvent } from './append-events.ts';
+
+/** What a change may do: work on rows, and say which documents it touched. */
+export interface Change {
+  readonly tx: EntityManager;
+  /** Names a document that gateways must read again (or forget). Repeating one is harmless. */
+  emit(event: ChangeEvent): void;
+  /** The row the audit entry names. */
+  about(resourceId: string): void;
+}
+
+/** Tries of a change that others keep overtaking. */
+const attemptsMax = 12;
+/** Of these, such as follow a row that was there already. */
+const takenMax = 3;
+
+/**
+ * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all.
+ * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile. `committed` is told what there is
+ * to publish.
+ *
+ * When somebody else changed or made the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
+ * through `change.tx`, and do nothing that cannot be repeated.
+ */
+export async function writeChange<T>(
+  em: EntityManager,
+  auditKey: Uint8Array,
+  audit: AuditDraft,
+  signal: AbortSignal | null,
+  work: (change: Change) => Promise<T>,
+  committed: (notices: readonly ChangeNotice[]) => void = () => {},
+): Promise<T> {
+  for (let attempt = 1, taken = 0; ; attempt++) {
+    try {
+      const { result, notices } = await writeOnce(em.fork(), auditKey, audit, signal, work);
+      committed(notices);
+      return result;
+    } catch (error) {
+      if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
+      // Somebody else was first to make the same row: then `work` finds it, and changes it or refuses in its own words.
+      if (error instanceof UniqueConstraintViolationException && ++taken > takenMax) throw error;
+      await sleep(Math.random() * 5 * attempt);
+    }
+  }
+}
+
+function isOvertaken(error: unknown): boolean {
+  const kinds = [OptimisticLockError, DeadlockException, UniqueConstraintViolationException];
+  return kinds.some((kind) => error instanceof kind);
+}
+
+async function writeOnce<T>(
+  em: EntityManager,
+  auditKey: Uint8Array,
+  audit: AuditDraft,
+  signal: AbortSignal | null,
+  work: (change: Change) => Promise<T>,
+): Promise<{ result: T; notices: readonly ChangeNotice[] }> {
+  return em.transactional(async (tx) => {
+    const events = new Map<string, ChangeEvent>();
+    let resourceId: string | null = null;
+    const result = await work({
+      tx,
+      emit: (event) => void events.set(`${event.kind}:${event.id}`, event),
+      about: (id) => {
+        resourceId = id;
+      },
+    });
+    await tx.flush();
+    await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, resourceId });
+    signal?.throwIfAborted();
+    // Last, because it takes the one lock that all changes share: held from here to the commit only.
+    const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);
+    return { result, notices };
+  });
+}

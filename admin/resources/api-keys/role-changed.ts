@@ -1,0 +1,49 @@
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
+import { organisationRoleScopes } from '../../access/roles.ts';
+import { dataPlaneScopes } from '../../access/scopes.ts';
+import { scopesOfKnownUser } from '../../access/user-scopes.ts';
+import { announceUserKeys } from '../../announce/user-keys.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { effectiveSecuritySettings } from '../organisations/security-settings.ts';
+import type { User } from '../users/entity.ts';
+import { apiKeys } from './entity.ts';
+import { followPerson } from './grants.ts';
+
+/**
+ * A person's role has changed, in the organisation or in one workspace: their own keys, and the keys they have granted to others,
+ * can do what the role lets them do now. Call it when the change is flushed.
+ */
+export async function roleChanged(
+  change: Change,
+  user: Pick<User, 'id' | 'organisationId' | 'role'>,
+  workspaceId: string | null,
+): Promise<void> {
+  const { organisationId } = user;
+  await announceUserKeys(change, { organisationId, workspaceId, userId: user.id });
+  const person = { organisationId, userId: user.id };
+  if (user.role !== 'member') {
+    const own = organisationRoleScopes(user.role, await effectiveSecuritySettings(change.tx, organisationId, null));
+    await followPerson(change, { ...person, workspaceId }, mayGrant(own, [...own, ...dataPlaneScopes]));
+    return;
+  }
+  // What only an owner or admin could grant is gone; what each workspace still lets them grant is theirs to keep.
+  if (workspaceId === null) await followPerson(change, { ...person, workspaceId }, mayGrant([], []));
+  for (const one of workspaceId === null ? await grantedIn(change, person) : [workspaceId]) {
+    const scopes = (await scopesOfKnownUser(change.tx, user, one)) ?? [];
+    await followPerson(change, { ...person, workspaceId: one }, mayGrant([], scopes));
+  }
+}
+
+function mayGrant(organisation: Iterable<string>, workspace: Iterable<string>): Readonly<Record<ApiKeyType, Iterable<string>>> {
+  return { 'organisation-service': organisation, 'workspace-service': workspace, 'workspace-user': workspace };
+}
+
+/** Workspaces in which this person has granted keys. */
+async function grantedIn(change: Change, person: { organisationId: string; userId: string }): Promise<string[]> {
+  const rows = await change.tx.find(
+    apiKeys,
+    { organisationId: person.organisationId, grantedByUserId: person.userId, workspaceId: { $ne: null } },
+    { fields: ['workspaceId'] },
+  );
+  return [...new Set(rows.flatMap((row) => row.workspaceId ?? []))];
+}

@@ -1,0 +1,47 @@
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { IntegrationPricing } from '../../pricing/price-record.ts';
+import { providers } from '../providers/entity.ts';
+import { deploymentsOf } from './deployments.ts';
+import { integrations } from './entity.ts';
+import { integrationModels } from './model-entity.ts';
+
+type Priced = Pick<RequestRecord, 'workspaceId' | 'providerSlug' | 'model'>;
+
+/**
+ * What the integrations behind a batch of records say about prices: three statements, however many records. The function it gives
+ * answers null for records of providers that are not stored, or no longer.
+ */
+export async function readPricing(
+  em: EntityManager,
+  records: readonly Priced[],
+): Promise<(record: Priced) => IntegrationPricing | null> {
+  const wanted = new Map<string, { workspaceId: string; slug: string }>();
+  for (const { workspaceId, providerSlug: slug } of records) {
+    if (workspaceId !== null && slug !== null) wanted.set(`${workspaceId}/${slug}`, { workspaceId, slug });
+  }
+  if (wanted.size === 0) return () => null;
+  const rows = await em.find(providers, { $or: [...wanted.values()] });
+  const ids = [...new Set(rows.map((row) => row.integrationId))];
+  const found = new Map((await em.find(integrations, { id: { $in: ids } })).map((row) => [row.id, row]));
+  const names = new Set(records.map(({ model }) => model ?? ''));
+  for (const row of found.values()) for (const { alias, model } of deploymentsOf(row)) if (names.has(alias)) names.add(model);
+  const models = await em.find(integrationModels, {
+    integrationId: { $in: ids },
+    slug: { $in: [...names] },
+    $or: [{ pricingConfig: { $ne: null } }, { baseModelSlug: { $ne: null } }],
+  });
+  const pricing = new Map<string, IntegrationPricing>();
+  for (const row of rows) {
+    const integration = found.get(row.integrationId);
+    if (!integration) continue;
+    const own = models.filter((model) => model.integrationId === integration.id);
+    pricing.set(`${row.workspaceId}/${row.slug}`, {
+      adjustments: integration.pricingAdjustments ?? null,
+      models: new Map(own.map((one) => [one.slug, { pricing: one.pricingConfig ?? null, baseModel: one.baseModelSlug ?? null }])),
+      aliases: new Map(deploymentsOf(integration).map(({ alias, model }) => [alias, model])),
+      skipsProvisioned: integration.configurations.vertex_skip_ptu_cost_attribution === true,
+    });
+  }
+  return ({ workspaceId, providerSlug }) => pricing.get(`${workspaceId}/${providerSlug}`) ?? null;
+}

@@ -1,0 +1,39 @@
+import type * as v from 'valibot';
+import { forbidden, invalid } from '../../http/errors.ts';
+import { TooManyRequests } from '../../http/rate-limit.ts';
+import type { AdminCall } from '../../http/route.ts';
+import { hashPassword, verifyPassword } from '../../identity/passwords.ts';
+import type { changePasswordBody } from '../../identity/schema.ts';
+import { endSessions } from '../../identity/sessions.ts';
+import { users } from '../users/entity.ts';
+
+type Call = AdminCall<unknown, v.InferOutput<typeof changePasswordBody>>;
+
+/**
+ * Gives somebody who is signed in a new password and ends their other sessions. The old one is asked for, and guesses at it are
+ * limited as at the door: a session that was left open must not become an account that was taken over.
+ */
+export async function changePassword(call: Call, userId: string): Promise<void> {
+  const { body, em, organisationId, services, actor } = call;
+  const user = await em.findOneOrFail(users, { id: userId, organisationId }, { populate: ['passwordHash'] });
+  const succeeded = services.attempts.begin(user.email, `session ${actor.keyId}`);
+  if (!succeeded) throw new TooManyRequests(60);
+  let wrong = false;
+  try {
+    if (!(await verifyPassword(body.current_password, user.passwordHash ?? null))) {
+      wrong = true;
+      throw forbidden('current_password: it is not the right one');
+    }
+    if (body.new_password.toLowerCase() === user.email) throw invalid('new_password: must not be the e-mail');
+    const passwordHash = await hashPassword(body.new_password);
+    await call.write(async ({ tx, about }) => {
+      const row = await tx.findOneOrFail(users, { id: userId, organisationId });
+      row.passwordHash = passwordHash;
+      row.lastUpdatedAt = new Date(services.clock.now());
+      await endSessions(tx, row, actor.keyId);
+      about(userId);
+    });
+  } finally {
+    if (!wrong) succeeded();
+  }
+}

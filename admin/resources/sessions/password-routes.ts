@@ -1,0 +1,90 @@
+import { AdminError } from '../../http/errors.ts';
+import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
+import { TooManyRequests } from '../../http/rate-limit.ts';
+import { findLink, newLink, useLink } from '../../identity/links.ts';
+import { passwordMail } from '../../identity/mails.ts';
+import { hashPassword } from '../../identity/passwords.ts';
+import { forgotBody, nothing, resetBody, verifyBody } from '../../identity/schema.ts';
+import { endSessions } from '../../identity/sessions.ts';
+import { users } from '../users/entity.ts';
+
+const linkIsOver = () => new AdminError('AB08', 'This link is not good any more; ask for another one');
+
+/** Passwords that were forgotten, and e-mails to be shown to arrive: by links that work once. */
+export const passwordRoutes: readonly PublicRoute[] = [
+  definePublicRoute({
+    method: 'POST',
+    path: '/auth/password/forgot',
+    resource: 'users',
+    action: 'forgot_password',
+    summary: 'Ask for a mail with a link to set a new password; the reply is the same for everybody',
+    reply: nothing,
+    body: forgotBody,
+    async handle(call) {
+      const { email, organisation_id } = call.body;
+      const { attempts, mailer, clock, settings } = call.services;
+      // Never taken back: the limit is on mails to one address, and on asking around from another.
+      if (!attempts.begin(`forgot ${email}`, call.clientIp)) throw new TooManyRequests(60);
+      if (!mailer.on) return {};
+      call.afterwards(async () => {
+        const where = { email, ...(organisation_id === undefined ? {} : { organisationId: organisation_id }) };
+        for (const user of await call.em.find(users, where, { limit: 5 })) {
+          const link = await call.write({ organisationId: user.organisationId, userId: user.id }, async (change) => {
+            change.about(user.id);
+            return newLink(change.tx, settings, user, 'set-password', clock.now());
+          });
+          mailer.send(passwordMail(user.email, link));
+        }
+      });
+      return {};
+    },
+  }),
+  definePublicRoute({
+    method: 'POST',
+    path: '/auth/password/reset',
+    resource: 'users',
+    action: 'reset_password',
+    summary: 'Set a password with the token of a link; ends all sessions',
+    reply: nothing,
+    body: resetBody,
+    async handle(call) {
+      const { token, password } = call.body;
+      const now = call.services.clock.now();
+      const link = await findLink(call.em, 'set-password', token, now);
+      if (!link) throw linkIsOver();
+      const passwordHash = await hashPassword(password);
+      await call.write({ organisationId: link.organisationId, userId: link.userId }, async (change) => {
+        const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
+        if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
+        if (password.toLowerCase() === user.email)
+          throw new AdminError('AB01', 'password: must not be the e-mail', ['password: must not be the e-mail']);
+        user.passwordHash = passwordHash;
+        user.lastUpdatedAt = new Date(now);
+        await endSessions(change.tx, user, null);
+        change.about(user.id);
+      });
+      return {};
+    },
+  }),
+  definePublicRoute({
+    method: 'POST',
+    path: '/auth/verify-email',
+    resource: 'users',
+    action: 'verify_email',
+    summary: 'Show with the token of a link that mails arrive',
+    reply: nothing,
+    body: verifyBody,
+    async handle(call) {
+      const now = call.services.clock.now();
+      const link = await findLink(call.em, 'verify-email', call.body.token, now);
+      if (!link) throw linkIsOver();
+      await call.write({ organisationId: link.organisationId, userId: link.userId }, async (change) => {
+        const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
+        if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
+        user.emailVerifiedAt = new Date(now);
+        change.about(user.id);
+      });
+      return {};
+    },
+  }),
+];

@@ -1,0 +1,20 @@
+import { defineResource } from '../../define-resource.ts';
+import { oneTimeTokens, sessions } from '../../identity/entity.ts';
+import { forgetEnded } from '../../identity/forget-ended.ts';
+import { loginRoute } from './login-route.ts';
+import { passwordRoutes } from './password-routes.ts';
+import { sessionRoutes } from './routes.ts';
+
+/** Sign-in, sessions and one-time links. `admin/identity` has the tables, because authentication reads them. */
+export const sessionsResource = defineResource({
+  name: 'sessions',
+  entities: [sessions, oneTimeTokens],
+  routes: sessionRoutes,
+  publicRoutes: [loginRoute, ...passwordRoutes],
+  housekeeping: [
+    {
+      name: 'delete ended sessions and used links',
+      run: ({ database, settings }) => forgetEnded(database.em(), { idleTtlSeconds: settings.sessionIdleSeconds }, new Date()),
+    },
+  ],
+});

@@ -1,0 +1,185 @@
+import * as v from 'valibot';
+import { isUuid } from '../../db/new-id.ts';
+import { invalid, notFound } from '../../http/errors.ts';
+import { isToken } from '../../http/require-scope.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { tenantQuery } from '../../http/schemas.ts';
+import { type Session, sessions } from '../../identity/entity.ts';
+import { changePasswordBody, nothing, userReply } from '../../identity/schema.ts';
+import { endedCookie } from '../../identity/session-cookie.ts';
+import { isOver } from '../../identity/sessions.ts';
+import { organisations } from '../organisations/entity.ts';
+import { users } from '../users/entity.ts';
+import { toUserDetail } from '../users/to-reply.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { changePassword } from './change-password.ts';
+import { selfOfToken } from './self-of-token.ts';
+
+const sessionEntries = {
+  id: v.string(),
+  created_at: v.string(),
+  last_seen_at: v.string(),
+  expires_at: v.string(),
+  client_ip: v.string(),
+  user_agent: v.nullable(v.string()),
+  /** 1: the one that asks. */
+  is_current: v.picklist([0, 1]),
+  object: v.literal('session'),
+};
+
+const selfReply = v.strictObject({
+  /** Null for a token that is for nobody here. */
+  user: v.nullable(userReply),
+  organisation: v.strictObject({ id: v.string(), name: v.string() }),
+  workspaces: v.array(
+    v.strictObject({
+      id: v.string(),
+      slug: v.string(),
+      name: v.string(),
+      /** Null for a token that is for nobody here: what it may do are its scopes. */
+      role: v.nullable(v.picklist(['admin', 'manager', 'member', 'viewer'])),
+      scopes: v.array(v.string()),
+    }),
+  ),
+  scopes: v.array(v.string()),
+  /** Null where a token asks. */
+  session: v.nullable(v.strictObject({ id: v.string(), created_at: v.string(), expires_at: v.string() })),
+  object: v.literal('self'),
+});
+
+/** What these routes have in common: for people only, about themselves. */
+const ofOneself = {
+  scopes: [],
+  signedIn: 'required',
+  tenant: 'organisation',
+  resource: 'sessions',
+  query: tenantQuery,
+} as const;
+
+/** Workspaces that `GET /auth/self` names; whoever reaches more lists them. */
+const workspacesMax = 500;
+
+/** People and their sessions (control-plane reference §4, `GET /auth/self`). */
+export const sessionRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...ofOneself,
+    tokensToo: true,
+    method: 'GET',
+    path: '/auth/self',
+    action: 'read',
+    summary: 'Who is signed in, or whom a token is for, and what they may do where',
+    reply: selfReply,
+    body: null,
+    async handle(call) {
+      const { em, organisationId, actor } = call;
+      if (isToken(actor)) return selfOfToken(em, actor);
+      const { userId, role, memberships, createdAt, expiresAt } = mustBeSignedIn(actor.session);
+      const organisation = await em.findOneOrFail(organisations, { id: organisationId });
+      const user = await em.findOneOrFail(users, { id: userId, organisationId });
+      const reach = role === 'member' ? { id: { $in: [...memberships.keys()] } } : {};
+      const rows = await em.find(
+        workspaces,
+        { organisationId, status: 'active', ...reach },
+        { limit: workspacesMax, orderBy: { createdAt: 'asc', id: 'asc' } },
+      );
+      return {
+        user: await toUserDetail(em, user),
+        organisation: { id: organisation.id, name: organisation.name },
+        workspaces: rows.map(({ id, slug, name }) => {
+          const place = memberships.get(id) ?? { role: 'admin' as const, scopes: actor.scopes };
+          return { id, slug, name, role: place.role, scopes: [...place.scopes] };
+        }),
+        scopes: role === 'member' ? [] : [...actor.scopes],
+        session: { id: actor.keyId, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() },
+        object: 'self',
+      };
+    },
+  }),
+  defineRoute({
+    ...ofOneself,
+    method: 'POST',
+    path: '/auth/logout',
+    action: 'logout',
+    summary: 'End this session',
+    reply: nothing,
+    body: v.strictObject({}),
+    async handle(call) {
+      await call.write(async ({ tx, about }) => {
+        await tx.nativeDelete(sessions, { id: call.actor.keyId, organisationId: call.organisationId });
+        about(call.actor.keyId);
+      });
+      call.header('set-cookie', endedCookie(call.services.settings));
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofOneself,
+    method: 'GET',
+    path: '/auth/sessions',
+    action: 'list',
+    summary: 'Where you are signed in',
+    reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(v.strictObject(sessionEntries)) }),
+    body: null,
+    async handle(call) {
+      const { userId } = mustBeSignedIn(call.actor.session);
+      const { clock, settings } = call.services;
+      const where = { organisationId: call.organisationId, userId };
+      const rows = await call.em.find(sessions, where, { orderBy: { createdAt: 'desc', id: 'asc' }, limit: 1_000 });
+      const rules = { idleTtlSeconds: settings.sessionIdleSeconds };
+      const data = rows.filter((row) => !isOver(row, rules, clock.now())).map((row) => toReply(row, call.actor.keyId));
+      return { object: 'list', total: data.length, data };
+    },
+  }),
+  defineRoute({
+    ...ofOneself,
+    method: 'DELETE',
+    path: '/auth/sessions/:sessionId',
+    action: 'delete',
+    summary: 'End one of your sessions',
+    reply: nothing,
+    body: null,
+    async handle(call) {
+      const { userId } = mustBeSignedIn(call.actor.session);
+      const id = call.params.sessionId ?? '';
+      await call.write(async ({ tx, about }) => {
+        const where = { id, organisationId: call.organisationId, userId };
+        const ended = isUuid(id) ? await tx.nativeDelete(sessions, where) : 0;
+        if (ended === 0) throw notFound('Session');
+        about(id);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofOneself,
+    method: 'POST',
+    path: '/auth/password',
+    resource: 'users',
+    action: 'change_password',
+    summary: 'Change your password; ends your other sessions',
+    reply: nothing,
+    body: changePasswordBody,
+    async handle(call) {
+      await changePassword(call, mustBeSignedIn(call.actor.session).userId);
+      return {};
+    },
+  }),
+];
+
+function mustBeSignedIn<Value>(session: Value | undefined): Value {
+  if (session === undefined) throw invalid('a session is required');
+  return session;
+}
+
+function toReply(row: Session, current: string) {
+  return {
+    id: row.id,
+    created_at: row.createdAt.toISOString(),
+    last_seen_at: row.lastSeenAt.toISOString(),
+    expires_at: row.expiresAt.toISOString(),
+    client_ip: row.clientIp,
+    user_agent: row.userAgent ?? null,
+    is_current: row.id === current ? 1 : 0,
+    object: 'session',
+  };
+}

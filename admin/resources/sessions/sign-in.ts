@@ -1,0 +1,23 @@
+import type { PublicCall } from '../../http/public-route.ts';
+import { sessionCookie } from '../../identity/session-cookie.ts';
+import { startSession } from '../../identity/sessions.ts';
+import type { Change } from '../../publish/write-change.ts';
+import type { User } from '../users/entity.ts';
+import { toUserDetail } from '../users/to-reply.ts';
+
+type Call = Pick<PublicCall<never>, 'services' | 'origin' | 'clientIp' | 'userAgent' | 'header'>;
+
+/** Signs a user in, within the change at hand, and gives what the reply says. Pages of ours get the cookie too. */
+export async function signIn(change: Change, call: Call, user: User) {
+  const { services, clientIp, userAgent } = call;
+  const { row, token } = await startSession(change.tx, user, { clientIp, userAgent }, services.clock.now());
+  change.about(row.id);
+  // Not for pages of others: they could sign a visitor in as somebody else.
+  if (call.origin !== 'cross') call.header('set-cookie', sessionCookie(token, row.expiresAt, services.settings));
+  return {
+    auth_token: token,
+    expires_at: row.expiresAt.toISOString(),
+    user: await toUserDetail(change.tx, user),
+    object: 'session' as const,
+  };
+}

@@ -1,0 +1,2 @@
+/** A setting that cannot work with this database. The process prints the message and stops with the exit code of wrong settings. */
+export class StartError extends Error {}

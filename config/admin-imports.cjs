@@ -1,0 +1,94 @@
+/** Import rules inside admin/, as data. `.dependency-cruiser.cjs` turns them into rules and ARCHITECTURE.md describes them. */
+
+/** Tables of rows, and the rules that read nothing but these rows. Every folder above the infrastructure may import them. */
+const rows = 'resources/([^/]+/[a-z-]*entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
+
+/** Files of admin/ itself that import nothing of it but each other. */
+const leaves = '(background-work|cause-of|log|start-error)\\.ts';
+
+/** Each folder with what it may import besides itself and the leaves, lowest first. */
+const folders = {
+  db: [],
+  audit: ['db'],
+  publish: ['db', 'audit'],
+  secrets: ['db'],
+  mail: [],
+  jobs: ['db'],
+  http: ['db', 'audit', 'publish', 'secrets', 'mail'],
+  limits: ['db', 'http'],
+  pricing: ['http'],
+  leases: ['db', 'http', 'limits', 'mail', 'pricing'],
+  openapi: ['http'],
+  announce: ['db', 'publish', rows],
+  access: ['db', 'http', 'publish', 'announce', rows],
+  identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
+  'gateway-api': [
+    ...['db', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
+    'resources/(api-keys/to-document|batches/(store-routes|follow-batch)|files/(store-routes|store-error)|integrations/read-pricing)\\.ts',
+  ],
+  bootstrap: [
+    ...['db', 'publish', 'secrets', 'access', rows],
+    'resources/(integrations/(service|create-provider)|user-invites/service)\\.ts',
+  ],
+  commands: ['db', 'audit', 'publish', 'secrets', 'bootstrap', rows, 'tables\\.ts'],
+};
+
+/** What every resource may import. */
+const forResources = [
+  ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi'],
+  ...['announce', 'access', 'identity', rows, 'define-resource\\.ts'],
+];
+
+/** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
+const resources = {
+  'api-keys': ['organisations'],
+  batches: ['files'],
+  configs: ['integrations'],
+  integrations: ['secret-references'],
+  'model-configs': ['integrations'],
+  'organisation-members': ['users'],
+  'organisation-utilities': ['api-keys', 'organisations'],
+  providers: ['configs', 'integrations', 'secret-references'],
+  sessions: ['users'],
+  'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],
+  users: ['api-keys', 'workspace-users'],
+  'virtual-keys': ['configs', 'integrations', 'providers'],
+  'workspace-users': ['api-keys'],
+  workspaces: ['integrations', 'organisations', 'workspace-users'],
+};
+
+/** Returns the paths of folders and files below admin/ as one pattern. */
+function pattern(names) {
+  return `^admin/(${names.map((name) => (name.endsWith('.ts') ? name : `${name}/`)).join('|')})`;
+}
+
+function rule(name, from, allowed) {
+  return { name, severity: 'error', from: { path: from }, to: { path: '^admin/', pathNot: pattern([...allowed, leaves]) } };
+}
+
+exports.adminRules = [
+  rule('admin-leaves', `^admin/${leaves}$`, []),
+  ...Object.entries(folders).map(([folder, allowed]) => rule(`admin-${folder}`, `^admin/${folder}/`, [folder, ...allowed])),
+  {
+    name: 'admin-resources',
+    severity: 'error',
+    from: { path: '^admin/resources/([^/]+)/', pathNot: pattern(Object.keys(resources).map((name) => `resources/${name}`)) },
+    to: { path: '^admin/', pathNot: pattern(['resources/$1', ...forResources, leaves]) },
+  },
+  ...Object.entries(resources).map(([name, others]) =>
+    rule(
+      `admin-resources-${name}`,
+      `^admin/resources/${name}/`,
+      [name, ...others].map((one) => `resources/${one}`).concat(forResources),
+    ),
+  ),
+  {
+    name: 'admin-resources-keep-their-routes',
+    severity: 'error',
+    from: { path: '^admin/resources/([^/]+)/' },
+    to: { path: '^admin/resources/[^/]+/([a-z-]*routes?|resource)\\.ts$', pathNot: '^admin/resources/$1/' },
+  },
+];
+
+exports.adminFolders = Object.keys(folders);
+exports.resourceArrows = resources;

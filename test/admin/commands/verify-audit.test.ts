@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../admin/db/open-database.ts';
+import { entities, migrations } from '../../../admin/tables.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { copyEmptyDatabase } from '../support/pgdata-template.ts';
+import { startPlaneWith, testSettings } from '../support/plane.ts';
+import { databases, newReadyDatabase } from '../support/test-database.ts';
+
+const command = fileURLToPath(new URL('../../../admin/commands/verify-audit.ts', import.meta.url));
+
+function verify(settings: Settings, ...options: string[]): Promise<{ code: number; said: string }> {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: settings.dataDir,
+    ENCRYPTION_KEY: Buffer.from(settings.encryptionKey).toString('base64'),
+    CLUSTER_KEY: settings.clusterKeyText,
+    ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [command, ...options], { env }, (error, out, err) =>
+      resolve({ code: error ? Number(error.code) : 0, said: out + err }),
+    );
+  });
+}
+
+describe.each(databases)('npm run audit:verify, on %s', (name) => {
+  it('tells of every organisation, and which entry is the first bad one', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
+    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
+    if (!database) await copyEmptyDatabase(dataDir);
+    const settings = testSettings(dataDir, database ? { DATABASE_URL: database.url } : {});
+    try {
+      const plane = await startPlaneWith(settings);
+      const other = await plane.newTenant();
+      const { organisationId } = plane;
+      await plane.ask('DELETE', '/configs/none');
+      await plane.close();
+
+      const good = await verify(settings);
+      expect(good).toEqual({
+        code: 0,
+        said: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entries, intact\n`,
+      });
+
+      const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
+      await store.em().execute('alter table audit_entries disable trigger all');
+      await store
+        .em()
+        .execute("update audit_entries set action = 'list' where organisation_id = ? and seq = 2", [organisationId]);
+      await store.em().execute('alter table audit_entries enable trigger all');
+      await store.close();
+
+      const bad = await verify(settings);
+      expect(bad.code).toBe(1);
+      expect(bad.said).toMatch(
+        new RegExp(
+          `organisation ${organisationId}: entry 2 \\(row [0-9a-f-]{36}\\): it was changed; 1 entries before it are intact`,
+        ),
+      );
+      expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
+      expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, said: 'there is no such organisation\n' });
+      const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
+      expect(await verify(wrongKey)).toMatchObject({ code: 1, said: expect.stringContaining('entry 1') });
+    } finally {
+      await database?.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    }
+  });
+});
