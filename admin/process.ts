@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
-import type { ChangeNotice } from '../core/contract/protocol/documents.ts';
+import { type ChangeNotice, changesSubject } from '../core/contract/protocol/documents.ts';
+import { exitCodes } from '../core/contract/protocol/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
+import { createLog } from '../core/log/log.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
-import { createLog } from './log.ts';
 import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
 import { StartError } from './start-error.ts';
-
-/** Exit code for settings that cannot work: starting again would not help. */
-const exitConfiguration = 78;
 
 /** While the database cannot be reached, one log line per this time. */
 const warnEveryMs = 30_000;
@@ -17,7 +15,9 @@ const warnEveryMs = 30_000;
 /** The control plane as a process of its own, child of the supervisor or alone. Ends the process when it is told to stop. */
 export async function runProcess(): Promise<void> {
   const settings = readSettings();
-  const log = createLog(settings);
+  const { logLevel: level, logFormat: format, headerPrefix, headerPrefixAliases } = settings;
+  const headerPrefixes = [headerPrefix, ...headerPrefixAliases];
+  const log = createLog({ level, format, name: 'control-plane', headerPrefixes });
   let plane: ControlPlane | null = null;
   let stopping = false;
   const stop = () => {
@@ -33,7 +33,7 @@ export async function runProcess(): Promise<void> {
   // Without its supervisor nobody would ever stop this process.
   if (process.send) process.on('disconnect', stop);
 
-  const publish = (notice: ChangeNotice) => void process.send?.({ type: 'svc.changes', notice }, undefined, {}, () => {});
+  const publish = (notice: ChangeNotice) => void process.send?.({ type: changesSubject, notice }, undefined, {}, () => {});
   let warnFromMs = 0;
   while (plane === null) {
     try {
@@ -55,7 +55,7 @@ export async function runProcess(): Promise<void> {
       log.error({ cause }, 'the control plane cannot start');
       const fault = faultOf(error);
       if (fault !== null) process.stderr.write(`${fault}\n`);
-      process.exit(fault === null ? 1 : exitConfiguration);
+      process.exit(fault === null ? 1 : exitCodes.configuration);
     }
   }
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
@@ -69,7 +69,7 @@ function readSettings() {
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.faults.join('\n')}\n`);
-    process.exit(exitConfiguration);
+    process.exit(exitCodes.configuration);
   }
 }
 

@@ -1,10 +1,13 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
-import type { DocumentReader, HousekeepingTask, JobKind, Sample } from './define-resource.ts';
+import type { DocumentReader, HousekeepingTask, JobKind, Resource, Sample } from './define-resource.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute } from './http/route.ts';
 import { infrastructure } from './infrastructure.ts';
 import type { Dependents } from './publish/dependents.ts';
-import { resources } from './resources/index.ts';
+import * as listed from './resources/index.ts';
+
+/** Every resource, each behind those that it names in `after`. */
+export const resources: readonly Resource[] = inOrder(Object.values(listed));
 
 const all = [infrastructure, ...resources];
 
@@ -36,3 +39,18 @@ export const jobKinds: readonly JobKind[] = all.flatMap((one) => one.jobs ?? [])
 
 /** Bodies that create one item of every resource, for tests of the API as a whole. */
 export const samples: readonly Sample[] = all.flatMap((one) => one.samples ?? []);
+
+/** Sorts resources by name and by `after`. Throws Error if `after` names no resource or forms a circle. */
+export function inOrder(unordered: readonly Resource[]): Resource[] {
+  const byName = new Map(unordered.map((one) => [one.name, one]));
+  const ordered = new Set<Resource>();
+  const add = (name: string, path: readonly string[]): void => {
+    const one = byName.get(name);
+    if (!one) throw new Error(`${path.at(-1)}: after names ${name}, which is no resource`);
+    if (path.includes(name)) throw new Error(`resources: after forms a circle: ${[...path, name].join(', ')}`);
+    for (const other of one.after ?? []) add(other, [...path, name]);
+    ordered.add(one);
+  };
+  for (const name of [...byName.keys()].sort()) add(name, []);
+  return [...ordered];
+}

@@ -5,7 +5,8 @@ import { type Gateway, startGateway } from './compose/gateway.ts';
 import { exitCodes } from './contract/protocol/process-messages.ts';
 import { onStopRequests } from './contract/protocol/stop-requests.ts';
 import { toGatewayError } from './contract/values/errors.ts';
-import { createLog, type ProcessLog } from './telemetry/log.ts';
+import { messageOf } from './contract/values/message-of.ts';
+import { createLog, type ProcessLog } from './log/log.ts';
 import { startWatchdog } from './watchdog/start-watchdog.ts';
 
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
@@ -40,10 +41,7 @@ async function main(): Promise<void> {
     try {
       if (await gateway?.reloadTls()) log.info({ file: settings.tlsCert }, 'certificate reloaded');
     } catch (error) {
-      log.error(
-        { reason: error instanceof Error ? error.message : String(error) },
-        'certificate not reloaded; the old one stays',
-      );
+      log.error({ reason: messageOf(error) }, 'certificate not reloaded; the old one stays');
     }
   };
   onStopRequests({ stop, reload: () => void reload() });

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
+import { createLog } from '../../core/log/log.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { createLog } from '../log.ts';
 import { entities, migrations } from '../tables.ts';
 import { newAdminKey, newClusterKey } from './new-keys.ts';
 import { runCommand } from './run-command.ts';
@@ -19,7 +19,7 @@ import { runCommand } from './run-command.ts';
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: { organisation: { type: 'string' } }, allowPositionals: true });
   const settings = loadSettings(prepareKeys(process.env));
-  const database = await openDatabase(settings, { entities, migrations }, createLog({ logLevel: 'warn', logFormat: 'auto' }));
+  const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
     if (positionals[0] === 'cluster-key') {
       await newClusterKey(database, settings);

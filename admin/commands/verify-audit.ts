@@ -3,10 +3,10 @@ import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import { keyPurposes } from '../../core/contract/protocol/documents.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
+import { createLog } from '../../core/log/log.ts';
 import { anchorFile, readAnchors } from '../audit/anchors.ts';
 import { verifyChain } from '../audit/verify-chain.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { createLog } from '../log.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
@@ -20,7 +20,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({ options: { organisation: { type: 'string' }, anchors: { type: 'string' } } });
   const settings = loadSettings(prepareKeys(process.env));
   const anchors = await readAnchors(values.anchors ?? anchorFile(settings));
-  const database = await openDatabase(settings, { entities, migrations }, createLog({ logLevel: 'warn', logFormat: 'auto' }));
+  const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
     const auditKey = deriveKey(settings.encryptionKey, keyPurposes.auditChain);
     const rows = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' } });

@@ -100,7 +100,13 @@ class Visit {
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
     const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
-    const workspaceId = await callers.resolveWorkspace(em, caller, route, read.workspaceId ?? selected ?? null, namesOf(route, read));
+    const workspaceId = await callers.resolveWorkspace(
+      em,
+      caller,
+      route,
+      read.workspaceId ?? selected ?? null,
+      namesOf(route, read),
+    );
     trail.workspaceId = workspaceId;
     // What a person may do depends on the workspace, which is known only now.
     const actor = await callers.inWorkspace(em, caller, workspaceId);

@@ -1,6 +1,8 @@
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { type ChangeNotice, changesSubject } from '../../core/contract/protocol/documents.ts';
 import type { Log } from '../../core/contract/values/log.ts';
+import { messageOf } from '../../core/contract/values/message-of.ts';
+import { natsOptions } from '../../core/nats/options.ts';
 
 /** The bus of many machines, sending side. */
 export interface NatsPublisher {
@@ -21,7 +23,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
   async function run(): Promise<void> {
     // Services without NATS do not load the client.
     const { connect } = await import('@nats-io/transport-node');
-    const opened = await connect(optionsOf(url));
+    const opened = await connect({ ...natsOptions(url, 'svc control plane'), waitOnFirstConnect: true });
     if (closed) return opened.close();
     connection = opened;
     connected = true;
@@ -36,8 +38,8 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     }
   }
 
-  // `waitOnFirstConnect` makes this try for ever; only settings that can never work end it.
-  run().catch((error) => log.error({ cause: error instanceof Error ? error.message : String(error) }, 'NATS cannot be used'));
+  // `waitOnFirstConnect` retries without end. Only settings that can never work reject.
+  run().catch((error) => log.error({ cause: messageOf(error) }, 'NATS cannot be used'));
 
   return {
     publish(notice) {
@@ -54,27 +56,5 @@ export function connectNats(url: string, log: Log): NatsPublisher {
       if (connected) await connection?.drain().catch(() => {});
       else await connection?.close().catch(() => {});
     },
-  };
-}
-
-function optionsOf(url: string): NodeConnectionOptions {
-  const servers = url.split(',').map((one) => new URL(one.includes('://') ? one.trim() : `nats://${one.trim()}`));
-  const [first] = servers;
-  const user = decodeURIComponent(first?.username ?? '');
-  const pass = decodeURIComponent(first?.password ?? '');
-  return {
-    // A user without a password is a token, as in the URLs of other NATS clients.
-    ...(user && pass ? { user, pass } : user ? { token: user } : {}),
-    ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
-    servers: servers.map((one) => `${one.hostname}:${one.port || '4222'}`),
-    name: 'svc-control-plane',
-    waitOnFirstConnect: true,
-    ignoreAuthErrorAbort: true,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    reconnectJitter: 250,
-    reconnectJitterTLS: 250,
-    pingInterval: 10_000,
-    maxPingOut: 2,
   };
 }

@@ -41,7 +41,7 @@ export const server = {
   natsUrl: optional(
     'NATS_URL',
     'NATS server that carries change notices between machines. Unset: processes of one machine notify each other.',
-    url(['nats', 'tls', 'ws', 'wss'], 'a URL such as nats://host:4222'),
+    url(['nats', 'tls'], 'a URL such as nats://host:4222 or tls://host:4222'),
     { secret: true },
   ),
 };

@@ -13,6 +13,7 @@ import {
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is GatewayError `unavailable`: "could not say". */
@@ -123,7 +124,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));
     closedUntilMs = clock.elapsed() + pauseMs * (0.5 + random() / 2);
     if (failures === 1) {
-      log.warn({ reason: reasonOf(cause) }, 'the control plane is away: known documents go on being served');
+      log.warn({ reason: messageOf(cause) }, 'the control plane is away: known documents go on being served');
     }
   }
 
@@ -154,8 +155,4 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
 function refusalText(status: number): string {
   if (status !== 401) return 'the control plane rejects a look-up';
   return 'the control plane rejects a look-up: CLUSTER_KEY is not the one that the control plane has';
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

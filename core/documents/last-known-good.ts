@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { documentKinds } from '../contract/protocol/documents.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
 import type { KeptDocument } from './document-store.ts';
 
@@ -123,5 +124,5 @@ function placeOf(fileId: string, line: number): string {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof v.ValiError ? 'not in the expected form' : error instanceof Error ? error.message : String(error);
+  return error instanceof v.ValiError ? 'not in the expected form' : messageOf(error);
 }

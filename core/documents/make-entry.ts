@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { type DocumentKind, documentSchemas } from '../contract/protocol/documents.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 
 /** Kinds that decide who somebody is. */
@@ -23,7 +24,7 @@ export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: nu
     try {
       entry.derived[view] = shelf.views[view]?.(entry.document);
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
   return entry;

@@ -1,7 +1,9 @@
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { changesSubject } from '../contract/protocol/documents.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { natsOptions } from '../nats/options.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
 
 export interface NatsBusOptions {
@@ -18,7 +20,8 @@ const pauseMs = 250;
 /** The bus of many machines: core NATS, subject `svc.changes`. It reconnects for ever, and a server that is down at the start is waited for. */
 export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   const { log, random, timers = realTimers } = options;
-  const connectOptions = natsOptions(options.url);
+  // Notices of this process need no echo.
+  const connectOptions = { ...natsOptions(options.url, 'svc gateway'), noEcho: true };
   const listeners: { subject: string; listener: (message: Uint8Array) => void }[] = [];
   let connection: NatsConnection | null = null;
   let isConnected = false;
@@ -37,7 +40,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
       try {
         connection?.publish(subject, JSON.stringify(notice));
       } catch (error) {
-        log.debug({ subject, reason: reasonOf(error) }, 'a notice could not be sent');
+        log.debug({ subject, reason: messageOf(error) }, 'a notice could not be sent');
       }
     },
     async close() {
@@ -57,7 +60,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         if (!closed) await listen(connection, onNotice, onConnected);
         await connection.close();
       } catch (error) {
-        if (!complained) log.warn({ reason: reasonOf(error) }, 'NATS is away: changes are asked for instead');
+        if (!complained) log.warn({ reason: messageOf(error) }, 'NATS is away: changes are asked for instead');
         complained = true;
       }
       connection = null;
@@ -111,34 +114,4 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
       };
     });
   }
-}
-
-/** The client takes user and password as options, not in the URL. */
-function natsOptions(text: string): NodeConnectionOptions {
-  const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
-  const first = urls[0];
-  const user = decodeURIComponent(first?.username ?? '');
-  const pass = decodeURIComponent(first?.password ?? '');
-  return {
-    servers: urls.map((url) => `${url.hostname}:${url.port || 4222}`),
-    name: 'svc gateway',
-    // What this process tells others it knows already.
-    noEcho: true,
-    // A user without a password is a token, as in the URLs of other NATS clients.
-    ...(user && pass ? { user, pass } : user ? { token: user } : {}),
-    ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
-    timeout: 2000,
-    maxReconnectAttempts: -1,
-    ignoreAuthErrorAbort: true,
-    reconnectTimeWait: pauseMs,
-    reconnectJitter: pauseMs,
-    reconnectJitterTLS: pauseMs,
-    // A peer that is silently gone is noticed within half a minute; until then the follower's own questions bridge the gap.
-    pingInterval: 10_000,
-    maxPingOut: 2,
-  };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

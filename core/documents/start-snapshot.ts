@@ -4,6 +4,7 @@ import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { deriveKey } from '../contract/values/secret.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
 import type { ChangeBus } from './bus.ts';
@@ -104,7 +105,7 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
     } catch (error) {
-      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the last known good cannot be written');
+      log.warn({ reason: messageOf(error) }, 'the last known good cannot be written');
     }
   }
 

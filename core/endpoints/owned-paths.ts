@@ -1,3 +1,5 @@
+import { controlPlaneSegments } from './control-plane-segments.ts';
+
 /** `control-plane`: the control plane answers. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';
 
@@ -7,45 +9,7 @@ export type PathOwner = 'control-plane' | 'reserved';
  * below `/v1` passes through.
  */
 const owners: ReadonlyMap<string, PathOwner> = new Map([
-  ...ownedBy('control-plane', [
-    'admin',
-    'agent-integrations',
-    'agent-servers',
-    'analytics',
-    'api-keys',
-    'audit-logs',
-    'auth',
-    'collections',
-    'config',
-    'configs',
-    'docs',
-    'feedback',
-    'guardrails',
-    'health',
-    'integrations',
-    'labels',
-    'logs',
-    'mcp-integrations',
-    'mcp-servers',
-    'model-configs',
-    'oauth',
-    'openapi.json',
-    'organisation',
-    'organisations',
-    'plugins',
-    'policies',
-    'prompts',
-    'providers',
-    'ready',
-    'scim',
-    'secret-references',
-    'tools',
-    'users',
-    'utils',
-    'virtual-keys',
-    'workspace-exclusions',
-    'workspaces',
-  ]),
+  ...ownedBy('control-plane', controlPlaneSegments),
   ...ownedBy('reserved', [
     '.well-known',
     'agent',

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type InternalFetch, internalPaths, type RecordsReply, recordsReply } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { type Batch, BatchReader } from './batch-reader.ts';
 import type { RefusedRecords } from './rejected-records.ts';
@@ -210,7 +211,7 @@ export class Shipper {
     this.counts.failures += 1;
     this.#failed += 1;
     if (this.#failed === 1) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#options.log.warn({ reason }, 'records cannot be shipped: they wait in the spool');
     }
   }

@@ -6,6 +6,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Maybe } from '../contract/values/json.ts';
 import type { Log } from '../contract/values/log.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 
 /** The keys at a URL by `kid`. Rejects when they cannot be had. */
 export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;
@@ -131,7 +132,7 @@ export class KeySets {
         (error: unknown) => {
           // The host alone: what else is in the address may be a secret.
           const host = URL.parse(url)?.host ?? null;
-          if (!set.failed) this.#log.warn({ host, reason: reasonOf(error) }, 'the keys of an organisation cannot be read');
+          if (!set.failed) this.#log.warn({ host, reason: messageOf(error) }, 'the keys of an organisation cannot be read');
           set.failed = true;
         },
       )
@@ -182,8 +183,4 @@ export function goodKeys(jwks: readonly unknown[]): { readonly keys: Map<string,
     else passedOver += 1;
   }
   return { keys, passedOver };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

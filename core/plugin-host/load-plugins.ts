@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plugin } from '../contract/plugin/plugin.ts';
 import { faultOf } from '../contract/values/input-issues.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 import { checkPlugin } from './check-plugin.ts';
 import { sharePackage } from './share-package.ts';
 
@@ -21,7 +22,7 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
     try {
       module = await import(locate(name));
     } catch (thrown) {
-      throw new Error(`PLUGINS: ${name} cannot be loaded: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      throw new Error(`PLUGINS: ${name} cannot be loaded: ${messageOf(thrown)}`);
     }
     const plugin = module.plugin ?? module.default;
     const fault = checkPlugin(plugin);

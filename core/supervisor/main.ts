@@ -8,7 +8,7 @@ import { prepareKeys } from '../../config/prepare-keys.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { exitCodes } from '../contract/protocol/process-messages.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog } from '../log/log.ts';
 import { busyPorts } from './check-ports.ts';
 import { helpText } from './help-text.ts';
 import { holdDataDir } from './hold-data-dir.ts';

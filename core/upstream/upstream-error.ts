@@ -1,4 +1,5 @@
 import { GatewayError } from '../contract/values/errors.ts';
+import { messageOf } from '../contract/values/message-of.ts';
 
 /** How far an exchange had come when it failed. */
 export type Phase = 'connect' | 'head' | 'body';
@@ -7,7 +8,7 @@ export type Phase = 'connect' | 'head' | 'body';
 export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
-  const detail = `${code ?? 'no code'}: ${error instanceof Error ? error.message : String(error)}`;
+  const detail = `${code ?? 'no code'}: ${messageOf(error)}`;
   if (code === null || ourFaults.has(code)) return new GatewayError('internal', { detail, cause: error });
   if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
   if (isInvalidReply(code, error as Error, phase)) return new GatewayError('upstream_invalid', { detail, cause: error });

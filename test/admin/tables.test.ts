@@ -1,8 +1,16 @@
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { resources } from '../../admin/resources/index.ts';
-import { adminRoutes, documentReaders, entities, migrations, publicRoutes, samples } from '../../admin/tables.ts';
+import {
+  adminRoutes,
+  documentReaders,
+  entities,
+  inOrder,
+  migrations,
+  publicRoutes,
+  resources,
+  samples,
+} from '../../admin/tables.ts';
 import { documentKinds } from '../../core/contract/protocol/documents.ts';
 import { ownerOf } from '../../core/endpoints/owned-paths.ts';
 
@@ -16,6 +24,27 @@ it('resources: the list names every folder of admin/resources', () => {
   const folders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const listed = resources.map(({ name }) => name);
   expect(listed.toSorted()).toEqual(folders.map(({ name }) => name).sort());
+});
+
+it('resources: order follows `after`, and errors name the resource', () => {
+  const named = (...list: [string, string[]][]) =>
+    inOrder(list.map(([name, after]) => ({ name, after }))).map(({ name }) => name);
+  expect(named(['a', ['c']], ['b', []], ['c', ['b']])).toEqual(['b', 'c', 'a']);
+  expect(() => named(['a', ['d']])).toThrow('a: after names d, which is no resource');
+  expect(() => named(['a', ['b']], ['b', ['a']])).toThrow('after forms a circle: a, b, a');
+});
+
+it('routes: no route hides a more special one that stands behind it', () => {
+  const hides = (earlier: string[], later: string[]) =>
+    earlier.length === later.length && earlier.every((part, at) => part === later[at] || part.startsWith(':'));
+  const seen: { method: string; path: string; parts: string[] }[] = [];
+  for (const { method, path } of adminRoutes) {
+    const parts = path.split('/');
+    expect(
+      seen.filter((one) => one.method === method && hides(one.parts, parts)).map((one) => `${one.path} hides ${path}`),
+    ).toEqual([]);
+    seen.push({ method, path, parts });
+  }
 });
 
 it('migrations: names and order stay those of databases that exist', () => {

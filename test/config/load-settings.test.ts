@@ -338,6 +338,7 @@ describe('loadSettings', () => {
     ['CLUSTER_KEY', Buffer.alloc(33, 5).toString('base64')],
     ['DATABASE_URL', 'mysql://root:hunter2-hunter2@db/x'],
     ['NATS_URL', 'http://me:hunter2-hunter2@bus'],
+    ['NATS_URL', 'wss://me:hunter2-hunter2@bus'],
     ['SMTP_URL', 'http://me:hunter2-hunter2@mail'],
     ['BOOTSTRAP_ADMIN_KEY', 'svc_ws_hunter2-hunter2'],
     ['BOOTSTRAP_WORKSPACE_KEY', 'svc_admin_hunter2-hunter2'],

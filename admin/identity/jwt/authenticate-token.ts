@@ -12,6 +12,7 @@ import {
   tokenVerdictPlace,
 } from '../../../core/contract/protocol/tokens.ts';
 import type { Log } from '../../../core/contract/values/log.ts';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
 import { scopesByType } from '../../access/scopes.ts';
 import { scopesOfUser } from '../../access/user-scopes.ts';
@@ -77,7 +78,7 @@ async function askGateway(token: string, credentials: Credentials, { settings, l
     const opened = unseal(deriveKey(settings.clusterKey, keyPurposes.transport), sealed, place).toString('utf8');
     return v.parse(tokenVerdict, JSON.parse(opened));
   } catch (error) {
-    log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'no gateway could verify a token');
+    log.warn({ cause: messageOf(error) }, 'no gateway could verify a token');
     throw new AdminError('AB10', 'No gateway could verify the token; try again shortly');
   }
 }

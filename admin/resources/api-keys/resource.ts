@@ -7,6 +7,7 @@ import { deleteKeysOfUser, releaseGrantsOfUser } from './user-keys.ts';
 
 export const apiKeysResource = defineResource({
   name: 'api-keys',
+  after: ['users', 'workspaces', 'configs', 'providers'],
   entities: [apiKeys],
   routes: apiKeyRoutes,
   documents: [

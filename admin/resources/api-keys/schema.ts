@@ -1,11 +1,11 @@
 import * as v from 'valibot';
+import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { isUuid } from '../../db/new-id.ts';
 import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
-import type { ApiKeyType } from './entity.ts';
 import { transitionMsMin } from './rotation-policy.ts';
 
 const defaults = v.strictObject({

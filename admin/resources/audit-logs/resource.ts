@@ -1,4 +1,4 @@
 import { defineResource } from '../../define-resource.ts';
 import { auditLogRoutes } from './routes.ts';
 
-export const auditLogsResource = defineResource({ name: 'audit-logs', routes: auditLogRoutes });
+export const auditLogsResource = defineResource({ name: 'audit-logs', after: ['organisations'], routes: auditLogRoutes });

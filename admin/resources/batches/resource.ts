@@ -8,6 +8,7 @@ import { batchJob } from './run-batch.ts';
 
 export const batchesResource = defineResource({
   name: 'batches',
+  after: ['files', 'api-keys'],
   entities: [batches, batchLines],
   routes: batchRoutes,
   jobs: [

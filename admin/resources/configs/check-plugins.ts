@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/protocol/config-check.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -29,7 +30,7 @@ async function askGateway({ settings, log }: Pick<AdminServices, 'settings' | 'l
     if (reply.status !== 200) throw new Error(`status ${reply.status}`);
     return v.parse(configCheckReply, await reply.json()).errors;
   } catch (error) {
-    log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'no gateway could check the plugins of a config');
+    log.warn({ cause: messageOf(error) }, 'no gateway could check the plugins of a config');
     throw new AdminError('AB10', 'config.plugins: no gateway could check these settings; see GATEWAY_URL, and try again shortly');
   }
 }

@@ -5,6 +5,7 @@ import { toConfigDocument } from './to-document.ts';
 
 export const configsResource = defineResource({
   name: 'configs',
+  after: ['workspaces', 'integrations'],
   entities: [configs, configVersions],
   routes: configRoutes,
   documents: [

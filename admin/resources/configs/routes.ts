@@ -3,9 +3,9 @@ import { invalid } from '../../http/errors.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { lastUsedAt } from '../logs/last-used.ts';
 import { checkPlugins } from './check-plugins.ts';
 import { configs } from './entity.ts';
-import { lastUsedAt } from './last-used.ts';
 import {
   createBody,
   createReply,
@@ -58,7 +58,7 @@ export const configRoutes: readonly AdminRoute[] = [
         orderBy: { createdAt: 'desc', id: 'asc' },
       });
       if (query.return_last_used !== 'true') return { success: true, object: 'list', total, data: rows.map(toRow) };
-      const used = await lastUsedAt(call.em, organisationId, rows);
+      const used = await lastUsedAt(call.em, 'configs', organisationId, rows);
       const data = rows.map((row) => ({ ...toRow(row), last_used_at: used.get(row.id)?.toISOString() ?? null }));
       return { success: true, object: 'list', total, data };
     },

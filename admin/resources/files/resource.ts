@@ -4,6 +4,7 @@ import { forgetFiles } from './forget-files.ts';
 
 export const filesResource = defineResource({
   name: 'files',
+  after: ['workspaces'],
   entities: [storedFiles, storedFileChunks],
   housekeeping: [{ name: 'delete expired and abandoned files', run: ({ database }) => forgetFiles(database.em(), new Date()) }],
 });

@@ -12,6 +12,7 @@ import { integrationWorkspaceRoutes } from './workspace-routes.ts';
 
 export const integrationsResource = defineResource({
   name: 'integrations',
+  after: ['workspaces', 'secret-references'],
   entities: [integrations, integrationWorkspaces, integrationModels, secretMappings],
   migrations: [
     { name: '0018-integration-headers', class: IntegrationHeaders },

@@ -7,6 +7,7 @@ import {
 } from '../../../core/contract/protocol/connection-test.ts';
 import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import { newId } from '../../db/new-id.ts';
 import { AdminError } from '../../http/errors.ts';
@@ -49,7 +50,7 @@ export async function testConnection(
     if (reply.status !== 200) throw new Error(`status ${reply.status}`);
     return v.parse(connectionDiagnosis, await reply.json());
   } catch (error) {
-    log.warn({ cause: error instanceof Error ? error.message : String(error) }, 'no gateway could test a connection');
+    log.warn({ cause: messageOf(error) }, 'no gateway could test a connection');
     throw new AdminError('AB10', 'No gateway could make the test; see GATEWAY_URL, and try again shortly');
   }
 }

@@ -5,6 +5,7 @@ import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
   name: 'logs',
+  after: ['workspaces'],
   entities: [requestRecords],
   routes: logRoutes,
   housekeeping: [{ name: 'delete request records older than RECORD_RETENTION_DAYS', run: deleteOldRecords }],

@@ -1,4 +1,4 @@
 import { defineResource } from '../../define-resource.ts';
 import { modelConfigRoutes } from './routes.ts';
 
-export const modelConfigsResource = defineResource({ name: 'model-configs', routes: modelConfigRoutes });
+export const modelConfigsResource = defineResource({ name: 'model-configs', after: ['integrations'], routes: modelConfigRoutes });

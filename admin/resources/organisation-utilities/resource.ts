@@ -3,5 +3,6 @@ import { organisationUtilityRoutes } from './routes.ts';
 
 export const organisationUtilitiesResource = defineResource({
   name: 'organisation-utilities',
+  after: ['organisations'],
   routes: organisationUtilityRoutes,
 });

@@ -7,8 +7,8 @@ import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
 import { type Mapping, mappingsOfAll } from '../integrations/secret-mappings.ts';
+import { lastUsedAt } from '../logs/last-used.ts';
 import { type Provider, providers } from './entity.ts';
-import { lastUsedAt } from './last-used.ts';
 
 interface ListCall {
   readonly organisationId: string;
@@ -41,7 +41,7 @@ export async function listProviders<Shown extends object>(
   const behind = await em.find(integrations, { organisationId, id: { $in: rows.map((row) => row.integrationId) } });
   const byId = new Map(behind.map((row) => [row.id, row]));
   const mapped = await mappingsOfAll(em, organisationId, behind);
-  const used = query.return_last_used === 'true' ? await lastUsedAt(em, organisationId, rows) : null;
+  const used = query.return_last_used === 'true' ? await lastUsedAt(em, 'providers', organisationId, rows) : null;
   const usage = query.include_usage === 'true' ? await readUsageOf(em, organisationId, rows, services.clock.now()) : undefined;
   const data = rows.map((row) => ({
     ...show(row, byId.get(row.integrationId) ?? null, usage, mapped.get(row.integrationId)),

@@ -7,6 +7,7 @@ import { toModelsDocument } from './to-models-document.ts';
 
 export const providersResource = defineResource({
   name: 'providers',
+  after: ['integrations', 'configs'],
   entities: [providers],
   routes: providerRoutes,
   documents: [

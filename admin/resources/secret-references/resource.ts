@@ -6,6 +6,7 @@ import { forgetWorkspace } from './users-of.ts';
 
 export const secretReferencesResource = defineResource({
   name: 'secret-references',
+  after: ['workspaces'],
   entities: [secretReferences],
   migrations: [{ name: '0017-secret-references', class: SecretReferences }],
   routes: secretReferenceRoutes,

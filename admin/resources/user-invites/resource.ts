@@ -5,6 +5,7 @@ import { userInviteRoutes } from './routes.ts';
 
 export const userInvitesResource = defineResource({
   name: 'user-invites',
+  after: ['organisations'],
   entities: [userInvites],
   routes: userInviteRoutes,
   publicRoutes: [acceptInviteRoute],

@@ -5,6 +5,8 @@ import { userRoutes } from './routes.ts';
 
 export const usersResource = defineResource({
   name: 'users',
+  // The routes of invites are more special: /admin/users/invites and /admin/users/:userId.
+  after: ['organisations', 'user-invites'],
   entities: [users],
   routes: userRoutes,
   documents: [{ kind: 'user', read: ({ database }, id) => toUserDocument(database.em(), id) }],

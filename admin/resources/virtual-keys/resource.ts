@@ -4,6 +4,7 @@ import { virtualKeyRoutes } from './routes.ts';
 /** The rows are those of integrations and providers. */
 export const virtualKeysResource = defineResource({
   name: 'virtual-keys',
+  after: ['providers'],
   routes: virtualKeyRoutes,
   samples: [
     {

@@ -4,6 +4,7 @@ import { workspaceExclusionRoutes } from './routes.ts';
 
 export const workspaceExclusionsResource = defineResource({
   name: 'workspace-exclusions',
+  after: ['workspaces'],
   entities: [workspaceExclusions],
   routes: workspaceExclusionRoutes,
   dependents: {

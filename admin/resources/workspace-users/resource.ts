@@ -4,6 +4,7 @@ import { workspaceUserRoutes } from './routes.ts';
 
 export const workspaceUsersResource = defineResource({
   name: 'workspace-users',
+  after: ['users', 'workspaces'],
   entities: [workspaceMembers],
   routes: workspaceUserRoutes,
   dependents: {

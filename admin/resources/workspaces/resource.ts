@@ -7,6 +7,7 @@ import { toWorkspaceDocument } from './to-document.ts';
 
 export const workspacesResource = defineResource({
   name: 'workspaces',
+  after: ['organisations', 'users'],
   entities: [workspaces],
   routes: workspaceRoutes,
   documents: [

@@ -1,5 +1,6 @@
 import { RE2JS } from 're2js';
 import { isObject } from '../values/json.ts';
+import { messageOf } from '../values/message-of.ts';
 
 /**
  * The roots a field of a query may begin with: `metadata.team`, `params.model`, `headers.x-tier`, `url.pathname`, `tokens.input`
@@ -200,7 +201,7 @@ function compilePattern(operand: unknown, path: string): RE2JS {
   try {
     return RE2JS.compile(operand);
   } catch (thrown) {
-    throw fault(path, `is no pattern RE2 knows: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    throw fault(path, `is no pattern RE2 knows: ${messageOf(thrown)}`);
   }
 }
 

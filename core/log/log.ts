@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../contract/values/log.ts';
-import { isPretty, prettyLogLine } from '../contract/values/pretty-log.ts';
+import { isPretty, prettyLogLine } from './pretty-log.ts';
 import { escapeControls, redactPaths, redactText } from './redact.ts';
 
 export interface LogOptions {

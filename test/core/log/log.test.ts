@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';
-import { createLog } from '../../../core/telemetry/log.ts';
+import { createLog } from '../../../core/log/log.ts';
 
 function newLog() {
   let out = '';

@@ -1,4 +1,4 @@
-import { createLog } from '../../../core/telemetry/log.ts';
+import { createLog } from '../../../core/log/log.ts';
 
 // Writes more than a pipe takes at once and ends without waiting.
 const log = createLog({ level: 'info', name: 'child' });

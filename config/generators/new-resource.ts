@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator } from './kit.ts';
+
+/**
+ * `npm run new:resource -- <name>` creates an admin resource: table, migration, routes, scopes, documentation and tests. `name` is a
+ * plural in kebab case, such as price-tags.
+ */
+const root = join(import.meta.dirname, '../..');
+
+runGenerator(root, ([name = '', ...rest]) => {
+  if (name === '' || rest.length > 0) throw new GeneratorError('usage: npm run new:resource -- <name>, such as price-tags');
+  if (!/[^s]s$/.test(name)) throw new GeneratorError(`${name}: expected a plural that ends in s, such as price-tags`);
+  const many = namesOf(name);
+  const one = namesOf(name.slice(0, -1));
+  const added = copyTemplates({
+    from: join(import.meta.dirname, 'resource'),
+    root,
+    values: {
+      ...many,
+      words: many.kebab.replaceAll('-', ' '),
+      singularWords: one.kebab.replaceAll('-', ' '),
+      singularKebab: one.kebab,
+      singularCamel: one.camel,
+      singularPascal: one.pascal,
+      singularTitle: one.title,
+      time: new Date().toISOString().replace(/\D/g, '').slice(0, 12),
+    },
+  });
+  const list = 'admin/resources/index.ts';
+  insertSorted({
+    root,
+    file: list,
+    line: `export { ${many.camel}Resource } from './${many.kebab}/resource.ts';`,
+    among: /^export \{ \w+ \} from '\.\/(.+)\/resource\.ts';$/,
+  });
+  const scopes = 'admin/access/scopes.ts';
+  insertSorted({ root, file: scopes, line: `  '${many.snake}',`, among: /^ {2}'([a-z_]+)',$/ });
+  const paths = 'core/endpoints/control-plane-segments.ts';
+  insertSorted({ root, file: paths, line: `  '${many.kebab}',`, among: /^ {2}'([a-z0-9.-]+)',$/ });
+  return [...added, list, scopes, paths];
+});

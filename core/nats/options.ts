@@ -1,0 +1,31 @@
+import type { NodeConnectionOptions } from '@nats-io/transport-node';
+
+const pauseMs = 250;
+
+/**
+ * Connection options for `NATS_URL`: `nats://user:password@host:4222` or `tls://host`, several with commas between. The first URL
+ * decides about credentials and TLS. The client reconnects without end. `name` is shown by the server.
+ */
+export function natsOptions(text: string, name: string): NodeConnectionOptions {
+  const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
+  const first = urls[0];
+  const user = decodeURIComponent(first?.username ?? '');
+  const pass = decodeURIComponent(first?.password ?? '');
+  return {
+    // The client ignores the scheme and the credentials of these.
+    servers: urls.map((url) => `${url.hostname}:${url.port || 4222}`),
+    name,
+    // A user without a password is a token, as in the URLs of other NATS clients.
+    ...(user && pass ? { user, pass } : user ? { token: user } : {}),
+    ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
+    timeout: 2_000,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+    reconnectTimeWait: pauseMs,
+    reconnectJitter: pauseMs,
+    reconnectJitterTLS: pauseMs,
+    // Detects a silent peer within half a minute. Until then the gateways' own requests for changes bridge the gap.
+    pingInterval: 10_000,
+    maxPingOut: 2,
+  };
+}
