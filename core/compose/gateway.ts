@@ -45,6 +45,7 @@ import { createResolver } from '../pipeline/target/resolve-target.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
+import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { mockTransport } from '../providers/mock/transport.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
@@ -205,6 +206,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
       tokens,
       keptOnManyTargets: settings.keptOnManyTargets,
+      settingNames,
       isProvider: (id) => providers.has(id) || id === ownStoreProvider,
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
       checkCustomHost: outbound.checkCustomHost,

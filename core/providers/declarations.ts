@@ -1,3 +1,4 @@
+import type { SettingNames } from '../contract/provider/setting-names.ts';
 import { isCarried, isStored, type ProviderDeclaration, type SettingDeclaration } from '../provider-settings/declaration.ts';
 import * as listed from './list.ts';
 
@@ -28,12 +29,6 @@ const everySetting: readonly (readonly [string, SettingDeclaration])[] = declara
 const namesOf = (has: (setting: SettingDeclaration) => boolean): readonly string[] =>
   [...new Set(everySetting.flatMap(([name, setting]) => (has(setting) ? [name] : [])))].sort();
 
-/** Settings that config targets and request headers may carry. */
-export const settingNames = namesOf((setting) => !setting.secret && isCarried(setting));
-/** Settings that only config targets may carry. */
-export const configSettingNames = namesOf(({ only }) => only === 'config');
-/** The same for credentials: they are `Secret` from the moment they are read. */
-export const secretNames = namesOf((setting) => setting.secret === true && isCarried(setting));
 /** Every credential, also those that only integrations carry. */
 export const everySecretName = namesOf(({ secret }) => secret === true);
 /** Settings that integrations store, credentials included. */
@@ -42,8 +37,15 @@ export const storedSettingNames = namesOf(isStored);
 export const hostSettingNames = namesOf(({ host }) => host === 'url');
 /** Those of them that may have a query. */
 export const queryHostNames = namesOf(({ query }) => query === true);
-/** Settings that requests may set where inline providers are blocked. */
-export const inlineSettingNames = namesOf(({ inline }) => inline === true);
+
+/** Names for the config language and for headers. */
+export const settingNames: SettingNames = {
+  settings: namesOf((setting) => !setting.secret && isCarried(setting)),
+  config: namesOf(({ only }) => only === 'config'),
+  secrets: namesOf((setting) => setting.secret === true && isCarried(setting)),
+  hosts: hostSettingNames,
+  inline: namesOf(({ inline }) => inline === true),
+};
 
 /** Ids of providers that have this authentication mode. */
 export function providersWithMode(setting: string, mode: string): string[] {

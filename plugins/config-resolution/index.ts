@@ -7,9 +7,9 @@ import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { cachedPlan } from './cached-plan.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { asksForCache, checkRequestOptions } from './request-options.ts';
-import { readRequestTarget, stripModelSlug } from './request-target.ts';
+import { readRequestTarget, type SettingHeaders, settingHeadersOf, stripModelSlug } from './request-target.ts';
 import { defaultConfig, savedConfig } from './saved-config.ts';
-import { checkSavedOnly, isConfigSlug } from './saved-only.ts';
+import { blockedHeadersOf, checkSavedOnly, isConfigSlug } from './saved-only.ts';
 import { adoptSvcOptions } from './svc-options.ts';
 
 /**
@@ -29,6 +29,8 @@ function createHooks(services: CoreServices): CoreHooks {
   const mapped = services.headersToMetadata ?? noHeaders;
   const savedOnly = services.blockInlineConfig ?? false;
   const prefixes = services.headerPrefixes ?? ['x-svc-'];
+  const settingHeaders = settingHeadersOf(services.settingNames);
+  const blockedHeaders = blockedHeadersOf(services.settingNames);
 
   function resolve(ctx: RequestContext, identity: Identity, workspace: WorkspaceDocument | null): Maybe<undefined> {
     if (!workspace) throw new GatewayError('forbidden', { message: 'Forbidden! The workspace of this key has been deleted' });
@@ -40,7 +42,7 @@ function createHooks(services: CoreServices): CoreHooks {
     }
     if (ctx.endpoint?.isKept) adoptSvcOptions(ctx, prefixes);
     checkRequestOptions(ctx);
-    if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly);
+    if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly, blockedHeaders);
     const chosen = chooseConfig(ctx, identity, workspace, services);
     if (isPromise(chosen)) return chosen.then((document) => apply(ctx, identity, workspace, document));
     return apply(ctx, identity, workspace, chosen);
@@ -53,7 +55,7 @@ function createHooks(services: CoreServices): CoreHooks {
     document: ConfigDocument | null,
   ): undefined {
     ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
-    applyConfig(ctx, document, services);
+    applyConfig(ctx, document, services, settingHeaders);
   }
 
   return {
@@ -87,7 +89,12 @@ function chooseConfig(
   return slug === null ? null : savedConfig(identity, slug, services.documents);
 }
 
-function applyConfig(ctx: RequestContext, document: ConfigDocument | null, services: CoreServices): void {
+function applyConfig(
+  ctx: RequestContext,
+  document: ConfigDocument | null,
+  services: CoreServices,
+  settingHeaders: SettingHeaders,
+): void {
   const header = ctx.gatewayHeaders.get('config');
   const inline = header !== undefined && header !== '' && !isConfigSlug(header) ? header : null;
   if (asksForCache(ctx)) ctx.plan = cachedPlan(document, inline, services.plans);
@@ -96,7 +103,7 @@ function applyConfig(ctx: RequestContext, document: ConfigDocument | null, servi
   ctx.configSlug = ctx.plan.slug;
   ctx.configVersionId = ctx.plan.versionId;
   const modelSlug = stripModelSlug(ctx);
-  ctx.requestTarget = readRequestTarget(ctx, modelSlug, services);
+  ctx.requestTarget = readRequestTarget(ctx, modelSlug, services, settingHeaders);
   if (ctx.endpoint?.isKept) return checkOneTarget(ctx, services);
   // Without a provider the list of models is the workspace's own.
   if (ctx.endpoint?.name === 'listModels') return undefined;

@@ -1,17 +1,26 @@
 import type { RequestContext, RequestTarget } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { Credentials } from '../../core/contract/provider/provider.ts';
-import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider/provider-settings.ts';
+import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
 import { holdsCredential } from '../../core/contract/values/api-key.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { splitModelSlug } from '../../core/contract/values/model-slug.ts';
 import { Secret } from '../../core/contract/values/secret.ts';
 
-const settingHeaders = new Map<string, string>(providerSettingKeys.map((key) => [key.replaceAll('_', '-'), key]));
 /** In the comma list of `x-svc-beta`: the setting `use_responses_api` under its older name, whatever its date. */
 const asksForResponsesApi = /(^|,)\s*use-responses-api(-\d{4}-\d{2}-\d{2})?\s*(,|$)/;
-const secretHeaders = new Map<string, string>(providerSecretKeys.map((key) => [key.replaceAll('_', '-'), key]));
+
+/** Headers of provider settings without the gateway's prefix, and the setting that each carries. */
+export interface SettingHeaders {
+  readonly settings: ReadonlyMap<string, string>;
+  readonly secrets: ReadonlyMap<string, string>;
+}
+
+export function settingHeadersOf({ settings, secrets }: SettingNames): SettingHeaders {
+  const byHeader = (names: readonly string[]) => new Map(names.map((name) => [name.replaceAll('_', '-'), name]));
+  return { settings: byHeader(settings), secrets: byHeader(secrets) };
+}
 
 /**
  * Takes `@slug/` off the model of the body, or of the query on pass-through routes, and returns `@slug`. Model names that
@@ -31,7 +40,12 @@ export function stripModelSlug(ctx: RequestContext): string | null {
 }
 
 /** What headers and model say about where to go; null when they say nothing. */
-export function readRequestTarget(ctx: RequestContext, modelSlug: string | null, services: CoreServices): RequestTarget | null {
+export function readRequestTarget(
+  ctx: RequestContext,
+  modelSlug: string | null,
+  services: CoreServices,
+  known: SettingHeaders,
+): RequestTarget | null {
   const headers = ctx.gatewayHeaders;
   const provider = providerOf(ctx, modelSlug, services);
   const customHost = headers.get('custom-host') ?? null;
@@ -43,8 +57,8 @@ export function readRequestTarget(ctx: RequestContext, modelSlug: string | null,
   const timeoutMs = timeoutOf(headers.get('request-timeout'));
   const forwardHeaders = forwardOf(headers.get('forward-headers'));
   const strict = booleanOf(headers.get('strict-open-ai-compliance'), 'x-svc-strict-open-ai-compliance');
-  const settings = settingsOf(ctx);
-  const credentials = credentialsOf(ctx);
+  const settings = settingsOf(ctx, known);
+  const credentials = credentialsOf(ctx, known);
   if (
     provider === null &&
     customHost === null &&
@@ -80,10 +94,10 @@ const nothing = Object.freeze({});
  * The caller's own provider credentials: what is in Authorization, x-api-key or api-key beside the gateway's key. A second copy of
  * a key of ours, which SDKs send when they are given it twice, is none.
  */
-function credentialsOf(ctx: RequestContext): Credentials {
+function credentialsOf(ctx: RequestContext, known: SettingHeaders): Credentials {
   let credentials: Record<string, Secret> = nothing;
   for (const [header, value] of ctx.gatewayHeaders) {
-    const key = secretHeaders.get(header);
+    const key = known.secrets.get(header);
     if (key !== undefined) credentials = { ...credentials, [key]: new Secret(value) };
   }
   if (ctx.svcOptions?.has('authorization')) {
@@ -102,10 +116,10 @@ function keyIn(authorization: string): Secret {
   return new Secret(authorization.replace(/^bearer\s+/i, ''));
 }
 
-function settingsOf(ctx: RequestContext): JsonObject {
+function settingsOf(ctx: RequestContext, known: SettingHeaders): JsonObject {
   let settings: JsonObject = nothing;
   for (const [header, value] of ctx.gatewayHeaders) {
-    const key = settingHeaders.get(header);
+    const key = known.settings.get(header);
     if (key !== undefined) settings = { ...settings, [key]: value };
     else if (header === 'beta' && asksForResponsesApi.test(value)) settings = { ...settings, use_responses_api: true };
   }

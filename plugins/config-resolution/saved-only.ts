@@ -1,26 +1,27 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { providerSecretKeys, providerSettingKeys } from '../../core/contract/provider/provider-settings.ts';
+import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
 import { type ErrorCode, GatewayError } from '../../core/contract/values/errors.ts';
 
-/** Settings that only choose among behaviours of the same account at the same provider, or say more of what is sent. */
-const harmless: ReadonlySet<string> = new Set([
-  ...['anthropic_beta', 'anthropic_version', 'use_responses_api'],
-  ...['provider_model', 'provider_batch_endpoint', 'provider_file_name', 'file_upload_size', 'file_purpose'],
-]);
+/** Headers that saved-only mode rejects: those of URLs, and those of settings and credentials that select an account. */
+export interface BlockedHeaders {
+  readonly urls: ReadonlySet<string>;
+  readonly settings: ReadonlySet<string>;
+}
 
-const urlHeaders: ReadonlySet<string> = new Set(
-  ['provider_url', ...providerSettingKeys.filter((key) => key.endsWith('_url'))].map(headerOf),
-);
-const settingHeaders: ReadonlySet<string> = new Set(
-  [...providerSettingKeys, ...providerSecretKeys].filter((key) => !harmless.has(key)).map(headerOf),
-);
+export function blockedHeadersOf({ settings, secrets, hosts, inline }: SettingNames): BlockedHeaders {
+  const allowed = new Set(inline);
+  return {
+    urls: new Set(['provider_url', ...hosts].map(headerOf)),
+    settings: new Set([...settings, ...secrets].filter((name) => !allowed.has(name)).map(headerOf)),
+  };
+}
 
 /**
  * Checks a request in saved-only mode (semantics §2). Throws for a config, provider, host or forwarded headers of the request's own,
  * with the name of the first such header. Saved configs by slug, `@slug` providers and models, and a bare Authorization pass.
  * `byDeployment`: `BLOCK_INLINE_CONFIG` is set, so no organisation can allow inline use.
  */
-export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean): void {
+export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean, blockedHeaders: BlockedHeaders): void {
   const headers = ctx.gatewayHeaders;
   const blocked = (code: ErrorCode, header: string, what: string, instead: string): GatewayError =>
     new GatewayError(code, {
@@ -40,10 +41,10 @@ export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean): void
   for (const [name, value] of headers) {
     if (value === '') continue;
     const field = name.replaceAll('-', '_');
-    if (urlHeaders.has(name)) {
+    if (blockedHeaders.urls.has(name)) {
       throw blocked('inline_provider_url_blocked', name, 'Provider URLs of requests', setOnIntegration(field));
     }
-    if (settingHeaders.has(name)) {
+    if (blockedHeaders.settings.has(name)) {
       throw blocked('inline_provider_blocked', name, 'Provider settings of requests', setOnIntegration(field));
     }
   }

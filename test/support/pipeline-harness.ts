@@ -23,6 +23,7 @@ import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { withHeldProxyBodies } from '../../core/pipeline/target/hold-proxy-body.ts';
 import { createResolver } from '../../core/pipeline/target/resolve-target.ts';
 import { createTokenFetch } from '../../core/pipeline/target/token-fetch.ts';
+import { settingNames } from '../../core/providers/declarations.ts';
 import { providers } from '../../core/providers/index.ts';
 import { passedUsage } from '../../core/providers/passed-usage.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
@@ -149,6 +150,7 @@ export function createHarness(
       random: options.random ?? (() => 0),
       headerPrefixes: ['x-svc-', 'x-other-'],
       countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
+      settingNames,
       isProvider: (id) => providers.has(id),
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
       fetch: options.fetch ?? (() => Promise.reject(new GatewayError('upstream_connect'))),

@@ -1,5 +1,10 @@
-import { type GatewayConfig, parseGatewayConfig, type TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
-import { secretNames } from '../../../core/providers/declarations.ts';
+import {
+  type GatewayConfig,
+  parseGatewayConfig,
+  settingOf,
+  type TargetLimits,
+} from '../../../core/contract/plugin/gateway-config.ts';
+import { settingNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
@@ -17,7 +22,7 @@ export async function checkConfig(
   limits: TargetLimits,
 ): Promise<Record<string, unknown>> {
   const input = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;
-  const parsed = parseGatewayConfig(input, limits);
+  const parsed = parseGatewayConfig(input, settingNames, limits);
   if ('errors' in parsed) throw refuse(parsed.errors);
   const references = [...referencesOf(parsed.config, '')];
   const slugs = references.flatMap((one) => (one.slug === null ? [] : [one.slug]));
@@ -55,8 +60,8 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
   const model = node.override_params?.model;
   const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
   if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
-  for (const key of ['api_key', ...secretNames]) {
-    if ((node as Readonly<Record<string, unknown>>)[key] === undefined) continue;
+  for (const key of ['api_key', ...settingNames.secrets]) {
+    if (settingOf(node, key) === undefined) continue;
     const fault = 'a saved config holds no credential: create an integration and name its provider as @slug';
     yield { path: at(key), slug: null, fault };
   }

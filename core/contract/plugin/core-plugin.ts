@@ -2,6 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { ConfigDocument } from '../protocol/documents.ts';
 import type { Leases } from '../protocol/leases.ts';
 import type { TokenVerifier } from '../protocol/tokens.ts';
+import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Maybe } from '../values/json.ts';
 import type { CallHold } from './call-hold.ts';
@@ -83,6 +84,8 @@ export interface CoreServices extends Services {
   /** Allows a config with several targets for files, batches and fine-tuning jobs. */
   readonly keptOnManyTargets?: boolean;
   readonly isProvider: (id: string) => boolean;
+  /** Provider settings that config targets and request headers carry. */
+  readonly settingNames: SettingNames;
   /** Returns `; did you mean …?` for a misspelt provider type, and an empty text otherwise. */
   readonly providerHint?: (id: string) => string;
   /** Checks the text of a caller's custom host; returns the error message, or null if it is allowed. */

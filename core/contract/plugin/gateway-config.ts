@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../provider/provider-settings.ts';
+import type { SettingNames } from '../provider/setting-names.ts';
 import { faultOf, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
 import { isObject } from '../values/json.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
@@ -24,6 +24,11 @@ const params = v.record(v.string(), v.unknown());
 const slugPattern = /^@?[a-zA-Z0-9_.-]{1,255}$/;
 
 const settingValue = v.union([v.pipe(v.string(), v.maxLength(2048)), v.boolean(), v.number()]);
+/** A setting of config targets alone can be a table, such as `deployments`. The provider's own schema checks its rows. */
+const configValue = v.union([
+  settingValue,
+  v.pipe(v.array(v.record(v.string(), settingValue)), v.minLength(1), v.maxLength(100)),
+]);
 // A service account may be given as the object it is in its file.
 const secretValue = v.union([v.pipe(v.string(), v.minLength(1), v.maxLength(16_384)), v.record(v.string(), v.unknown())]);
 
@@ -82,11 +87,6 @@ const targetEntries = {
   /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
   on_status_codes: v.optional(v.array(status)),
   cache: v.optional(cache),
-  ...optionalEntries(providerSettingKeys, settingValue),
-  ...optionalEntries(providerTargetKeys, settingValue),
-  /** Alias table of azure-openai; its rows are checked by the provider's own schema. */
-  deployments: v.optional(v.pipe(v.array(v.record(v.string(), settingValue)), v.minLength(1), v.maxLength(100))),
-  ...optionalEntries(providerSecretKeys, secretValue),
   ...optionalEntries(guardrailKeys, v.custom<[]>(isEmptyList, guardrails)),
 };
 
@@ -105,19 +105,37 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
   readonly fetch_integrated_models?: boolean;
 }
 
-const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
-  ...targetEntries,
-  strategy: v.optional(strategy),
-  targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1))),
-});
+const schemas = new WeakMap<SettingNames, v.GenericSchema<unknown, GatewayConfig>>();
 
-export const gatewayConfig: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
-  ...targetEntries,
-  strategy: v.optional(strategy),
-  targets: v.optional(v.pipe(v.array(target), v.minLength(1))),
-  plugins: v.optional(v.record(v.string(), v.unknown())),
-  fetch_integrated_models: v.optional(v.boolean()),
-});
+/** The schema of configs whose targets carry these provider settings. Built once for each object of names. */
+export function gatewayConfigSchema(names: SettingNames): v.GenericSchema<unknown, GatewayConfig> {
+  const known = schemas.get(names);
+  if (known) return known;
+  const entries = {
+    ...targetEntries,
+    ...optionalEntries(names.settings, settingValue),
+    ...optionalEntries(names.config, configValue),
+    ...optionalEntries(names.secrets, secretValue),
+    strategy: v.optional(strategy),
+  };
+  const target: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+    ...entries,
+    targets: v.optional(v.pipe(v.array(v.lazy(() => target)), v.minLength(1))),
+  });
+  const root: v.GenericSchema<unknown, GatewayConfig> = v.strictObject({
+    ...entries,
+    targets: v.optional(v.pipe(v.array(target), v.minLength(1))),
+    plugins: v.optional(v.record(v.string(), v.unknown())),
+    fetch_integrated_models: v.optional(v.boolean()),
+  });
+  schemas.set(names, root);
+  return root;
+}
+
+/** Provider settings of a config node, by name: `SettingNames` says which there are. */
+export function settingOf(node: GatewayConfig, name: string): unknown {
+  return (node as Readonly<Record<string, unknown>>)[name];
+}
 
 /** Largest inline config in bytes, and deepest nesting of targets in any config. */
 export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 } as const;
@@ -138,11 +156,12 @@ export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditio
  */
 export function parseGatewayConfig(
   input: unknown,
+  names: SettingNames,
   limits: TargetLimits = targetLimitsDefault,
 ): { config: GatewayConfig } | { errors: string[] } {
   if (typeof input === 'object' && input !== null && 'options' in input)
     return { errors: ['options: version of config is not supported'] };
-  const result = v.safeParse(gatewayConfig, input);
+  const result = v.safeParse(gatewayConfigSchema(names), input);
   if (!result.success) return { errors: [...new Set(result.issues.map(faultIn))] };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };

@@ -78,8 +78,8 @@ export function compilePlan(
   services: CoreServices,
   source: { config: GatewayConfig; slug: string | null; versionId: string | null; stateKey?: string },
 ): Plan {
-  const targets = compileTargets(source.config);
-  const config = concealSecrets(source.config);
+  const targets = compileTargets(source.config, services.settingNames);
+  const config = concealSecrets(source.config, services.settingNames);
   const scope: PlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
   const known = new Set(chain.plugins.map((plugin) => plugin.name));
   for (const name of Object.keys(source.config.plugins ?? {})) {

@@ -1,7 +1,7 @@
-import type { GatewayConfig, RetryConfig } from '../../contract/plugin/gateway-config.ts';
+import { type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
-import { providerSecretKeys, providerSettingKeys, providerTargetKeys } from '../../contract/provider/provider-settings.ts';
+import type { SettingNames } from '../../contract/provider/setting-names.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { splitModelSlug } from '../../contract/values/model-slug.ts';
 import { Secret } from '../../contract/values/secret.ts';
@@ -15,24 +15,24 @@ const timedRetryStatusCodes = [408, ...retryStatusCodes];
  * The leaves of a config's strategy tree in document order, with inheritance applied once (data-plane §4.3): parameter
  * objects merge shallowly and the child wins, everything else is the child's if set, else the parent's.
  */
-export function compileTargets(config: GatewayConfig): Target[] {
+export function compileTargets(config: GatewayConfig, names: SettingNames): Target[] {
   const targets: Target[] = [];
-  walk(config, 'config', null, targets);
+  walk(config, 'config', null);
   return targets;
-}
 
-function walk(node: GatewayConfig, path: string, parent: Inherited | null, targets: Target[]): void {
-  const own = inherit(node, parent);
-  if (node.targets) {
-    for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own, targets);
-    return;
+  function walk(node: GatewayConfig, path: string, parent: Inherited | null): void {
+    const own = inherit(node, parent, names);
+    if (node.targets) {
+      for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own);
+      return;
+    }
+    targets.push({ ...own, index: targets.length, path });
   }
-  targets.push({ ...own, index: targets.length, path });
 }
 
 type Inherited = Omit<Target, 'index' | 'path'>;
 
-function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
+function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNames): Inherited {
   const model = node.override_params?.model;
   const split = typeof model === 'string' ? splitModelSlug(model) : null;
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
@@ -43,9 +43,9 @@ function inherit(node: GatewayConfig, parent: Inherited | null): Inherited {
   const sameProvider = named === undefined && !asked;
   return {
     provider: named ?? (asked ? null : (parent?.provider ?? null)),
-    credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node) },
+    credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node, names) },
     customHost: node.custom_host ?? (asked ? null : (parent?.customHost ?? null)),
-    settings: { ...parent?.settings, ...settingsOf(node) },
+    settings: { ...parent?.settings, ...settingsOf(node, names) },
     overrideParams: merge(parent?.overrideParams, split ? { ...node.override_params, model: split.model } : node.override_params),
     defaultParams: merge(parent?.defaultParams, node.default_params),
     dropParams: node.drop_params ?? parent?.dropParams ?? null,
@@ -75,20 +75,21 @@ function compileRetry(retry: RetryConfig): Retry {
   };
 }
 
-function settingsOf(node: GatewayConfig): JsonObject {
+function settingsOf(node: GatewayConfig, names: SettingNames): JsonObject {
   const settings: JsonObject = {};
-  for (const key of [...providerSettingKeys, ...providerTargetKeys, 'deployments'] as const) {
-    if (node[key] !== undefined) settings[key] = node[key];
+  for (const name of [...names.settings, ...names.config]) {
+    const value = settingOf(node, name);
+    if (value !== undefined) settings[name] = value;
   }
   return settings;
 }
 
-function credentialsOf(node: GatewayConfig): Credentials {
+function credentialsOf(node: GatewayConfig, names: SettingNames): Credentials {
   const credentials: Record<string, Secret> = {};
   if (node.api_key !== undefined) credentials.api_key = new Secret(node.api_key);
-  for (const key of providerSecretKeys) {
-    const value = node[key];
-    if (value !== undefined) credentials[key] = new Secret(typeof value === 'string' ? value : JSON.stringify(value));
+  for (const name of names.secrets) {
+    const value = settingOf(node, name);
+    if (value !== undefined) credentials[name] = new Secret(typeof value === 'string' ? value : JSON.stringify(value));
   }
   return credentials;
 }

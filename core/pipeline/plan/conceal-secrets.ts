@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
-import { providerSecretKeys } from '../../contract/provider/provider-settings.ts';
-
-const secretKeys: ReadonlySet<string> = new Set(['api_key', ...providerSecretKeys]);
+import type { SettingNames } from '../../contract/provider/setting-names.ts';
 
 /**
  * The config as plugins and logs may see it: each credential is replaced by its digest, which still tells two of them apart. The
  * plain ones live on in `Target.credentials` alone, as `Secret`.
  */
-export function concealSecrets(config: GatewayConfig): GatewayConfig {
+export function concealSecrets(config: GatewayConfig, names: SettingNames): GatewayConfig {
   const shown: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(config)) shown[key] = secretKeys.has(key) ? digestOf(value) : value;
-  if (config.targets) shown.targets = config.targets.map(concealSecrets);
+  for (const [key, value] of Object.entries(config)) {
+    shown[key] = key === 'api_key' || names.secrets.includes(key) ? digestOf(value) : value;
+  }
+  if (config.targets) shown.targets = config.targets.map((target) => concealSecrets(target, names));
   return shown as unknown as GatewayConfig;
 }
 

@@ -51,7 +51,7 @@ export class PlanStore implements PlanSource {
     if (entry?.document === document) return entry.plan;
     try {
       const plan = this.#compile({
-        config: parse(document.config, this.#limits),
+        config: this.#parse(document.config),
         slug: document.slug,
         versionId: document.versionId,
         stateKey: `${document.organisationId}:${document.workspaceId}:${document.slug}:${document.versionId}`,
@@ -91,7 +91,7 @@ export class PlanStore implements PlanSource {
         param: 'x-svc-config',
       });
     }
-    const plan = this.#compile({ config: parse(parsed, this.#limits), slug: null, versionId: null });
+    const plan = this.#compile({ config: this.#parse(parsed), slug: null, versionId: null });
     if (plan.targets.length > configLimits.inlineTargets) {
       throw invalidConfig([`targets: an inline config holds at most ${configLimits.inlineTargets} targets; save it instead`]);
     }
@@ -102,7 +102,7 @@ export class PlanStore implements PlanSource {
   /** One line per fault of a config, with its path, as compiling it finds them; empty for none. Nothing of it is kept. */
   check(input: unknown): string[] {
     try {
-      const config = parse(input, this.#limits);
+      const config = this.#parse(input);
       const plan = this.#compile({ config, slug: null, versionId: null });
       this.#close(plan);
       return [];
@@ -113,8 +113,13 @@ export class PlanStore implements PlanSource {
   }
 
   #compile(source: Parameters<typeof compilePlan>[2]): Plan {
+    const { chain, services } = this.#started();
+    return compilePlan(chain, services, source);
+  }
+
+  #started(): { readonly chain: Chain; readonly services: CoreServices } {
     if (!this.#compiler) throw new Error('the plan store was used before it was started');
-    return compilePlan(this.#compiler.chain, this.#compiler.services, source);
+    return this.#compiler;
   }
 
   /** Counts a request into its plan; only plans with an `onClose` hook are counted. */
@@ -151,6 +156,12 @@ export class PlanStore implements PlanSource {
     else this.#close(plan);
   }
 
+  #parse(input: unknown): GatewayConfig {
+    const result = parseGatewayConfig(input, this.#started().services.settingNames, this.#limits);
+    if ('errors' in result) throw invalidConfig(result.errors);
+    return result.config;
+  }
+
   #close(plan: Plan): void {
     this.#running.delete(plan);
     for (const hook of plan.onClose) {
@@ -161,10 +172,4 @@ export class PlanStore implements PlanSource {
       }
     }
   }
-}
-
-function parse(input: unknown, limits: TargetLimits): GatewayConfig {
-  const result = parseGatewayConfig(input, limits);
-  if ('errors' in result) throw invalidConfig(result.errors);
-  return result.config;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
 import { compileTargets } from '../../../core/pipeline/plan/compile-targets.ts';
+import { settingNames } from '../../../core/providers/declarations.ts';
 
 /** `<name>.config.json` goes in, `<name>.targets.txt` must come out. `vitest -u` writes what comes out now. */
 const folder = join(import.meta.dirname, 'golden-targets');
@@ -11,9 +12,9 @@ const names = readdirSync(folder).flatMap((file) =>
 );
 
 it.each(names)('%s compiles to its flat targets', async (name) => {
-  const parsed = parseGatewayConfig(JSON.parse(readFileSync(join(folder, `${name}.config.json`), 'utf8')));
+  const parsed = parseGatewayConfig(JSON.parse(readFileSync(join(folder, `${name}.config.json`), 'utf8')), settingNames);
   if ('errors' in parsed) throw new Error(parsed.errors.join('\n'));
-  const targets = compileTargets(parsed.config).map((target) => ({
+  const targets = compileTargets(parsed.config, settingNames).map((target) => ({
     ...target,
     credentials: Object.fromEntries(Object.entries(target.credentials).map(([key, secret]) => [key, secret.reveal()])),
   }));

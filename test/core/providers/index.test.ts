@@ -6,7 +6,7 @@ import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config
 import type { Operation } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
-import { declarations } from '../../../core/providers/declarations.ts';
+import { declarations, settingNames } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { mockTransport } from '../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
@@ -57,7 +57,7 @@ describe('example configs in the READMEs', () => {
   });
 
   it.each(examples)('of %s is accepted', (id, example) => {
-    expect(parseGatewayConfig(JSON.parse(example))).toMatchObject({ config: { provider: id } });
+    expect(parseGatewayConfig(JSON.parse(example), settingNames)).toMatchObject({ config: { provider: id } });
   });
 });
 

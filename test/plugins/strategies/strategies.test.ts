@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
+import { settingNames } from '../../../core/providers/declarations.ts';
 import { roundRobinOrder } from '../../../plugins/strategies/loadbalance.ts';
 import { answer, chatReply, createHarness } from '../../support/pipeline-harness.ts';
 
@@ -208,7 +209,7 @@ it.each([
   [balance({ algorithm: 'least_busy' }, [{ weight: 2.5 }])],
   [balance({ algorithm: 'least_latency', outlier: {} }, [{ weight: 0 }])],
 ])('accepts %j', (config) => {
-  expect(parseGatewayConfig(config)).toMatchObject({ config });
+  expect(parseGatewayConfig(config, settingNames)).toMatchObject({ config });
 });
 
 describe('a strategy that cannot work is refused when it is saved or sent', () => {
@@ -232,7 +233,7 @@ describe('a strategy that cannot work is refused when it is saved or sent', () =
     ...refusedFields,
     [{ strategy: { mode: 'fallback' } }, 'targets: required when strategy is set'],
   ])('%j', (config, message) => {
-    const result = parseGatewayConfig(config);
+    const result = parseGatewayConfig(config, settingNames);
     expect('errors' in result ? result.errors.join('\n') : '').toContain(message);
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
+import { settingNames } from '../../../../core/providers/declarations.ts';
 
-const faults = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[1]): string => {
-  const parsed = parseGatewayConfig(config, limits);
+const faults = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[2]): string => {
+  const parsed = parseGatewayConfig(config, settingNames, limits);
   return 'errors' in parsed ? parsed.errors.join('\n') : '';
 };
 const two = [

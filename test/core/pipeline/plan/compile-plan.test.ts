@@ -2,10 +2,14 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { builtInPlugins } from '../../../../core/compose/compose-chain.ts';
 import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../../../core/contract/plugin/core-plugin.ts';
+import type { GatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
 import type { Stage } from '../../../../core/contract/plugin/plugin.ts';
 import { mergePlugins, orderPlugins } from '../../../../core/pipeline/plan/compile-plan.ts';
-import { compileTargets } from '../../../../core/pipeline/plan/compile-targets.ts';
+import { compileTargets as compile } from '../../../../core/pipeline/plan/compile-targets.ts';
+import { settingNames } from '../../../../core/providers/declarations.ts';
 import { createHarness } from '../../../support/pipeline-harness.ts';
+
+const compileTargets = (config: GatewayConfig) => compile(config, settingNames);
 
 function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): CorePlugin {
   return {
