@@ -4,12 +4,12 @@ import { readFileSync, statSync } from 'node:fs';
  * Names a process for a lock file: `<pid> <start time>`. Process ids are used again; the same number with another start time is
  * another process.
  */
-export function processMark(pid: number): string {
+function processMark(pid: number): string {
   return `${pid} ${startedAt(pid)}`;
 }
 
 /** True while the process of this mark lives. Text that is no mark names nobody. */
-export function isMarkAlive(mark: string): boolean {
+function isMarkAlive(mark: string): boolean {
   const [pidText, started] = mark.split(' ');
   const pid = Number(pidText);
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;

@@ -13,7 +13,7 @@ export interface Verdict {
   readonly fault: ChainFault | null;
 }
 
-export interface ChainFault {
+interface ChainFault {
   /** Place in the chain; null for a row that stands outside of it. */
   readonly seq: number | null;
   /** The row, where there is one. */

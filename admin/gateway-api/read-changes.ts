@@ -9,7 +9,7 @@ export async function readRevision(em: EntityManager): Promise<number> {
 }
 
 /** Most changes in one answer. */
-export const changesMax = 5_000;
+const changesMax = 5_000;
 
 /** The changes after a revision, oldest first; `reset` when they cannot be told without a gap. */
 export async function readChanges(em: EntityManager, after: number): Promise<ChangesReply> {

@@ -13,7 +13,7 @@ import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
 /** Most records in one batch. */
-export const recordsMax = 1_000;
+const recordsMax = 1_000;
 
 /**
  * Stores a batch: each record once, however often it is sent. A record that can never be stored is named in `rejected` and

@@ -4,7 +4,7 @@ import { createLogLimit } from '../../core/contract/values/log-limit.ts';
 import type { AdminError } from './errors.ts';
 
 /** The fields of a log line for a rejected request: ids and the route's pattern, no content. */
-export interface RejectedRequest extends JsonObject {
+interface RejectedRequest extends JsonObject {
   readonly route: string;
   readonly requestId: string | null;
   /** Null if no known key was sent. */

@@ -17,7 +17,7 @@ import type { Callers } from './callers.ts';
 import type { LogRejection } from './log-rejection.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
  * One route as data: what it needs is declared, never decided in its handler. A route without scope, tenant, audit action or

@@ -110,7 +110,7 @@ function storedKeyOf({ type, digest, previousDigest, previousExpiresAt, expiresA
 }
 
 /** The credential of a request: the API key header of any accepted prefix, else a bearer token. */
-export function credentialOf(header: (name: string) => string | undefined, prefixes: readonly string[]): string | null {
+function credentialOf(header: (name: string) => string | undefined, prefixes: readonly string[]): string | null {
   for (const prefix of prefixes) {
     const value = header(`${prefix}api-key`);
     if (value) return value;

@@ -25,7 +25,7 @@ export const personName = v.nullish(
 );
 
 /** A password that somebody chooses: length is what counts (NIST SP 800-63B §3.1.1). */
-export const newPassword = v.pipe(
+const newPassword = v.pipe(
   v.string(),
   v.minLength(12, 'at least 12 characters'),
   v.maxLength(256, 'at most 256 characters'),

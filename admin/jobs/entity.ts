@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
 /** Work that one control plane takes at a time and that is done again until it is done. */
 export const jobs = defineEntity({
@@ -22,5 +22,3 @@ export const jobs = defineEntity({
     createdAt: p.datetime(),
   },
 });
-
-export type Job = InferEntity<typeof jobs>;

@@ -5,7 +5,7 @@ import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
 
 /** What a handler may know. */
-export interface JobRun {
+interface JobRun {
   readonly key: string;
   readonly organisationId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export interface JobRun {
 }
 
 /** Done (the job is forgotten), or to be run again that many milliseconds later. Throwing: again later, ever later. */
-export type JobOutcome = 'done' | { readonly againInMs: number };
+type JobOutcome = 'done' | { readonly againInMs: number };
 
 /**
  * Does one kind of job. A handler may be killed at any point and is then run again, perhaps by another process: it finds out itself

@@ -8,7 +8,7 @@ import { grantOf } from './share.ts';
  * How long a share may be spent without its holder asking again. The rest of a process that died is free as soon as another has brought
  * its records; for so long it is kept from the others where nobody does, because it may have been spent.
  */
-export const leaseMs = 86_400_000;
+const leaseMs = 86_400_000;
 
 /** A row of `limit_budgets`, as drivers hand it out. */
 export interface BudgetRow {

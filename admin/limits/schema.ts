@@ -3,7 +3,7 @@ import { newId } from '../db/new-id.ts';
 import { invalid } from '../http/errors.ts';
 import { timestamp } from '../http/schemas.ts';
 
-export type OnUnavailable = 'allow' | 'deny';
+type OnUnavailable = 'allow' | 'deny';
 
 /** A budget as rows and documents hold it (control-plane reference §1). */
 export interface UsageLimits {
@@ -69,7 +69,7 @@ export const usageLimitsBody = v.strictObject({
 export type UsageLimitsBody = v.InferOutput<typeof usageLimitsBody>;
 
 /** One entry of `rate_limits` as sent. */
-export const rateLimitBody = v.strictObject({
+const rateLimitBody = v.strictObject({
   type: v.picklist(['requests', 'tokens'], 'requests or tokens is expected'),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected'),
   value: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1e12)),

@@ -52,7 +52,7 @@ export interface Parameter {
 }
 
 /** Version of the API, which is not that of the package: clients choose their code by it. */
-export const apiVersion = '2.0.0';
+const apiVersion = '2.0.0';
 
 /**
  * Both planes as OpenAPI 3.1. The control plane is described by the schemas that check its requests and replies, the data plane by

@@ -8,7 +8,7 @@ export interface Calculation {
 }
 
 /** Tokens of one request that a calculation may name, beside `rates.<unit>`. The last five are parts of those before them. */
-export const amountNames = [
+const amountNames = [
   'input_tokens',
   'cache_read_tokens',
   'cache_write_tokens',

@@ -11,7 +11,7 @@ export interface Dependent {
   remove(change: Change, owner: OwnerRow): Promise<void>;
 }
 
-export interface OwnerRow {
+interface OwnerRow {
   readonly id: string;
   readonly organisationId: string;
 }

@@ -26,7 +26,7 @@ export interface KillOptions {
 
 /** The limits of the keys; the last key has none. */
 export const limitKinds = ['requests/day', 'tokens/day', 'token budget', 'none'] as const;
-export type LimitKind = (typeof limitKinds)[number];
+type LimitKind = (typeof limitKinds)[number];
 
 export interface KillResult {
   readonly kinds: readonly {

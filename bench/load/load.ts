@@ -14,7 +14,7 @@ export interface Target {
 }
 
 /** Values of one header, all of one length, in a file one after the other: each call sends one drawn at random. */
-export interface DrawnHeader {
+interface DrawnHeader {
   readonly name: string;
   readonly file: string;
   readonly width: number;

@@ -25,7 +25,7 @@ const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 const tokens = createTokenCache();
 
 /** True when calls carry a token that has to be fetched first. */
-export function needsToken(settings: ProviderSettings): boolean {
+function needsToken(settings: ProviderSettings): boolean {
   return (settings.azure_auth_mode ?? 'default') !== 'default';
 }
 

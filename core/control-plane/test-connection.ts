@@ -41,7 +41,7 @@ export function createConnectionTests(options: ConnectionTestOptions): (request:
 }
 
 /** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
-export async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
+async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
   let timer: NodeJS.Timeout | undefined;
   /** The field that is being looked at. */
   let field = 'secret_mappings';

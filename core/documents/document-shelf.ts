@@ -29,7 +29,7 @@ export class Entry {
 }
 
 /** Why an id has no entry: it does not exist (`error` null), or its document cannot be used. */
-export interface Absence {
+interface Absence {
   readonly error: GatewayError | null;
   readonly untilMs: number;
 }

@@ -15,7 +15,7 @@ export interface RequestRules {
 }
 
 /** Bytes of path and query together; more is 414. */
-export const targetBytesMax = 8192;
+const targetBytesMax = 8192;
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const knownMethods: ReadonlySet<string> = new Set(methods);

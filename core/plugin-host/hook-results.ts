@@ -4,7 +4,7 @@ import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
 /** A hook returned what its contract does not allow. The message names the field, what was found and what is expected. */
-export class MalformedResult extends Error {}
+class MalformedResult extends Error {}
 
 /** The reply as a copy of its own, header names in lower case; undefined for none. Throws MalformedResult. */
 export function readReply(result: unknown): Reply | undefined {

@@ -24,7 +24,7 @@ export interface ProviderDeclaration {
 }
 
 /** What `index.ts` of a provider's folder exports: the adapters of all declarations that load it. */
-export interface ProviderModule {
+interface ProviderModule {
   readonly adapters: readonly ProviderAdapter[];
 }
 
@@ -78,7 +78,7 @@ export interface AuthModes {
   readonly usual?: readonly (readonly [mode: string, ifPresent: string | null])[];
 }
 
-export interface AuthMode {
+interface AuthMode {
   /** Settings it needs; `api_key` is the integration's `key`. */
   readonly needs?: readonly string[];
   readonly refuses?: readonly string[];

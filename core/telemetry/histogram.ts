@@ -1,7 +1,5 @@
 /** Bounds of all duration buckets in seconds: from a cached reply to the longest reasoning call. */
-export const durationBounds = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600,
-] as const;
+const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 
 /** Counts of one series. Plain numbers: an observation costs some 20 ns, against about 1 µs of the library's own histogram. */
 export class Histogram {

@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts';
  * 3. each answers with its numbers: `{ type: 'svc.metrics-part', id, metrics }`
  * 4. the primary sends the text to the one who asked: `{ type: 'svc.metrics-reply', id, text }`
  */
-export const metricsMessages = {
+const metricsMessages = {
   request: 'svc.metrics-request',
   collect: 'svc.metrics-collect',
   part: 'svc.metrics-part',

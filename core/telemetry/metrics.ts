@@ -22,9 +22,6 @@ export interface Metrics {
 /** Gauges of the library whose names end like those of counters; `nodejs_active_resources` and the like say the same by type. */
 const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-/** Content type of the text format. */
-export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
-
 /**
  * Every series carries the label `process`: counters of several processes are never added up here, because a sum that shrinks when
  * one process is replaced would look to Prometheus like a restart of them all.

@@ -160,7 +160,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
 }
 
 /** The thoughts in a message or delta, under whichever name the provider has for them. */
-export function reasoningText(from: JsonObject): string {
+function reasoningText(from: JsonObject): string {
   const { reasoning_content: content, reasoning } = from;
   if (typeof content === 'string') return content;
   return typeof reasoning === 'string' ? reasoning : '';

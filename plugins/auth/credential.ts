@@ -32,7 +32,7 @@ function ownness(credential: string): number {
 }
 
 /** The token of `Bearer <token>`, else null. */
-export function bearerOf(header: string | undefined): string | null {
+function bearerOf(header: string | undefined): string | null {
   if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
   return header.slice(7).trim();
 }

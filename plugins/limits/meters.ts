@@ -4,7 +4,7 @@ import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contra
 import { rateWindowMs } from '../../core/contract/protocol/limit-window.ts';
 
 export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
-export type MeterUnit = 'requests' | 'tokens' | 'cost';
+type MeterUnit = 'requests' | 'tokens' | 'cost';
 
 /** One limit of one entity, ready to be taken from. */
 export interface Meter {
@@ -30,7 +30,7 @@ export interface Entity {
 
 /** Stands for a budget that has a threshold for alerts and no limit. */
 const unlimited = 1e15;
-export const microUsd = 1_000_000;
+const microUsd = 1_000_000;
 
 /** The budgets and rate limits of an entity as meters: budgets first, for they are checked first (semantics §1.3). */
 export function metersOf(leases: Leases, entity: Entity, limits: EntityLimits): Meter[] {

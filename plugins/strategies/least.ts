@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Load } from './load.ts';
 
 /** One of these children; `from` is never empty. */
-export type Choose = (ctx: RequestContext, from: readonly number[]) => number;
+type Choose = (ctx: RequestContext, from: readonly number[]) => number;
 
 /** How a load balance chooses. */
 export interface Algorithm {

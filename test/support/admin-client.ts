@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 
-export interface AdminReply {
+interface AdminReply {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every resource
   readonly body: any;
 }
 
-export interface CreatedKey {
+interface CreatedKey {
   readonly id: string;
   /** Clear text, shown only once. */
   readonly key: string;

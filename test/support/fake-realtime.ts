@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { newGate } from './gate.ts';
 
 /** A handshake as the provider saw it. */
-export interface Handshake {
+interface Handshake {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly protocols: readonly string[];

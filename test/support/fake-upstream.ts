@@ -6,7 +6,6 @@ import { RecordedRequest } from './recorded-request.ts';
 import { within } from './until.ts';
 
 export * from './upstream-behaviours.ts';
-export type { RecordedRequest };
 
 /** What a behaviour works with. */
 export interface Exchange {
@@ -27,7 +26,7 @@ export interface Behaviour {
 export type BehaviourLike = Behaviour | Behaviour['run'];
 
 /** An exact path (without query), or a question about the head of the request (its body has not arrived yet). */
-export type Matcher = string | ((request: RecordedRequest) => boolean);
+type Matcher = string | ((request: RecordedRequest) => boolean);
 
 export interface FakeUpstreamOptions {
   /** Larger bodies are only counted and hashed; 16 MiB unless told. */

@@ -100,7 +100,7 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 /** Null while incomplete; throws on anything RFC 9112 does not allow in a reply of ours. */
-export function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
+function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Files that differ from the original, by path. */
-export interface ChangedFiles {
+interface ChangedFiles {
   readonly added: readonly string[];
   /** Lines that were added to files that existed before. */
   readonly edited: Readonly<Record<string, readonly string[]>>;

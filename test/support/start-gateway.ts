@@ -28,7 +28,7 @@ export interface GatewayOptions {
   readonly deadlineMs?: number;
 }
 
-export type ChildRole = 'gateway' | 'control-plane';
+type ChildRole = 'gateway' | 'control-plane';
 
 export interface RunningGateway {
   /** `http://127.0.0.1:<port>`, without `/v1`. */

@@ -19,11 +19,6 @@ export function reply(status: number, body: Body = '', headers: Record<string, s
   return afterBody(({ response }) => send(response, status, body, headers));
 }
 
-/** The provider's usual answer: what happens when there is no rule. */
-export function usual(): Behaviour {
-  return answerLikeAProvider;
-}
-
 /** An error in OpenAI's shape. */
 export function openaiError(
   status: number,
@@ -157,19 +152,6 @@ export function invalidJson(): Behaviour {
   return reply(200, '{"id":"chatcmpl-1","choices":[', { 'content-type': 'application/json' });
 }
 
-/** A reply whose `content-length` is not the length of its body. */
-export function wrongContentLength(declared: number, body: string): Behaviour {
-  return rawBytes(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${declared}\r\n\r\n${body}`);
-}
-
-/** The usual answer under a header block of at least `bytes`. */
-export function hugeHeaders(bytes: number): Behaviour {
-  return afterBody((exchange) => {
-    for (let i = 0; i * 1000 < bytes; i++) exchange.response.setHeader(`x-large-${i}`, 'h'.repeat(1000));
-    return answerLikeAProvider.run(exchange);
-  });
-}
-
 /** Reads nothing of the body until released, then all of it, then answers with `then`. */
 export function readBodyLate(then: Behaviour = answerLikeAProvider): HeldBehaviour {
   const behaviour = held(async (exchange, hold) => {
@@ -216,7 +198,7 @@ export function echo(status = 200): Behaviour {
 }
 
 /** Reads the rest of the body into the record. */
-export async function readBody({ message, request }: Exchange): Promise<void> {
+async function readBody({ message, request }: Exchange): Promise<void> {
   for await (const chunk of message) request.take(chunk as Buffer);
 }
 

@@ -6,7 +6,7 @@ import type { Batch, BatchFault } from './entity.ts';
 import { batchLine } from './schema.ts';
 
 /** Most requests in one batch. */
-export const linesMax = 50_000;
+const linesMax = 50_000;
 const lineCharactersMax = 33_554_432;
 const faultsMax = 20;
 const groupLines = 200;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /** Routes a line of a batch may ask for. */
-export const batchEndpoints = [
+const batchEndpoints = [
   '/v1/chat/completions',
   '/v1/completions',
   '/v1/embeddings',

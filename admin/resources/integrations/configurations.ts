@@ -36,7 +36,7 @@ export function splitConfigurations(aiProviderId: string, sent: Record<string, u
 }
 
 /** The schema of `configurations` of a provider type. */
-export function configurationsSchema(aiProviderId: string): v.StrictObjectSchema<v.ObjectEntries, undefined> {
+function configurationsSchema(aiProviderId: string): v.StrictObjectSchema<v.ObjectEntries, undefined> {
   const entries = Object.entries(storedSettings(aiProviderId)).map(([key, { schema }]) => [key, v.nullish(schema)] as const);
   return v.strictObject({ custom_headers: v.nullish(customHeaders), ...Object.fromEntries(entries) });
 }

@@ -1,4 +1,4 @@
-import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import { defineEntity, p } from '@mikro-orm/core';
 
 /** One field of an integration that is read from a secret manager. */
 export const secretMappings = defineEntity({
@@ -17,5 +17,3 @@ export const secretMappings = defineEntity({
     position: p.integer(),
   },
 });
-
-export type SecretMapping = InferEntity<typeof secretMappings>;

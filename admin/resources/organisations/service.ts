@@ -87,7 +87,7 @@ export async function updateDefaults(change: Change, row: Organisation, body: v.
 }
 
 /** One event per active workspace: their documents hold what the organisation says. */
-export async function announceWorkspaces(change: Change, organisationId: string): Promise<void> {
+async function announceWorkspaces(change: Change, organisationId: string): Promise<void> {
   const rows = await change.tx.find(
     workspaces,
     { organisationId, status: 'active' },

@@ -90,7 +90,7 @@ export const securitySettingsBody = v.strictObject(securityEntries);
 export const dataPlaneSecuritySettingsBody = v.strictObject({ block_inline_config: v.optional(v.boolean()) });
 
 /** Fields of log exports that can be denied (control-plane reference §5). */
-export const exportFields = [
+const exportFields = [
   'id',
   'trace_id',
   'created_at',

@@ -21,10 +21,10 @@ import { mappingsBody } from '../integrations/mapping-schema.ts';
 import { credential, providerId } from '../integrations/schema.ts';
 import { credentialNames, resolveFieldAliases } from './aliases.ts';
 
-export const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
+const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, v.optional(v.unknown())]));
 
 /** Fields of every create and update; null and `[]` clear. */
-export const sharedEntries = {
+const sharedEntries = {
   usage_limits: v.nullish(usageLimitsBody),
   rate_limits: v.nullish(rateLimitsBody),
   secret_mappings: onlyEmpty('what a provider reads from secret managers is said of its integration, or of a virtual key'),

@@ -22,7 +22,6 @@ export const places = v.pipe(
   v.array(v.strictObject({ id: idOrSlug, role: v.optional(workspaceRole, 'member') })),
   v.maxLength(500, tooMany),
 );
-export type Place = v.InferOutput<typeof places>[number];
 
 export const createBody = v.strictObject({
   organisation_id: v.optional(id),

@@ -10,7 +10,7 @@ import type { Health } from './circuits.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Plan, Target } from './plan.ts';
-import { type DocumentReader, type Hooks, hookNames, type PlanScope, type Plugin, type Services } from './plugin.ts';
+import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
 
@@ -21,18 +21,6 @@ export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiV
   readonly slice?: (config: GatewayConfig) => unknown;
   onConfig(config: Config, scope: PlanScope, services: CoreServices): CoreHooks | null;
 }
-
-/** Names of the hooks of built-in plugins. */
-export const coreHookNames = [
-  ...hookNames,
-  'onTarget',
-  'onExplain',
-  'onVisit',
-  'onSend',
-  'onSessionUsage',
-  'onSessionLook',
-  'onCheckpoint',
-] as const satisfies readonly (keyof CoreHooks)[];
 
 export interface CoreHooks extends Hooks {
   /** True: the parsed body of pass-through routes is wanted in `ctx.passedParams`. */

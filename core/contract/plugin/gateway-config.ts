@@ -108,7 +108,7 @@ export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof
 const schemas = new WeakMap<SettingNames, v.GenericSchema<unknown, GatewayConfig>>();
 
 /** The schema of configs whose targets carry these provider settings. Built once for each object of names. */
-export function gatewayConfigSchema(names: SettingNames): v.GenericSchema<unknown, GatewayConfig> {
+function gatewayConfigSchema(names: SettingNames): v.GenericSchema<unknown, GatewayConfig> {
   const known = schemas.get(names);
   if (known) return known;
   const entries = {

@@ -36,7 +36,7 @@ export const sessionRecord = v.object({
  * over as full · `retry_budget`: not tried again, for too much of the traffic was retries · `total_time`: not tried again, for the
  * time was up.
  */
-export const decisions = [
+const decisions = [
   'circuit_open',
   'circuit_bypassed',
   'circuit_trial',
@@ -50,7 +50,7 @@ export const decisionRecord = v.object({ targetPath: v.string(), decision: v.pic
 export type DecisionRecord = v.InferOutput<typeof decisionRecord>;
 
 /** Usage that plain text has none of: which of the tokens were audio and images, and what is counted in other units. */
-export const mediaRecord = v.object({
+const mediaRecord = v.object({
   audioInputTokens: count,
   audioOutputTokens: count,
   imageInputTokens: count,
@@ -75,14 +75,14 @@ export const batchRecord = v.object({
 export type BatchRecord = v.InferOutput<typeof batchRecord>;
 
 /** What a price of images may depend on, as the request asked for it. */
-export const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
+const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
 export type ImageRecord = v.InferOutput<typeof imageRecord>;
 
 /**
  * Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. A session may
  * have used several leases of one budget, in this order: what it has used counts for the window of the last.
  */
-export const reservationRecord = v.object({
+const reservationRecord = v.object({
   key: v.pipe(v.string(), v.maxLength(200)),
   /** Null: the ledger could not be asked, and the request was let through. */
   lease: v.nullable(v.pipe(v.string(), v.uuid())),

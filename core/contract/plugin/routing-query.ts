@@ -6,7 +6,7 @@ import { messageOf } from '../values/message-of.ts';
  * The roots a field of a query may begin with: `metadata.team`, `params.model`, `headers.x-tier`, `url.pathname`, `tokens.input`
  * (an estimate of the tokens of the request's text).
  */
-export const fieldRoots = ['metadata', 'params', 'headers', 'url', 'tokens'] as const;
+const fieldRoots = ['metadata', 'params', 'headers', 'url', 'tokens'] as const;
 
 /** The field that holds the estimate of the request's tokens; it has to be counted before it is read. */
 export const inputTokensField = 'tokens.input';
@@ -24,7 +24,7 @@ export interface QueryTrace {
 }
 
 /** One comparison. Clauses below `$or` may fail while their query holds: their paths say where they stand. */
-export interface ClauseTrace {
+interface ClauseTrace {
   /** `metadata.team`, `$or[1].params.model`. */
   readonly path: string;
   readonly operator: string;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-export const verdictActions = ['pass', 'change', 'deny', 'fail'] as const;
+const verdictActions = ['pass', 'change', 'deny', 'fail'] as const;
 
 /** One verdict of a plugin about the response of an attempt, as the record holds it. */
 export const verdictRecord = v.object({

@@ -77,7 +77,7 @@ export interface SessionOutcome {
 }
 
 /** Room for one session; exactly one of the two is called, once. */
-export interface SessionPlace {
+interface SessionPlace {
   start(session: SessionStart): void;
   release(): void;
 }

@@ -34,10 +34,10 @@ const shared = {
 };
 
 /** Asks for units of a fixed window that begins at `startMs`. */
-export const rateAsk = v.object({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
+const rateAsk = v.object({ kind: v.literal('rate'), ...shared, lengthMs: timeMs });
 
 /** Asks for units of a budget, whose window the ledger keeps. */
-export const budgetAsk = v.object({
+const budgetAsk = v.object({
   kind: v.literal('budget'),
   ...shared,
   ...budgetRules.entries,
@@ -87,7 +87,7 @@ export const leasesReply = v.object({
 
 const tokenRates = { input: v.number(), cacheRead: v.number(), output: v.number() };
 /** What one token of a model costs, in micro-USD. */
-export const modelRates = v.object({
+const modelRates = v.object({
   ...tokenRates,
   /** The same in tiers of service that have prices of their own, by the tier's name. */
   tiers: v.optional(v.record(v.string(), v.object(tokenRates))),
@@ -114,7 +114,7 @@ export type ModelRates = v.InferOutput<typeof modelRates>;
 /** One limit that units are taken from. */
 export type LimitSpec = RateSpec | BudgetSpec;
 
-export interface RateSpec {
+interface RateSpec {
   readonly kind: 'rate';
   readonly key: string;
   readonly organisationId: string;

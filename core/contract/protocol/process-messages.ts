@@ -12,7 +12,7 @@ import type { RecallNotice } from './leases.ts';
 export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
-export interface ReadyMessage {
+interface ReadyMessage {
   readonly type: 'ready';
   readonly role: 'gateway' | 'control-plane';
   readonly port: number;
@@ -38,19 +38,19 @@ export interface FirstStartMessage {
 }
 
 /** Sent by the control plane after a commit, passed on to every gateway process in the same order. */
-export interface ChangesMessage {
+interface ChangesMessage {
   readonly type: 'svc.changes';
   readonly notice: ChangeNotice;
 }
 
 /** Sent by a gateway process when a circuit changed its state, passed on to every other gateway process of the machine. */
-export interface HealthMessage {
+interface HealthMessage {
   readonly type: 'svc.health';
   readonly notice: HealthNotice;
 }
 
 /** Sent by a gateway process that lacks units of a budget, passed on to every other gateway process of the machine. */
-export interface RecallMessage {
+interface RecallMessage {
   readonly type: 'svc.leases.recall';
   readonly notice: RecallNotice;
 }

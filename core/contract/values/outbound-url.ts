@@ -11,7 +11,7 @@ export interface OutboundPolicy {
   readonly allowQuery?: boolean;
 }
 
-export interface OutboundUrl {
+interface OutboundUrl {
   /** Canonical: `https://api.example.com`, `http://[2606:4700::1111]:8080`; no default port. */
   readonly origin: string;
   readonly protocol: 'http:' | 'https:';

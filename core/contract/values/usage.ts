@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 
 /** Units of usage beside tokens. `audio_seconds` is input that was transcribed, `characters` text that was spoken. */
-export const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
+const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 /** What `units` is where nothing is counted so: the same object always. */

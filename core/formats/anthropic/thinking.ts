@@ -8,8 +8,8 @@ import { traitsOf } from './models.ts';
 const budgets: Readonly<Record<string, number>> = { low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 };
 
 /** `max_tokens` is required by the provider but optional in chat calls: our default, and that for models that also think. */
-export const defaultMaxTokens = 4_096;
-export const defaultMaxTokensThinking = 16_384;
+const defaultMaxTokens = 4_096;
+const defaultMaxTokensThinking = 16_384;
 
 /** Smallest budget the provider takes. */
 const budgetMin = 1_024;

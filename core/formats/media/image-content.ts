@@ -43,16 +43,6 @@ export function editForm(params: JsonObject, call: OperationCall): FormPart[] {
   return parts;
 }
 
-/** A form as the JSON edit of providers that take no form: images as data URLs in `images[].image_url`, the mask likewise. */
-export function editJson(params: JsonObject, call: OperationCall): JsonObject {
-  const mask = sentImages(params, call, 'mask')[0];
-  return {
-    ...numbersOf(params),
-    images: sentImages(params, call).map((image) => ({ image_url: dataUrl(image) })),
-    ...(mask ? { mask: { image_url: dataUrl(mask) } } : {}),
-  };
-}
-
 /** `data:image/png;base64,…` */
 export function dataUrl(image: SentImage): string {
   return `data:${image.contentType};base64,${base64Of(image)}`;
@@ -61,17 +51,6 @@ export function dataUrl(image: SentImage): string {
 /** The image alone, as JSON holds it. */
 export function base64Of({ body }: SentImage): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
-}
-
-/** Form fields are text: those that JSON has as numbers and booleans become them again. */
-function numbersOf(params: JsonObject): JsonObject {
-  const result: JsonObject = {};
-  for (const [name, value] of Object.entries(params)) {
-    if ((name === 'n' || name === 'output_compression' || name === 'partial_images') && value !== '')
-      result[name] = Number(value);
-    else result[name] = name === 'stream' ? value === 'true' || value === true : value;
-  }
-  return result;
 }
 
 function fromPart({ contentType, body }: FormPart): SentImage {

@@ -50,7 +50,7 @@ export function images(id: string, path: (call: OperationCall) => string): Opera
 }
 
 /** Tokens where the reply counts them, and always the number of images. */
-export function imageUsage(reply: JsonObject): Usage | null {
+function imageUsage(reply: JsonObject): Usage | null {
   const result = isObject(reply.result) ? reply.result : {};
   const list = [reply.data, reply.images, reply.base64].find(Array.isArray);
   const count = list?.length ?? (typeof result.image === 'string' ? 1 : 0);

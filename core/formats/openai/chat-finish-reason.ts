@@ -22,7 +22,7 @@ const known: Readonly<Record<string, string>> = {
 };
 
 /** OpenAI's word for how an OpenAI-compatible provider says a reply ended; what nobody knows counts as `stop` (data-plane §8.3). */
-export function chatFinishReason(native: string): string {
+function chatFinishReason(native: string): string {
   return known[native.toLowerCase()] ?? 'stop';
 }
 

@@ -57,9 +57,7 @@ export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
 /** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
 export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
-export type CompatibleOperation =
-  | Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'>
-  | MediaOperation;
+type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;
 
 /**
  * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise

@@ -32,7 +32,7 @@ export function rerank(path: (call: OperationCall) => string, quirks: RerankQuir
 }
 
 /** Search units as Cohere bills them (`meta.billed_units`), or tokens as others do. */
-export function rerankUsage(reply: JsonObject): Usage | null {
+function rerankUsage(reply: JsonObject): Usage | null {
   const billed = isObject(reply.meta) && isObject(reply.meta.billed_units) ? reply.meta.billed_units : null;
   if (typeof billed?.search_units === 'number') return unitUsage('search_units', billed.search_units, billed);
   return isObject(reply.usage) ? chatUsage(reply.usage) : null;

@@ -141,7 +141,7 @@ export function notReady(batch: JsonObject): Error {
 }
 
 /** The body less the fields that are for the gateway; the very same object where it has none. */
-export function withoutOwnFields(params: JsonObject): JsonObject {
+function withoutOwnFields(params: JsonObject): JsonObject {
   if (!ownFields.some((field) => field in params)) return params;
   const { svc_options: _options, provider_options: given, ...rest } = params;
   return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...rest, ...given } : rest;

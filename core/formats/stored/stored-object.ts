@@ -12,7 +12,7 @@ export interface ObjectPlace {
 }
 
 /** Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`, so that nothing else has to be kept about them. */
-export const filesFolder = 'svc-files/';
+const filesFolder = 'svc-files/';
 
 /** A file's id: its `s3://` or `gs://` address percent-encoded, so that it is one segment of a path. */
 export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): string {

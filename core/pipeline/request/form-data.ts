@@ -97,7 +97,7 @@ export function withParams(parts: readonly FormPart[], before: JsonObject, after
 }
 
 /** The text fields of one parameter: one each for the items of a list, JSON for objects, none for null. */
-export function fieldsOf(name: string, value: unknown): FormPart[] {
+function fieldsOf(name: string, value: unknown): FormPart[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(name.endsWith('[]') ? name : `${name}[]`, item));
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -66,7 +66,7 @@ const dataKind = 2;
 const itemKind = 3;
 const kindNumbers = { none: 0, text: textKind, data: dataKind, item: itemKind };
 /** Strings of data (images, audio) count as text of at most this length. */
-export const dataBytesMax = 4_000;
+const dataBytesMax = 4_000;
 /** Longest value that is taken. */
 const valueBytesMax = 64 * 1024;
 /** Containers nested deeper are only counted. */

@@ -2,7 +2,7 @@ import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 
 /** The API version this adapter's shapes were checked against, sent when neither settings nor client name one. */
-export const defaultVersion = '2023-06-01';
+const defaultVersion = '2023-06-01';
 
 /** What the provider wants to see in `anthropic-beta` beside an OAuth access token. */
 const oauthBeta = 'oauth-2025-04-20';

@@ -127,7 +127,7 @@ function errorOf(result: JsonObject): JsonObject {
 }
 
 /** A message batch as OpenAI's batch. What the provider does not keep (the input file, metadata) is null: see `batch-id.ts`. */
-export function toBatch(given: JsonObject): JsonObject {
+function toBatch(given: JsonObject): JsonObject {
   const counts = isObject(given.request_counts) ? given.request_counts : {};
   const count = (name: string): number => (typeof counts[name] === 'number' ? (counts[name] as number) : 0);
   const failed = count('errored') + count('canceled') + count('expired');

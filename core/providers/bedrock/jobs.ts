@@ -34,7 +34,7 @@ export function jobPath(kind: JobKind, call: OperationCall): string {
   return pathOfJob(kind, decoded(idOf(call)), 'id');
 }
 
-export function pathOfJob(kind: JobKind, id: string, param: string): string {
+function pathOfJob(kind: JobKind, id: string, param: string): string {
   if (!kind.id.test(id)) throw badParam(param, 'the id of a job is expected, as it was given when the job was made');
   return `${kind.path}/${encodeURIComponent(id)}`;
 }

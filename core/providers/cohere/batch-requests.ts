@@ -13,7 +13,7 @@ export interface BatchKind {
 }
 
 /** By OpenAI's `endpoint`. The fields are those that lines may have; fewer than the calls themselves take. */
-export const batchKinds: Readonly<Record<string, BatchKind>> = {
+const batchKinds: Readonly<Record<string, BatchKind>> = {
   '/v1/chat/completions': {
     datasetType: 'batch-chat-v2-input',
     fields: new Set([

@@ -120,7 +120,7 @@ const statuses: Readonly<Record<string, string>> = {
 };
 
 /** A batch as OpenAI's. Its endpoint is in its name; what the provider does not keep (metadata) is null; the time of its end is that of its last change. */
-export function toBatch(given: JsonObject): JsonObject {
+function toBatch(given: JsonObject): JsonObject {
   const status = statuses[String(given.status ?? '').replace(/^BATCH_STATUS_/, '')] ?? 'in_progress';
   const at = (name: string): number | null => (status === name ? secondsOf(given.updated_at) : null);
   const input = Number(given.input_tokens ?? 0);

@@ -16,7 +16,7 @@ export const openModels: ChatQuirks = {
 };
 
 /** Resellers of many makers' models: OpenAI's newer models refuse the older names, so requests stay as they are. */
-export const manyMakers: ChatQuirks = { ownFinishReasons: true };
+const manyMakers: ChatQuirks = { ownFinishReasons: true };
 
 /** Rows of data-plane §7 that differ from OpenAI in address and little else. In alphabetical order. */
 export const rows: readonly CompatibleRow[] = [

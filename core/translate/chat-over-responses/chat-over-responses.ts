@@ -10,7 +10,7 @@ import { chatStream } from './stream.ts';
  * Chat completions answered by the Responses API of the same provider, which is all that some models have. The call goes through the
  * provider's own Responses operation; tokens and the end of a stream are read by it. Messages calls come this way too, by way of chat.
  */
-export function chatOverResponses(id: string, responses: Operation): Operation {
+function chatOverResponses(id: string, responses: Operation): Operation {
   const responsesCallOf = derivedCalls(toResponsesParams);
   return {
     path: (call) => responses.path(responsesCallOf(call)),

@@ -15,7 +15,7 @@ export const callers = [
 export type Caller = (typeof callers)[number];
 
 /** What a probe may name. */
-export interface Place {
+interface Place {
   readonly workspaceId: string;
   /** An integration of the workspace. */
   readonly integration: string;
@@ -27,7 +27,7 @@ export interface Place {
   readonly n: number;
 }
 
-export type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record<string, unknown>];
+type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record<string, unknown>];
 
 /** A setting that decides about routes, and for whom. All others get the same answer whatever it says. */
 export interface Enforced {

@@ -16,7 +16,7 @@ export interface WrittenBody {
 }
 
 /** What the client sends: `POST /v1/batches`. A body brings its content type. */
-export interface WrittenRequest extends WrittenBody {
+interface WrittenRequest extends WrittenBody {
   readonly line: string;
   readonly headers?: Readonly<Record<string, string | null>>;
 }

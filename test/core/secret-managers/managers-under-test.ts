@@ -15,7 +15,7 @@ import type { FakeClouds } from '../../support/fake-clouds/fake-clouds.ts';
 import { type LogLine, newMemoryLog } from '../../support/memory-log.ts';
 import { providerDocument } from '../../support/pipeline-harness.ts';
 
-export const clusterKey = new Uint8Array(32).fill(5);
+const clusterKey = new Uint8Array(32).fill(5);
 
 export interface ManagersUnderTest {
   readonly managers: RunningSecretManagers;

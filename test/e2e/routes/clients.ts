@@ -29,7 +29,7 @@ export interface Clients {
 }
 
 /** Named like the field of the clients' own errors, so that all can be asked alike. */
-export class PlainError extends Error {
+class PlainError extends Error {
   readonly status: number;
 
   constructor(status: number, text: string) {

@@ -12,7 +12,7 @@ export interface Effective {
 }
 
 /** A setting that is kept for what is to come, and why nothing can act on it yet. */
-export interface LaterPart {
+interface LaterPart {
   readonly laterPart: string;
   /** Routes that will act on it: as soon as one of them is there, the setting has to show an effect. */
   readonly routes: readonly string[];

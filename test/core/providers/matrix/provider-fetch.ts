@@ -16,7 +16,7 @@ const operations: Readonly<Record<Format, OperationName>> = {
 };
 
 /** One call as the provider saw it, and what was reported of the way there. */
-export interface Sent {
+interface Sent {
   readonly path: string;
   readonly body: JsonObject;
   readonly dropped: readonly string[];

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** A line of prose that breaks docs/writing.md. */
+export interface ProseIssue {
+  /** 1 = the first line. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+const headless = /^(?:What|Who|Whose|Whoever|Where|Whether|Of|That)\b/;
+const banned = /\b(?:nobody|somebody|whoever|is told|are told|tells|held back by|by word|its word|thoughts?)\b/i;
+
+/** Returns the comments of a TypeScript or JavaScript file that have no subject or use a banned term. */
+export function proseIssues(source: string): ProseIssue[] {
+  const issues: ProseIssue[] = [];
+  // Code between comments resets this: the next comment line then starts a sentence.
+  let inComment = false;
+  for (const [index, text] of source.split('\n').entries()) {
+    const comment = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*)$/.exec(text) ?? /^[^'"`/]*[;,{([]\s*\/\/\s?(.*)$/.exec(text);
+    const prose = comment?.[1]?.replace(/\*\/\s*$/, '').trim() ?? '';
+    if (comment === null) {
+      inComment = false;
+      continue;
+    }
+    if (/^\s*\/\*/.test(text)) inComment = false;
+    if (prose === '') continue;
+    if (!inComment && headless.test(prose)) issues.push({ line: index + 1, reason: 'a comment that starts without a subject' });
+    const term = banned.exec(prose.replace(/`[^`]*`/g, ''));
+    if (term) issues.push({ line: index + 1, reason: `"${term[0]}": use the terms of docs/writing.md` });
+    inComment = true;
+  }
+  return issues;
+}
+
+/** Returns `path:line: reason` for every issue in the tracked source files below `root`. */
+export function proseIssuesOf(root: string): string[] {
+  const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: root, encoding: 'utf8' }).split('\n');
+  return files
+    .filter((path) => path !== '' && !path.includes('/fixtures/') && existsSync(`${root}/${path}`))
+    .flatMap((path) =>
+      proseIssues(readFileSync(`${root}/${path}`, 'utf8')).map(({ line, reason }) => `${path}:${line}: ${reason}`),
+    );
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const issues = proseIssuesOf(process.cwd());
+  for (const issue of issues) console.error(issue);
+  if (issues.length > 0) {
+    console.error(`${issues.length} comments break docs/writing.md`);
+    process.exitCode = 1;
+  }
+}
