@@ -73,7 +73,7 @@ export function createApp(services: AdminServices): Hono {
     return errorReply(error, { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) });
   });
   app.onError((thrown) => {
-    services.log.error({ cause: causeOf(thrown) }, 'an admin request failed outside its route');
+    services.log.error({ cause: causeOf(thrown) }, 'admin request failed outside its route');
     return errorReply(toAdminError(thrown), {});
   });
   return app;

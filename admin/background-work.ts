@@ -16,7 +16,7 @@ export function createBackgroundWork(log: Log): BackgroundWork {
       const done = new Promise<void>((resolve) => {
         setImmediate(() => {
           work()
-            .catch((error: unknown) => log.error({ cause: causeOf(error) }, 'work after a reply failed'))
+            .catch((error: unknown) => log.error({ cause: causeOf(error) }, 'background work after a reply failed'))
             .finally(resolve);
         });
       }).finally(() => underWay.delete(done));

@@ -24,7 +24,7 @@ export class SettingsError extends Error {
 export function loadSettings(env: Environment): Settings {
   const { values, faults } = readValues(env);
   for (const key of ['encryptionKey', 'clusterKey'] as const) {
-    if (!given(env, key)) faults.push(fault(key, 'it is not set'));
+    if (!given(env, key)) faults.push(fault(key, 'not set'));
   }
   if (faults.length > 0) throw new SettingsError(faults);
   return complete(values);
@@ -35,8 +35,7 @@ export function faultsBeforeKeys(env: Environment): string[] {
   const { values, faults } = readValues(env);
   if (values.role === 'all' || values.role === undefined) return faults;
   for (const key of ['encryptionKey', 'clusterKey'] as const) {
-    if (!given(env, key))
-      faults.push(`${fault(key, 'it is not set')}; with ROLE=${values.role} every machine needs the same one`);
+    if (!given(env, key)) faults.push(`${fault(key, 'not set')}; with ROLE=${values.role} all machines need the same key`);
   }
   return faults;
 }
@@ -55,7 +54,7 @@ function readValues(env: Environment): { values: Values; faults: string[] } {
     }
     const result = v.safeParse(row.type.schema, text);
     if (result.success) values[key] = result.output;
-    else faults.push(fault(key, row.secret ? 'what it holds is not usable' : `got ${JSON.stringify(text.slice(0, 200))}`));
+    else faults.push(fault(key, row.secret ? 'the value is invalid' : `got ${JSON.stringify(text.slice(0, 200))}`));
   }
   return { values: values as Values, faults: faults.concat(conflicts(values as Values)) };
 }
@@ -63,10 +62,10 @@ function readValues(env: Environment): { values: Values; faults: string[] } {
 /** Faults between settings that are fine on their own. A value that is itself at fault is undefined here and not judged again. */
 function conflicts(values: Values): string[] {
   const faults: string[] = [];
-  if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'it is not set although TLS_CERT is'));
-  if (values.tlsKey && values.tlsCert === null) faults.push(fault('tlsCert', 'it is not set although TLS_KEY is'));
+  if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'not set although TLS_CERT is set'));
+  if (values.tlsKey && values.tlsCert === null) faults.push(fault('tlsCert', 'not set although TLS_KEY is set'));
   if (values.countryHeader && values.trustedProxies === null) {
-    faults.push(fault('countryHeader', 'TRUSTED_PROXIES is not set: nobody is believed'));
+    faults.push(fault('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
   }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
     faults.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);

@@ -13,7 +13,7 @@ export function misspeltSettings(env: Environment): string[] {
   for (const name of Object.keys(env)) {
     if (known.has(name) || name.length < 6) continue;
     const meant = nearestName(name, ours, 6);
-    if (meant !== null) lines.push(`${name}: no such setting; did you mean ${meant}?`);
+    if (meant !== null) lines.push(`${name}: unknown setting; did you mean ${meant}?`);
   }
   return lines;
 }

@@ -30,14 +30,14 @@ export function prepareKeys(env: Environment): Environment {
       const path = join(dataDir, file);
       if (sealed === undefined || existsSync(path)) continue;
       lost.push(
-        `${name}: ${path} is missing although ${join(dataDir, sealed)} is there, expected the key that sealed this data: ` +
-          `put the file back or set ${name}, or move the folder away to begin anew`,
+        `${name}: ${path} is missing although ${join(dataDir, sealed)} exists, expected the key that encrypted this data: ` +
+          `restore the file, set ${name}, or move the folder away to start with empty data`,
       );
     }
     if (lost.length === 0) for (const { name, file } of missing) filled[name] = readOrCreate(join(dataDir, file));
   } catch (error) {
     throw new SettingsError([
-      `DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder this process may write (${(error as Error).message})`,
+      `DATA_DIR: got ${JSON.stringify(dataDir)}, expected a folder that this process can write (${(error as Error).message})`,
     ]);
   }
   if (lost.length > 0) throw new SettingsError(lost);
@@ -46,7 +46,7 @@ export function prepareKeys(env: Environment): Environment {
   throw new SettingsError(
     unusable.map(
       ({ name, file, type }) =>
-        `${name}: the file ${join(dataDir, file)} holds no usable key, expected ${type.expected}: put the right file back or set ${name}`,
+        `${name}: the file ${join(dataDir, file)} contains no valid key, expected ${type.expected}: restore the file or set ${name}`,
     ),
   );
 }

@@ -68,7 +68,7 @@ export function listOf(item: SettingType<string>): SettingType<readonly string[]
       v.transform((all) => all.split(',').map((part) => part.trim())),
       v.array(item.schema),
     ),
-    expected: `a comma list, each item ${item.expected}`,
+    expected: `a comma-separated list, each item ${item.expected}`,
   };
 }
 
@@ -96,7 +96,7 @@ export function key32(): SettingType<Uint8Array> {
       v.transform((given): Uint8Array => new Uint8Array(Buffer.from(given, 'base64'))),
       v.check((bytes) => bytes.length === 32),
     ),
-    expected: '32 random bytes in base64 (`openssl rand -base64 32` prints such a key)',
+    expected: '32 random bytes in base64 (generate them with `openssl rand -base64 32`)',
   };
 }
 

@@ -41,7 +41,7 @@ async function main(): Promise<void> {
     try {
       if (await gateway?.reloadTls()) log.info({ file: settings.tlsCert }, 'certificate reloaded');
     } catch (error) {
-      log.error({ reason: messageOf(error) }, 'certificate not reloaded; the old one stays');
+      log.error({ reason: messageOf(error) }, 'certificate not reloaded; keeping the old one');
     }
   };
   onStopRequests({ stop, reload: () => void reload() });
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   process.on('unhandledRejection', (reason) => {
     log.error(
       { reason: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason) },
-      'a promise was rejected and nobody looked',
+      'unhandled promise rejection',
     );
   });
 

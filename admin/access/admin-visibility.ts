@@ -16,5 +16,5 @@ export function requireUnchangedVisibility(
 ): void {
   if (actor.actsAsOwner) return;
   const opened = aboutAdmins.find((name) => before.some((place, index) => !place[name] && after[index]?.[name]));
-  if (opened) throw forbidden(`security_settings.${opened}: only an owner lets admins see more`);
+  if (opened) throw forbidden(`security_settings.${opened}: only owners can let admins read more`);
 }

@@ -19,5 +19,5 @@ export async function holdRole(tx: EntityManager, organisationId: string, sessio
   const samePlaces = [...session.memberships].every(([id, one]) =>
     places.some((place) => place.workspace_id === id && place.role === one.role),
   );
-  if (!sameRole || !samePlaces) throw forbidden('Your role has just changed; try again');
+  if (!sameRole || !samePlaces) throw forbidden('Your role has just changed. Try again');
 }

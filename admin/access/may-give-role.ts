@@ -22,9 +22,9 @@ const marksOfAdmins = [
  */
 export function requireRank(actor: Actor, role: OrganisationRole): void {
   if (actor.actsAsOwner || role === 'member') return;
-  if (role === 'owner') throw forbidden('Only an owner may do this to or for an owner');
+  if (role === 'owner') throw forbidden('Only owners can create, change or remove owners');
   const missing = marksOfAdmins.filter((scope) => !actor.scopes.has(scope));
-  if (missing.length > 0) throw forbidden(`This is for admins: the scopes ${missing.join(', ')} are missing`);
+  if (missing.length > 0) throw forbidden(`Only admins can do this: the scopes ${missing.join(', ')} are missing`);
 }
 
 /**
@@ -46,7 +46,7 @@ export async function requirePlaces(
     );
     if (missing.length > 0) {
       throw forbidden(
-        `This key may not give the role ${role} in a workspace, or reach who has it: it lacks ${missing.slice(0, 10).join(', ')}`,
+        `This API key cannot grant the role ${role} in a workspace or manage members with it. It lacks the scopes ${missing.slice(0, 10).join(', ')}`,
       );
     }
   }
@@ -56,5 +56,5 @@ export async function requirePlaces(
 export function requireWorkspaceRank(actor: Actor, role: WorkspaceRole): void {
   if (role !== 'admin' || actor.session?.role !== 'member') return;
   const own = actor.workspaceId === null ? undefined : actor.session.memberships.get(actor.workspaceId)?.role;
-  if (own !== 'admin') throw forbidden('Only an admin of the workspace may do this to or for an admin');
+  if (own !== 'admin') throw forbidden('Only workspace admins can add, change or remove workspace admins');
 }

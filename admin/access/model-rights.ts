@@ -17,7 +17,9 @@ export async function requireModelRight(
   if (user && user.role !== 'member') return;
   const place = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
   if (place && may(place, right)) return;
-  throw forbidden(`Your role may not ${right === 'view' ? 'see' : 'change'} models of integrations here`);
+  throw forbidden(
+    `Your role does not allow ${right === 'view' ? 'reading' : 'changing'} models of integrations in this workspace`,
+  );
 }
 
 function may({ manages, settings }: NonNullable<Awaited<ReturnType<typeof membershipOf>>>, right: 'view' | 'write'): boolean {

@@ -25,7 +25,7 @@ export async function resolveWorkspace(
   if (isSignedIn(route, actor)) return null;
   if (actor.session?.role === 'member') return workspaceOfMember(em, actor, actor.session, route, named, params);
   if (actor.workspaceId !== null) {
-    if (route.tenant === 'organisation') throw forbidden('This needs an organisation key');
+    if (route.tenant === 'organisation') throw forbidden('This route requires an organisation API key');
     return actor.workspaceId;
   }
   if (route.tenant === 'organisation') return null;
@@ -35,7 +35,7 @@ export async function resolveWorkspace(
   if (route.workspacesWith && params.slug !== undefined) return workspaceWithSlug(em, actor, route.workspacesWith, params.slug);
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
   if (all.length === 1 && all[0]) return all[0].id;
-  throw invalid('workspace_id: required, because this is an organisation key');
+  throw invalid('workspace_id: required with an organisation API key');
 }
 
 /** Throws AB01 when query or body name another workspace than the path does. */
@@ -43,7 +43,7 @@ async function requireSame(em: EntityManager, actor: Actor, inPath: string, name
   if (inPath === named) return;
   const found = await findWorkspace(em, actor.organisationId, inPath, true);
   if (found.id !== named.toLowerCase() && found.slug !== named) {
-    throw invalid('workspace_id: must name the workspace in the path; leave it out');
+    throw invalid('workspace_id: must equal the workspace in the path. Remove it');
   }
 }
 
@@ -73,7 +73,7 @@ const ambiguousMax = 20;
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
   if (named.toLowerCase() === ownId) return;
   const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
-  if (own?.slug !== named) throw forbidden('This key belongs to another workspace');
+  if (own?.slug !== named) throw forbidden('This API key belongs to another workspace');
 }
 
 /** A plain member works in one workspace at a time, and others do not exist for them. */
@@ -85,7 +85,7 @@ async function workspaceOfMember(
   named: string | null,
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
-  if (route.tenant === 'organisation') throw forbidden('This is for owners and admins of the organisation');
+  if (route.tenant === 'organisation') throw forbidden('Only owners and admins of the organisation can use this route');
   // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
   const name = params.workspaceId ?? named;
   if (name !== null) {
@@ -95,8 +95,8 @@ async function workspaceOfMember(
   }
   if (route.allMemberships) return null;
   const [only, ...others] = memberships.keys();
-  if (only === undefined) throw forbidden('You are in no workspace');
-  if (others.length > 0) throw invalid('workspace_id: required, because you are in several workspaces');
+  if (only === undefined) throw forbidden('You are not a member of any workspace');
+  if (others.length > 0) throw invalid('workspace_id: required, because you are a member of several workspaces');
   return only;
 }
 

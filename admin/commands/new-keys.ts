@@ -44,11 +44,13 @@ async function organisationOf(database: Database, keys: Keys, wanted: string | n
   await checkEncryptionKey(database.em(), keys);
   const all = await database.em().find(organisations, {}, { orderBy: { createdAt: 'asc' }, limit: 100 });
   if (all.length === 0)
-    throw new Error('There is no organisation yet: start the service, which makes the first one with its keys');
+    throw new Error('The database has no organisation. Start the service, which creates the first one with its keys');
   const found = wanted === null && all.length === 1 ? all[0] : all.find((one) => one.id === wanted);
   if (found) return found.id;
   const known = all.map((one) => `${one.id} (${one.name})`).join(', ');
-  throw new Error(`--organisation: ${wanted === null ? 'there are several' : 'no such organisation'}, expected one of: ${known}`);
+  throw new Error(
+    `--organisation: ${wanted === null ? 'several organisations exist' : 'no such organisation'}, expected one of: ${known}`,
+  );
 }
 
 async function audited(

@@ -23,11 +23,11 @@ async function main(): Promise<number> {
   try {
     if (positionals[0] === 'cluster-key') {
       await newClusterKey(database, settings);
-      process.stdout.write('This CLUSTER_KEY is now the one of this database. Give it to every gateway and control plane.\n');
+      process.stdout.write('This CLUSTER_KEY is now the key of this database. Set it on every gateway and control plane.\n');
       return 0;
     }
     process.stdout.write(`${await newAdminKey(database, settings, values.organisation ?? null)}\n`);
-    process.stderr.write('This key is shown once. The keys that were there before still work; delete lost ones with it.\n');
+    process.stderr.write('This key is shown once. Existing keys still work; use this key to delete lost ones.\n');
     return 0;
   } finally {
     await database.close();

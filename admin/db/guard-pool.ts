@@ -15,7 +15,7 @@ interface Client extends EventEmitter {
  * For `onPoolCreated` of MikroORM's driver options.
  */
 export function guardPool(pool: unknown): void {
-  if (!(pool instanceof EventEmitter)) throw new Error('the pool of the database driver has changed its shape');
+  if (!(pool instanceof EventEmitter)) throw new Error('the pool of the database driver has an unknown structure');
   const out = new Set<Client>();
   pool.on('acquire', (client: Client) => out.add(client));
   pool.on('release', (_error: unknown, client: Client) => out.delete(client));

@@ -74,7 +74,7 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
     throw isBroken(error)
       ? new StartError(
           `DATA_DIR: the embedded database in ${directory} cannot be opened (${(error as Error).message}): ` +
-            'restore a copy of it, or move the folder away to begin anew',
+            'restore a backup, or move the folder away to start with empty data',
         )
       : error;
   }
@@ -149,6 +149,6 @@ function tablesOf(orm: MikroORM): EntityMetadata[] {
 
 function tenantFork(orm: MikroORM, sessionOf: TenantSession, organisationId: string): EntityManager {
   // No tenant must never mean all tenants.
-  if (!isUuid(organisationId)) throw new Error('an organisation is named by its id');
+  if (!isUuid(organisationId)) throw new Error('expected the id of an organisation');
   return orm.em.fork({ session: sessionOf(organisationId) });
 }

@@ -50,7 +50,7 @@ export function createAskPrepared(
         const code = codeOf(error);
         if (code !== staleFault && !poolerFaults.includes(code)) throw error;
         if (code !== staleFault) {
-          if (prepares) log.warn({}, 'a pooler in front of PostgreSQL loses prepared statements: none are used from now on');
+          if (prepares) log.warn({}, 'the pooler in front of PostgreSQL loses prepared statements; they are disabled');
           prepares = false;
         }
         return (await run({ text, values })) as Row[];
@@ -58,7 +58,7 @@ export function createAskPrepared(
     },
     useOf(made) {
       if (!(made instanceof EventEmitter) || typeof (made as unknown as Pool).connect !== 'function')
-        throw new Error('the pool of the database driver has changed its shape');
+        throw new Error('the pool of the database driver has an unknown structure');
       pool = made as unknown as Pool;
     },
   };

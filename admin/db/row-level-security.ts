@@ -43,7 +43,7 @@ export async function applyRowLevelSecurity(
     if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
     log.warn(
       { cause: causeOf(error) },
-      'row-level security could not be applied: the database login neither owns the tables nor may take a role',
+      'row-level security could not be applied: the database user neither owns the tables nor can use the role',
     );
     return (organisationId) => ({ variables: { [variable]: organisationId } });
   }

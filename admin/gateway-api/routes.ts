@@ -45,7 +45,7 @@ export function internalApp(services: AdminServices): Hono {
   app.onError((thrown) => {
     const error = toAdminError(thrown);
     if (error.status >= 500) {
-      services.log.error({ code: error.code, cause: causeOf(thrown) }, 'an internal request failed');
+      services.log.error({ code: error.code, cause: causeOf(thrown) }, 'internal request failed');
     }
     return errorReply(error, {});
   });
@@ -82,7 +82,7 @@ export function internalApp(services: AdminServices): Hono {
     const bytes = await readBytes(c.req, batchBytesMax);
     const reply: RecordsReply = await storeRecords(services.database, bytes, services.clock.now());
     if (reply.rejected.length > 0)
-      services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'records cannot be stored');
+      services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
     services.background.run(tellOfBudgets);
     return c.json(reply);
   });

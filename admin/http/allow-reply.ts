@@ -17,9 +17,12 @@ export function allowReply(
   const result = v.safeParse(route.reply, sent);
   if (result.success) return sent;
   const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? '(reply)'}: ${issue.expected} expected`);
-  const fault = `${route.method} ${route.path} answers with more or other than it declares`;
+  const fault = `${route.method} ${route.path} sent a reply that does not match its declaration`;
   if (strict) throw new Error(`${fault}: ${faults.join('; ')}`);
-  log.error({ route: `${route.method} ${route.path}`, faults: faults.slice(0, 20) }, 'a reply is not what its route declares');
+  log.error(
+    { route: `${route.method} ${route.path}`, faults: faults.slice(0, 20) },
+    'reply does not match the declaration of its route',
+  );
   for (const issue of result.issues) {
     if (isUnknownKey(issue)) remove(sent, issue.path ?? []);
     // Which branch it should have been cannot be told, so neither can what is too much.

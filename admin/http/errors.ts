@@ -2,14 +2,14 @@
 export const adminErrorTable = {
   AB01: { status: 400, meaning: 'The request is malformed or a field is not valid; `errors` names each field' },
   AB02: { status: 404, meaning: 'The body refers to something that does not exist' },
-  AB03: { status: 403, meaning: 'The key or the person may not do this' },
-  AB04: { status: 500, meaning: 'Something went wrong in the control plane; the log has the cause under the request id' },
+  AB03: { status: 403, meaning: 'The API key or user lacks the permission for this request' },
+  AB04: { status: 500, meaning: 'Internal error of the control plane; the log contains the cause under the request id' },
   AB05: { status: 401, meaning: 'The key or session is missing, unknown, expired or revoked' },
-  AB06: { status: 429, meaning: 'Too many requests; wait as `retry-after` says' },
-  AB07: { status: 409, meaning: 'The name or slug is taken, or the row was changed meanwhile' },
-  AB08: { status: 404, meaning: 'There is no such route, or no such row in this organisation' },
-  AB09: { status: 402, meaning: 'A limit of the organisation does not allow it' },
-  AB10: { status: 503, meaning: 'The database or a gateway cannot be reached, or took too long; nothing was written' },
+  AB06: { status: 429, meaning: 'Too many requests; wait for the time in `retry-after`' },
+  AB07: { status: 409, meaning: 'The name or slug is taken, or the item was changed in the meantime' },
+  AB08: { status: 404, meaning: 'The route does not exist, or the item does not exist in this organisation' },
+  AB09: { status: 402, meaning: 'A limit of the organisation rejects the request' },
+  AB10: { status: 503, meaning: 'The database or a gateway cannot be reached or did not reply in time; nothing was written' },
   AB12: { status: 412, meaning: '`if-match` names a version that is no longer the current one; nothing was written' },
 } as const;
 

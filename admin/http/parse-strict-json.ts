@@ -47,7 +47,7 @@ class Reader {
     if (number !== null) return this.#number(number);
     const known = this.#take(word);
     if (known !== null) return words[known];
-    return this.fail(first === undefined ? 'the text ends too early' : 'a value was expected');
+    return this.fail(first === undefined ? 'the text ends too early' : 'expected a value');
   }
 
   skipSpace(): void {
@@ -65,20 +65,20 @@ class Reader {
     if (this.#accept('}')) return out;
     for (;;) {
       const keyAt = this.at;
-      if (this.#text[this.at] !== '"') this.fail('a key in double quotes was expected');
+      if (this.#text[this.at] !== '"') this.fail('expected a key in double quotes');
       const key = this.#string();
       if (refusedKeys.has(key) || Object.hasOwn(out, key)) {
         this.at = keyAt;
-        this.fail(refusedKeys.has(key) ? 'this key is not allowed' : 'this key was given before');
+        this.fail(refusedKeys.has(key) ? 'this key is not allowed' : 'duplicate key');
       }
       if (++this.#keys > jsonLimits.keys) this.fail(`more than ${jsonLimits.keys} keys`);
       this.skipSpace();
-      if (!this.#accept(':')) this.fail('a colon was expected');
+      if (!this.#accept(':')) this.fail('expected a colon');
       this.skipSpace();
       out[key] = this.value(depth + 1);
       this.skipSpace();
       if (this.#accept('}')) return out;
-      if (!this.#accept(',')) this.fail('a comma or a closing brace was expected');
+      if (!this.#accept(',')) this.fail('expected a comma or a closing brace');
       this.skipSpace();
     }
   }
@@ -93,7 +93,7 @@ class Reader {
       out.push(this.value(depth + 1));
       this.skipSpace();
       if (this.#accept(']')) return out;
-      if (!this.#accept(',')) this.fail('a comma or a closing bracket was expected');
+      if (!this.#accept(',')) this.fail('expected a comma or a closing bracket');
       this.skipSpace();
     }
   }

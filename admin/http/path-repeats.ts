@@ -18,7 +18,7 @@ export function withoutPathRepeats<Sent>(
   for (const [parameter, value] of Object.entries(path)) {
     for (const name of spellings(parameter)) {
       if (!Object.hasOwn(rest, name) || declared.has(name)) continue;
-      if (!isSame(rest[name], value)) throw invalid(`${name}: must equal the value in the path; leave it out`);
+      if (!isSame(rest[name], value)) throw invalid(`${name}: must equal the value in the path. Remove it from body and query`);
       delete rest[name];
     }
   }

@@ -14,7 +14,7 @@ export class TooManyRequests extends AdminError {
   readonly retryAfterSeconds: number;
 
   constructor(retryAfterSeconds: number) {
-    super('AB06', `Too many requests; try again in ${retryAfterSeconds} s`);
+    super('AB06', `Too many requests. Try again in ${retryAfterSeconds} s`);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }

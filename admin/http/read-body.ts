@@ -10,7 +10,7 @@ export async function readJsonBody(request: HonoRequest): Promise<unknown> {
   const bytes = await readBytes(request, bodyBytesMax);
   if (bytes.byteLength === 0) return undefined;
   const type = request.header('content-type') ?? '';
-  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: application/json is required');
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) throw invalid('content-type: expected application/json');
   return parseStrictJson(decode(bytes));
 }
 

@@ -43,7 +43,7 @@ function pick(name: keyof Naming, query: Naming, body: Naming | undefined): stri
   const fromQuery = query[name];
   const fromBody = body?.[name];
   if (fromQuery !== undefined && fromBody !== undefined && fromQuery !== fromBody) {
-    throw invalid(`${name}: the query and the body name different ones`);
+    throw invalid(`${name}: query and body contain different values. Send one of them`);
   }
   return fromBody ?? fromQuery ?? null;
 }
@@ -52,5 +52,6 @@ function pick(name: keyof Naming, query: Naming, body: Naming | undefined): stri
 export function matchRevision(wanted: string | undefined, revision: number): void {
   if (wanted === undefined || wanted.trim() === '*') return;
   const named = wanted.split(',').map((tag) => tag.trim());
-  if (!named.includes(`"${revision}"`)) throw new AdminError('AB12', 'if-match: it has been changed since; read it again');
+  if (!named.includes(`"${revision}"`))
+    throw new AdminError('AB12', 'if-match: the item has changed since this version. Read it again');
 }

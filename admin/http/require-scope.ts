@@ -15,7 +15,7 @@ export function isToken(actor: Actor): boolean {
 /** Throws AB03 when the route asks for a scope the caller lacks, or for a person where a key is asking. */
 export function requireScope(route: Pick<AdminRoute, 'scopes' | 'signedIn' | 'tokensToo'>, actor: Actor): void {
   if (isSignedIn(route, actor)) return;
-  if (route.signedIn === 'required') throw forbidden('This is for people who have signed in, not for API keys');
+  if (route.signedIn === 'required') throw forbidden('This route requires the session of a user. API keys cannot use it');
   if (route.scopes.some((scope) => actor.scopes.has(scope))) return;
-  throw forbidden(`${actor.session ? 'Your role' : 'This key'} lacks the scope ${route.scopes.join(' or ')}`);
+  throw forbidden(`${actor.session ? 'Your role' : 'This API key'} lacks the scope ${route.scopes.join(' or ')}`);
 }

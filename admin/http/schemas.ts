@@ -10,7 +10,7 @@ const slugOrUuid = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters
 /** The slug of something new. One that reads as a row id would never be found: paths take it for the id. */
 export const slug = v.pipe(
   slugOrUuid,
-  v.check((value) => !isUuid(value), 'must not be a UUID: it would be taken for an id'),
+  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
 );
 
 /**
@@ -40,14 +40,14 @@ export const unchanged = v.optional(slugOrUuid);
 /** Throws AB01 when a field was sent that says something else than any of the ways to name what is there. */
 export function requireUnchanged(field: string, sent: string | undefined, ...ways: readonly (string | null | undefined)[]): void {
   if (sent === undefined || ways.some((way) => way === sent || (isUuid(sent) && way === sent.toLowerCase()))) return;
-  throw invalid(`${field}: it cannot be changed; make another one`);
+  throw invalid(`${field}: cannot be changed. Create a new one instead`);
 }
 
 /** An ISO 8601 time on a day that exists. */
 export const timestamp = v.pipe(
   v.string(),
   v.isoTimestamp('an ISO 8601 time such as 2030-01-31T12:00:00Z is expected'),
-  v.check((value) => isDay(value.slice(0, 10)), 'there is no such day'),
+  v.check((value) => isDay(value.slice(0, 10)), 'this date does not exist'),
 );
 
 function isDay(text: string): boolean {
@@ -75,7 +75,7 @@ export const textMap = v.pipe(
  * A setting of the reference that this build does not enforce yet. Empty values pass, so that clients which always send the
  * field work; anything else is refused, because a limit that is stored and not kept would be a lie.
  */
-export const notEnforced = onlyEmpty('this build does not enforce it, so it is not accepted');
+export const notEnforced = onlyEmpty('not supported by this version. Remove it');
 
 /** A field that is accepted while it says nothing; `message` is for whoever says something. */
 export function onlyEmpty(message: string) {

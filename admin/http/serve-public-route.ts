@@ -32,7 +32,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       'cache-control': 'no-store',
     };
     const expired = new AbortController();
-    const deadline = new AdminError('AB10', 'This took too long; try again shortly');
+    const deadline = new AdminError('AB10', 'The request timed out. Try again shortly');
     const timer = setTimeout(() => expired.abort(deadline), deadlineMs);
     const late = new Promise<never>((_, reject) => {
       expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
@@ -45,7 +45,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
     } catch (thrown) {
       const error = toAdminError(thrown);
       if (error.status >= 500) {
-        services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'an admin request failed');
+        services.log.error({ requestId, code: error.code, cause: causeOf(thrown) }, 'admin request failed');
       } else {
         const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
         const pattern = `${route.method} ${route.path}`;

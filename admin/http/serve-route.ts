@@ -28,7 +28,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
     const visit = new Visit(route, services, c);
     const startedAtMs = services.clock.elapsed();
     const expired = new AbortController();
-    const deadline = new AdminError('AB10', 'The database took too long; try again shortly');
+    const deadline = new AdminError('AB10', 'The database did not reply in time. Try again shortly');
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
@@ -46,7 +46,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       const error = toAdminError(thrown);
       if (error.status >= 500) {
         const fields = { requestId: visit.trail.id, code: error.code, cause: causeOf(thrown) };
-        services.log.error(fields, 'an admin request failed');
+        services.log.error(fields, 'admin request failed');
       } else {
         const { id: requestId, actor, workspaceId } = visit.trail;
         const durationMs = Math.round(services.clock.elapsed() - startedAtMs);

@@ -68,7 +68,7 @@ export class VisitTrail {
     try {
       await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));
     } catch (cause) {
-      log.error({ requestId: this.id, cause: causeOf(cause) }, 'a refused change could not be audited');
+      log.error({ requestId: this.id, cause: causeOf(cause) }, 'could not write the audit entry of a rejected change');
     }
   }
 }

@@ -9,8 +9,9 @@ export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof UniqueConstraintViolationException) {
     return new AdminError('AB07', 'Something with this name or slug already exists');
   }
-  if (thrown instanceof OptimisticLockError) return new AdminError('AB07', 'It was changed by someone else meanwhile; try again');
-  if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached right now; try again shortly');
+  if (thrown instanceof OptimisticLockError)
+    return new AdminError('AB07', 'Another request changed the item at the same time. Try again');
+  if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
   return new AdminError('AB04', 'Something went wrong');
 }
 

@@ -36,7 +36,7 @@ export async function authenticate(
   if (credential !== null && isToken(credential)) return authenticateToken(em, credential, credentials, services);
   if (credential !== null) return authenticateKey(em, credential, services.apiKeyPepper);
   const cookie = readSessionCookie(credentials.header('cookie'), settings);
-  if (cookie === null) return { refused: unauthorised('An API key is required: send it as x-svc-api-key'), known: null };
+  if (cookie === null) return { refused: unauthorised('An API key is required. Send it in x-svc-api-key'), known: null };
   if (credentials.method !== 'GET' && requestOrigin(credentials.header, settings) !== 'same') {
     return { refused: forbidden('A request with a session cookie must come from a page of this service'), known: null };
   }
@@ -73,7 +73,7 @@ async function authenticateSession(
   { settings, clock }: { readonly settings: Settings; readonly clock: AdminServices['clock'] },
 ): Promise<Authentication> {
   const found = await findSession(em, token, { idleTtlSeconds: settings.sessionIdleSeconds }, clock.now());
-  if (!found) return { refused: unauthorised('The session is over; sign in again'), known: null };
+  if (!found) return { refused: unauthorised('The session has ended. Sign in again'), known: null };
   return { actor: await sessionActor(em, found.row, found.user) };
 }
 

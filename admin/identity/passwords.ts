@@ -36,7 +36,7 @@ const waiting: (() => void)[] = [];
 
 async function derive(password: string, salt: Buffer, { logN, r, p }: typeof cost): Promise<Buffer> {
   if (running >= runningMax) {
-    if (waiting.length >= waitingMax) throw new AdminError('AB10', 'Too many people are signing in right now; try again shortly');
+    if (waiting.length >= waitingMax) throw new AdminError('AB10', 'Too many sign-ins are running. Try again shortly');
     await new Promise<void>((resolve) => waiting.push(resolve));
   } else running++;
   try {

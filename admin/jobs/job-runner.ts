@@ -72,7 +72,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       try {
         taken = await takeSome();
       } catch (cause) {
-        log.warn({ cause: causeOf(cause) }, 'the job runner could not look for work');
+        log.warn({ cause: causeOf(cause) }, 'could not read pending jobs');
       }
       if (stop.signal.aborted) return;
       // Full hands: one of those that run says when there is room again.
@@ -141,7 +141,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       await settle(job, outcome);
     } catch (cause) {
       if (!stop.signal.aborted)
-        log.warn({ kind: job.kind, key: job.key, cause: causeOf(cause) }, 'a job failed; it is tried again');
+        log.warn({ kind: job.kind, key: job.key, cause: causeOf(cause) }, 'job failed; it will be retried');
       await giveBack(job, stop.signal.aborted ? null : cause).catch(() => {});
     } finally {
       clearInterval(renewing);

@@ -15,7 +15,7 @@ export async function grantLeases(
   nowMs: number,
   holder: string | null = null,
 ): Promise<Grant[]> {
-  if (new Set(asks.map((ask) => ask.key)).size !== asks.length) throw invalid('asks: a key is asked about twice');
+  if (new Set(asks.map((ask) => ask.key)).size !== asks.length) throw invalid('asks: duplicate key');
   const rates = asks.filter((ask): ask is RateAsk => ask.kind === 'rate');
   const budgets = asks.filter((ask): ask is BudgetAsk => ask.kind === 'budget');
   return [

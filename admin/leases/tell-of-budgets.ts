@@ -81,8 +81,8 @@ function noticeOf(budget: Crossed, entityName: string): { subject: string; text:
   const used = `${amount(budget.used)} of ${amount(budget.capacity)} are used.`;
   return budget.is_exhausted
     ? {
-        subject: `The budget of the ${name} is used up`,
-        text: `${used}\n\nRequests under it are refused until it is reset or raised.`,
+        subject: `The budget of the ${name} is exhausted`,
+        text: `${used}\n\nRequests are rejected until the budget is reset or raised.`,
       }
     : { subject: `The budget of the ${name} has crossed its threshold`, text: used };
 }

@@ -102,7 +102,7 @@ export function mergeUsageLimits(
   sent: UsageLimitsBody,
   { path = 'usage_limits', anyThreshold = false }: MergeRules = {},
 ): UsageLimits {
-  if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: it cannot be changed or chosen; leave it out`);
+  if (sent.id !== undefined && sent.id !== before?.id) throw invalid(`${path}.id: cannot be set or changed. Remove it`);
   const at = sent.next_usage_reset_at;
   const merged: UsageLimits = {
     id: before?.id ?? newId(),
@@ -117,7 +117,7 @@ export function mergeUsageLimits(
     ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
   if (merged.creditLimit === null && merged.alertThreshold === null) {
-    throw invalid(`${path}.credit_limit: required, or alert_threshold; null in the place of ${path} removes the budget`);
+    throw invalid(`${path}.credit_limit or .alert_threshold is required. To remove the budget, send null as ${path}`);
   }
   if (merged.type === 'tokens' && !Number.isInteger(merged.creditLimit ?? 0)) {
     throw invalid(`${path}.credit_limit: a whole number is expected for tokens`);

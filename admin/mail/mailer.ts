@@ -34,12 +34,12 @@ export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFro
   return {
     on: true,
     send(mail) {
-      if (underWay.size >= underWayMax) return log.error({ subject: mail.subject }, 'a mail was dropped: too many are waiting');
+      if (underWay.size >= underWayMax) return log.error({ subject: mail.subject }, 'mail dropped: the queue is full');
       const sent = transport
         .sendMail({ from: settings.smtpFrom, to: mail.to, subject: mail.subject, text: mail.text })
         .then(
-          () => log.debug({ subject: mail.subject }, 'a mail was sent'),
-          (error: unknown) => log.error({ subject: mail.subject, cause: causeOf(error) }, 'a mail could not be sent'),
+          () => log.debug({ subject: mail.subject }, 'mail sent'),
+          (error: unknown) => log.error({ subject: mail.subject, cause: causeOf(error) }, 'could not send a mail'),
         )
         .finally(() => underWay.delete(sent));
       underWay.add(sent);

@@ -88,7 +88,7 @@ function responsesOf({ name, replies = ['application/json'] }: RouteDescription,
         .filter(([status]) => isSocket || status !== errorTable.upgrade_required.status)
         .map(([status]) => [status, { $ref: `#/components/responses/${failureName(status)}` }]),
     ),
-    default: { description: 'Other statuses are those of the provider; the body is an error in the format of the route' },
+    default: { description: 'Other statuses come from the provider; the body is an error in the format of the route' },
   };
 }
 

@@ -170,8 +170,10 @@ function headerParameters(method: string, isPublic: boolean): Parameter[] {
     description,
   });
   if (isPublic) return [];
-  if (method === 'POST') return [header('idempotency-key', 'Carried out once in 24 hours, however often it is sent')];
-  return method === 'GET' ? [] : [header('if-match', 'The `etag` of the version that is meant; another one gives 412')];
+  if (method === 'POST') return [header('idempotency-key', 'A request with the same key is executed once in 24 hours')];
+  return method === 'GET'
+    ? []
+    : [header('if-match', 'The `etag` of the expected version; if another version is current, the reply is 412')];
 }
 
 function bodyOf(

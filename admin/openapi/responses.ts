@@ -39,26 +39,34 @@ const always = (): boolean => true;
 const failures: Readonly<Record<string, readonly [status: number, text: string, sends: (route: Replying) => boolean]>> = {
   Invalid: [400, 'The request is malformed, a field is not valid, or the body is not JSON (AB01)', always],
   Unauthorised: [401, 'The key or session is missing, unknown, expired or revoked (AB05)', always],
-  Forbidden: [403, 'The key or the person may not do this (AB03)', ({ isPublic }) => !isPublic],
-  NotFound: [404, 'It does not exist in this organisation (AB08), or the body refers to something that does not (AB02)', always],
+  Forbidden: [403, 'The API key or user lacks the permission for this request (AB03)', ({ isPublic }) => !isPublic],
+  NotFound: [
+    404,
+    'The item does not exist in this organisation (AB08), or the body refers to one that does not exist (AB02)',
+    always,
+  ],
   MethodNotAllowed: [405, 'The path has no such method; `allow` lists its methods (AB01)', always],
-  Conflict: [409, 'The name or slug is taken, other rows depend on it, or it was changed meanwhile (AB07)', changes],
+  Conflict: [409, 'The name or slug is taken, other items depend on it, or it was changed in the meantime (AB07)', changes],
   Changed: [
     412,
-    '`if-match` names another version than the current one (AB12)',
+    '`if-match` does not match the current version (AB12)',
     ({ method }) => changes({ method }) && method !== 'POST',
   ],
   BodyTooLarge: [413, 'The body is larger than 1 MiB (AB01)', ({ hasBody, method }) => hasBody || method !== 'GET'],
   TargetTooLong: [414, 'The path and query are longer than 8,192 bytes (AB01, sent by a gateway)', always],
   KeyReused: [
     422,
-    'The `idempotency-key` stands for another request (AB01)',
+    'The `idempotency-key` was used for another request (AB01)',
     ({ method, isPublic }) => method === 'POST' && !isPublic,
   ],
   TooMany: [429, 'Too many requests; `retry-after` is the time to wait in seconds (AB06)', always],
   HeadersTooLarge: [431, 'The header block is too large (AB01, sent by a gateway)', always],
   Internal: [500, 'Something went wrong (AB04)', always],
-  Unavailable: [503, 'The database or the control plane cannot be reached, or took too long; nothing was written (AB10)', always],
+  Unavailable: [
+    503,
+    'The database or the control plane cannot be reached or did not reply in time; nothing was written (AB10)',
+    always,
+  ],
 };
 
 function changes({ method }: Pick<Replying, 'method'>): boolean {

@@ -66,7 +66,7 @@ export const pricingConfig = v.pipe(
         const named = [calculate?.request, calculate?.response].flatMap((one) => (one ? ratesIn(one) : []));
         return named.every((name) => Object.hasOwn(prices, name) || Object.hasOwn(prices.additional_units ?? {}, name));
       },
-      'it names a rate that pay_as_you_go has no price for',
+      'pay_as_you_go has no price for this rate',
     ),
     ['calculate'],
   ),

@@ -30,16 +30,16 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     for await (const status of opened.status()) {
       if (status.type === 'disconnect') {
         connected = false;
-        if (!closed) log.warn({}, 'NATS is away: gateways ask for changes instead');
+        if (!closed) log.warn({}, 'NATS connection lost; gateways poll for changes');
       } else if (status.type === 'reconnect') {
         connected = true;
-        log.info({}, 'NATS is back');
+        log.info({}, 'NATS connection restored');
       }
     }
   }
 
   // `waitOnFirstConnect` retries without end. Only settings that can never work reject.
-  run().catch((error) => log.error({ cause: messageOf(error) }, 'NATS cannot be used'));
+  run().catch((error) => log.error({ cause: messageOf(error) }, 'NATS connection failed'));
 
   return {
     publish(notice) {
@@ -47,7 +47,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
       try {
         connection.publish(changesSubject, JSON.stringify(notice));
       } catch (error) {
-        log.warn({ cause: String(error) }, 'a change could not be published to NATS');
+        log.warn({ cause: String(error) }, 'could not publish a change to NATS');
       }
     },
     async close() {

@@ -52,7 +52,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
         while ((await publishSome(database, sendRead)) === batchSize);
       } catch (error) {
         // The next wake, or the next start, publishes them; until then gateways poll.
-        log.warn({ cause: causeOf(error) }, 'changes could not be published');
+        log.warn({ cause: causeOf(error) }, 'could not publish changes');
       }
     }
     active = false;

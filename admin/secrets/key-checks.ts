@@ -49,11 +49,11 @@ async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array,
 
 const faults: Record<CheckedKey, string> = {
   ENCRYPTION_KEY:
-    'ENCRYPTION_KEY: does not open the data in this database, expected the key it was first started with. ' +
+    'ENCRYPTION_KEY: cannot decrypt the data in this database, expected the key of its first start. ' +
     'Set that key (or put its file encryption.key back into DATA_DIR), or use another database',
   CLUSTER_KEY:
-    'CLUSTER_KEY: is not the key of this database, expected the one it was first started with. ' +
-    'Set that key (or put its file cluster.key back into DATA_DIR); `npm run cluster-key` makes the present one its key',
+    'CLUSTER_KEY: does not match this database, expected the key of its first start. ' +
+    'Set that key (or put its file cluster.key back into DATA_DIR), or run `npm run cluster-key` to accept the current key',
 };
 
 async function find(em: EntityManager, setting: CheckedKey): Promise<string | null> {

@@ -74,13 +74,13 @@ export const keys = {
   bootstrapAdminKey: optional(
     'BOOTSTRAP_ADMIN_KEY',
     'First admin key. Unset: the first start generates one.',
-    text(/^svc_admin_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'an admin key (`npm run new:key -- admin` prints one)'),
+    text(/^svc_admin_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'an admin key (generate one with `npm run new:key -- admin`)'),
     { secret: true },
   ),
   bootstrapWorkspaceKey: optional(
     'BOOTSTRAP_WORKSPACE_KEY',
     'First workspace key. Unset: the first start generates one.',
-    text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace key (`npm run new:key -- ws` prints one)'),
+    text(/^svc_ws_[0-9A-Za-z]{12}_[0-9A-Za-z]{38,70}$/, 'a workspace API key (generate one with `npm run new:key -- ws`)'),
     { secret: true },
   ),
   bootstrapOwnerEmail: optional(

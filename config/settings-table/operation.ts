@@ -18,7 +18,7 @@ export const observation = {
   metricsToken: optional(
     'METRICS_TOKEN',
     'Bearer token that GET /metrics requires. Unset: everybody who reaches the port can read the metrics.',
-    text(/^[A-Za-z0-9._~+/=-]{16,200}$/, 'a token of 16 to 200 characters (`openssl rand -hex 32` prints one)'),
+    text(/^[A-Za-z0-9._~+/=-]{16,200}$/, 'a token of 16 to 200 characters (generate one with `openssl rand -hex 32`)'),
     { secret: true },
   ),
 };

@@ -26,14 +26,14 @@ export async function checkBatch(
   const { operation, operationCall, call } = outgoing;
   if (!operation || !operationCall) return;
   if (operation.steps) {
-    if (!operation.checksModels) throw unjudged('this provider makes no batches while models are restricted');
+    if (!operation.checksModels) throw unjudged('this provider cannot create batches while models are restricted');
     Object.assign(operationCall, { allowModel: allow });
     return;
   }
   const body = call.body instanceof Uint8Array ? parseJson(call.body) : null;
-  if (!body || !operation.requestFiles) throw unjudged('this provider makes no batches while models are restricted');
+  if (!body || !operation.requestFiles) throw unjudged('this provider cannot create batches while models are restricted');
   const other = Object.keys(body).find((name) => /input|request|agent|file/i.test(name) && !judged.has(name));
-  if (other !== undefined) throw unjudged('while models are restricted, a batch is made of a file of requests', other);
+  if (other !== undefined) throw unjudged('while models are restricted, expected a file of requests', other);
   if (typeof body.model === 'string') allow(body.model);
   const files = operation.requestFiles(body, operationCall);
   if (files.length === 0) throw unjudged('the id of a file is expected', 'input_file_id');
@@ -52,7 +52,7 @@ async function checkFile(path: string, services: StepServices, allow: (model: st
   const response = await services.send({ method: 'GET', path });
   if (response.status >= 300) {
     const fault = await services.fault(response);
-    const message = `input_file_id: its models are restricted and it cannot be read to check them: ${fault.message}`;
+    const message = `input_file_id: models are restricted, and the file cannot be read to check them: ${fault.message}`;
     throw new GatewayError('bad_request', { message, param: 'input_file_id', cause: fault });
   }
   let number = 0;
@@ -67,7 +67,7 @@ function checkLine(text: string, number: number, allow: (model: string) => void)
   const line = parsed(text);
   if (!isObject(line) || !isObject(line.body)) throw unjudged('a JSON object with a body is expected', lineOf(number));
   // The provider may read the other one of two.
-  if (keysIn(text) !== keysOf(line)) throw unjudged('a key is given twice', lineOf(number));
+  if (keysIn(text) !== keysOf(line)) throw unjudged('duplicate key', lineOf(number));
   const { model } = line.body;
   if (model === undefined || model === null) return;
   if (typeof model !== 'string') throw unjudged('body.model: a text is expected', lineOf(number));

@@ -74,9 +74,9 @@ export function startHealth(options: HealthOptions): RunningHealth {
   function announce(key: string, path: string, settings: BreakerSettings, change: Change): void {
     if (change.state === 'open') {
       counts.opened++;
-      log.warn({ config: key, target: path, forMs: settings.cooldownMs }, 'the circuit of a target is open');
+      log.warn({ config: key, target: path, forMs: settings.cooldownMs }, 'circuit of a target opened');
     } else if (change.state === 'closed') {
-      log.info({ config: key, target: path }, 'the circuit of a target is closed again');
+      log.info({ config: key, target: path }, 'circuit of a target closed');
     }
     if (closed) return;
     for (const channel of channels) channel.send({ key, path, ...change });

@@ -53,7 +53,7 @@ function refuseUnreadBody(call: OutgoingCall): void {
   for (let i = 0; i < call.headers.length; i += 2) {
     if (call.headers[i] !== 'content-type') continue;
     throw new GatewayError('unsupported_operation', {
-      message: 'A body that streams through cannot be signed: this call needs a provider that is not signed for',
+      message: 'A streamed body cannot be signed. Use a provider without request signatures',
     });
   }
 }

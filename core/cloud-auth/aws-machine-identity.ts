@@ -24,8 +24,7 @@ export async function machineIdentity(
 ): Promise<AwsIdentity> {
   if (!services.machineIdentity) {
     throw new GatewayError('forbidden', {
-      message:
-        'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+      message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
     });
   }
   const { AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ROLE_ARN: roleArn } = environment;
@@ -64,8 +63,8 @@ async function ask(services: SignServices, request: TokenRequest): Promise<strin
   const { status, body } = await services.fetch({ ...request, metadata: true });
   if (status === 200) return Buffer.from(body).toString('utf8');
   throw new GatewayError('unavailable', {
-    message: 'The machine has no AWS identity to lend',
-    detail: `${new URL(request.url).pathname} answered with status ${status}`,
+    message: 'This machine has no AWS identity',
+    detail: `${new URL(request.url).pathname} replied with status ${status}`,
   });
 }
 
@@ -97,7 +96,7 @@ async function secretFile(path: string): Promise<string> {
     return (await readFile(path, 'utf8')).trim();
   } catch (cause) {
     throw new GatewayError('unavailable', {
-      message: 'The machine has no AWS identity to lend',
+      message: 'This machine has no AWS identity',
       cause,
       detail: `cannot read ${path}`,
     });
@@ -105,5 +104,5 @@ async function secretFile(path: string): Promise<string> {
 }
 
 function unreadable(): GatewayError {
-  return new GatewayError('unavailable', { message: 'The machine has no AWS identity to lend', detail: 'unreadable reply' });
+  return new GatewayError('unavailable', { message: 'This machine has no AWS identity', detail: 'unreadable reply' });
 }

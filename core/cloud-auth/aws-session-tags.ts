@@ -23,7 +23,7 @@ export function sessionTagsOf(settings: ProviderSettings, labels: Labels): reado
     const value = Object.hasOwn(labels, from) ? labels[from] : undefined;
     if (value === undefined) continue;
     if (!/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u.test(value)) {
-      const message = `Invalid metadata passed: ${from} becomes a session tag of AWS, which takes letters, digits, blanks and _.:/=+-@`;
+      const message = `Invalid metadata passed: ${from} becomes a session tag of AWS, which allows letters, digits, spaces and _.:/=+-@`;
       throw new GatewayError('bad_request', { message, param: 'x-svc-metadata' });
     }
     tags.push({ key, value });
@@ -35,7 +35,7 @@ export function sessionTagsOf(settings: ProviderSettings, labels: Labels): reado
 export function refuseTagsWithoutRole(settings: ProviderSettings, authType: string): void {
   if (typeof settings.aws_session_tags !== 'string' || authType === 'assumedRole') return;
   throw new GatewayError('invalid_config', {
-    message: 'aws_session_tags: sessions are only there with aws_auth_type assumedRole',
+    message: 'aws_session_tags: only supported with aws_auth_type assumedRole',
     param: 'aws_session_tags',
   });
 }

@@ -164,7 +164,7 @@ function missing(who: string, name: string): never {
 
 function notLent(who: string, mode: string): GatewayError {
   return new GatewayError('forbidden', {
-    message: `azure_auth_mode ${mode} of ${who} needs the identity of the machine: it is lent to stored providers only, and only where MACHINE_IDENTITY is on`,
+    message: `azure_auth_mode ${mode} of ${who} uses the identity of this machine, which is allowed for stored providers only, and only if MACHINE_IDENTITY is true`,
     param: 'azure_auth_mode',
   });
 }

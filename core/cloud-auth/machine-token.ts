@@ -10,6 +10,6 @@ export function requireShownTo(origin: string, own: RegExp, services: SignServic
   if (protocol === 'https:' && own.test(hostname ?? '')) return;
   if (services.trusts?.(origin)) return;
   throw new GatewayError('forbidden', {
-    message: `${who} error: the identity of the machine is shown to the provider's own hosts and to TRUSTED_CUSTOM_HOSTS only`,
+    message: `${who} error: machine-identity tokens are sent only to the provider's own hosts and to TRUSTED_CUSTOM_HOSTS`,
   });
 }

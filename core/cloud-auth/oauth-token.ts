@@ -39,7 +39,7 @@ export async function askForToken(services: SignServices, request: TokenRequest,
   const token = body?.access_token;
   if (reply.status < 200 || reply.status >= 300) throw refusal(reply.status, body, who);
   if (typeof token !== 'string' || token === '') {
-    throw new GatewayError('upstream_invalid', { message: `${who}: the token endpoint answered without an access_token` });
+    throw new GatewayError('upstream_invalid', { message: `${who}: the token endpoint replied without an access_token` });
   }
   const seconds = Number(body?.expires_in);
   return {
@@ -55,7 +55,7 @@ function refusal(status: number, body: JsonObject | null, who: string): GatewayE
   const words = said.join(': ').split(/[\r\n]/, 1)[0] as string;
   return new GatewayError('upstream_status', {
     status: status >= 400 ? status : 502,
-    message: `${who}: the token endpoint answered ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,
+    message: `${who}: the token endpoint replied with ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,
   });
 }
 

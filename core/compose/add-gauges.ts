@@ -29,23 +29,23 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
   metrics.gauge('connections', 'Open client connections', () => server.connections);
-  metrics.gauge('spool_bytes', 'Records on disk that are not shipped yet', () => journal.spool.backlog().bytes);
-  metrics.counter('records_lost_total', 'Records the disk refused', () => journal.spool.counts.lost);
-  metrics.counter('records_shipped_total', 'Records the control plane has stored', () => journal.shipper.counts.inserted);
+  metrics.gauge('spool_bytes', 'Records on disk that wait to be sent to the control plane', () => journal.spool.backlog().bytes);
+  metrics.counter('records_lost_total', 'Records that could not be written to disk', () => journal.spool.counts.lost);
+  metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
   metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
-  metrics.counter('circuits_opened_total', 'Circuits this process has opened', () => health.counts.opened);
+  metrics.counter('circuits_opened_total', 'Circuits opened by this process', () => health.counts.opened);
   metrics.counter(
     'circuit_notices_invalid_total',
     'Circuit notices of other gateways that could not be parsed',
     () => health.counts.invalidNotices,
   );
   metrics.counter('retries_total', 'Retries sent to the same target', () => retryBudget.counts.allowed);
-  metrics.counter('retries_refused_total', 'Retries that the retry budget did not allow', () => retryBudget.counts.refused);
-  metrics.counter('lease_asks_total', 'Requests to the ledger of limits', () => leases.counts.asks);
-  metrics.counter('lease_failures_total', 'Requests to the ledger of limits that failed', () => leases.counts.failures);
+  metrics.counter('retries_refused_total', 'Retries rejected by the retry budget', () => retryBudget.counts.refused);
+  metrics.counter('lease_asks_total', 'Requests for limits to the control plane', () => leases.counts.asks);
+  metrics.counter('lease_failures_total', 'Failed requests for limits to the control plane', () => leases.counts.failures);
   metrics.counter('document_hits_total', 'Document look-ups answered from memory', () => documents.counts.hits);
   metrics.counter('document_misses_total', 'Document look-ups sent to the control plane', () => documents.counts.misses);
-  metrics.counter('documents_invalid_total', 'Documents that failed their check', () => documents.counts.invalid);
+  metrics.counter('documents_invalid_total', 'Documents that failed validation', () => documents.counts.invalid);
   const { cache } = secretManagers;
   metrics.counters('secret_fetches_total', 'Requests to secret managers by kind of manager and outcome', () =>
     [...cache.counts()].flatMap(([manager, counts]) =>
@@ -54,7 +54,7 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   );
   metrics.gauge(
     'secret_value_age_seconds',
-    'Age of the oldest value of a secret manager that was used in the last minute',
+    'Age in seconds of the oldest secret-manager value used in the last minute',
     () => cache.oldestInUseMs() / 1000,
   );
 }

@@ -81,18 +81,17 @@ const shutdown: UnreadyReason = { dependency: 'shutdown', message: 'This gateway
 const noDocuments: UnreadyReason = {
   dependency: 'control-plane',
   message:
-    'The control plane has not answered yet, and DATA_DIR holds no documents of an earlier run; check CONTROL_PLANE_URL and CLUSTER_KEY, and the log of this gateway',
+    'The control plane has not replied yet, and DATA_DIR contains no documents of an earlier run. Check CONTROL_PLANE_URL, CLUSTER_KEY and the log of this gateway',
 };
 
 const noRoomForRecords: UnreadyReason = {
   dependency: 'records',
-  message:
-    'No further request record fits on the disk of DATA_DIR or below SPOOL_MAX; free space, or bring the control plane back',
+  message: 'The spool is full (SPOOL_MAX or the disk of DATA_DIR). Free space, or restore the control plane',
 };
 
 /** Says nothing about the caller's key: with another ENCRYPTION_KEY none could be verified. */
 const wrongKey = new GatewayError('unavailable', {
-  detail: 'ENCRYPTION_KEY is not that of the control plane',
+  detail: 'ENCRYPTION_KEY does not match the control plane',
   retryAfterMs: 1000,
 });
 
@@ -119,7 +118,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     internalOrigins: [settings.controlPlaneUrl],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,
-    onFault: (error) => log.error({ reason: String(error) }, 'a reply handler threw'),
+    onFault: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
   });
   const transport = mockTransport(ownStoreTransport(sockets, settings.controlPlaneUrl, settings.clusterKeyText));
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
@@ -352,7 +351,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       // What closes sessions must be over when the time of requests is.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
-      if (!all) log.warn({ open: server.openRequests }, 'requests were still open at the end of the drain time and are cut');
+      if (!all) log.warn({ open: server.openRequests }, 'drain time is over; closing the remaining requests');
       server.close();
       plans.close();
       await leases.close();

@@ -35,6 +35,6 @@ export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
   function parse(url: string, allowQuery: boolean): Place {
     const check = checkOutboundUrl(url, { trusted, allowQuery });
     if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
-    throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: it ${check.reason}`, param: 'custom_host' });
+    throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${check.reason}`, param: 'custom_host' });
   }
 }

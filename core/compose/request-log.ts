@@ -33,7 +33,7 @@ const messages: Readonly<Record<RequestRecord['outcome'], string>> = {
   success: 'request failed',
   refused: 'request rejected',
   failed: 'request failed',
-  aborted: 'client left before the end of the reply',
+  aborted: 'client disconnected before the end of the reply',
   cut: 'reply cut off',
   open: 'session open',
   interrupted: 'gateway process killed during the call',

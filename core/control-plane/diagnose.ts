@@ -25,27 +25,30 @@ export function callFields(
 
 /** What a status of the provider says about the fields. `said` is the provider's own explanation, made safe. */
 export function statusChecks({ host, credential }: CallFields, status: number, said: string): ConnectionCheck[] {
-  const reached: ConnectionCheck = { field: host, status: 'ok', message: 'the provider answers' };
+  const reached: ConnectionCheck = { field: host, status: 'ok', message: 'the provider replied' };
   const words = said === '' ? '' : `: ${said}`;
-  if (status >= 200 && status < 300) return [reached, { field: credential, status: 'ok', message: 'the provider accepts it' }];
-  if (status === 401) return [reached, { field: credential, status: 'failed', message: `the provider refuses it (401)${words}` }];
+  if (status >= 200 && status < 300)
+    return [reached, { field: credential, status: 'ok', message: 'the provider accepts the credential' }];
+  if (status === 401)
+    return [reached, { field: credential, status: 'failed', message: `the provider rejects the credential (401)${words}` }];
   if (status === 403) {
-    const message = `the provider knows it but does not allow this (403); look at its permissions, and at region and project${words}`;
+    const message = `the credential lacks permissions (403). Check its permissions, region and project${words}`;
     return [reached, { field: credential, status: 'failed', message }];
   }
-  if (status === 404) return [{ field: host, status: 'failed', message: `nothing is found there (404)${words}` }];
+  if (status === 404)
+    return [{ field: host, status: 'failed', message: `the path does not exist at this address (404)${words}` }];
   if (status === 429)
-    return [reached, { field: credential, status: 'ok', message: 'accepted, but its rate limit is used up (429)' }];
+    return [reached, { field: credential, status: 'ok', message: 'accepted, but the rate limit is exhausted (429)' }];
   if (status >= 500)
-    return [{ field: host, status: 'failed', message: `the provider has trouble of its own (${status})${words}` }];
+    return [{ field: host, status: 'failed', message: `the provider has an internal error (${status})${words}` }];
   if (status >= 300 && status < 400) {
-    return [{ field: host, status: 'failed', message: `a redirection (${status}) is answered, which is never followed` }];
+    return [{ field: host, status: 'failed', message: `the address replies with a redirect (${status}), which is not followed` }];
   }
   // Some providers say 400 to a key that is malformed.
   const isCredential = /api[ _-]?key|token|credential|signature|unauthori[sz]ed/i.test(said);
   return [
     reached,
-    { field: isCredential ? credential : host, status: 'failed', message: `the call is refused (${status})${words}` },
+    { field: isCredential ? credential : host, status: 'failed', message: `the provider rejected the call (${status})${words}` },
   ];
 }
 
@@ -60,15 +63,20 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
     }
     case 'invalid_custom_host':
       return [
-        { field: host, status: 'failed', message: 'this address must not be called: it is not public, or its port is closed' },
+        {
+          field: host,
+          status: 'failed',
+          message:
+            'the address is not allowed: it is not public, or its port is blocked. Add it to TRUSTED_CUSTOM_HOSTS to allow it',
+        },
       ];
     case 'upstream_connect':
       return [{ field: host, status: 'failed', message: connectFault(error.detail ?? '') }];
     case 'request_timeout':
-      return [{ field: host, status: 'failed', message: 'no answer in time' }];
+      return [{ field: host, status: 'failed', message: 'no reply in time' }];
     case 'upstream_reset':
     case 'upstream_invalid':
-      return [{ field: host, status: 'failed', message: 'what answers there does not speak HTTP as expected' }];
+      return [{ field: host, status: 'failed', message: 'the server does not reply with valid HTTP' }];
     case 'internal':
       return [{ field: host, status: 'unknown', message: 'the gateway could not make the call' }];
     default:
@@ -77,11 +85,11 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
 }
 
 function connectFault(detail: string): string {
-  if (/ENOTFOUND|EAI_/.test(detail)) return 'its name is not found (DNS)';
-  if (/ECONNREFUSED/.test(detail)) return 'nothing listens there (connection refused)';
-  if (/EHOSTUNREACH|ENETUNREACH/.test(detail)) return 'there is no way to its network';
-  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(detail)) return 'its certificate is not good for this name (TLS)';
-  if (/EPROTO|SSL|TLS/.test(detail)) return 'it does not speak TLS; perhaps http:// is meant';
+  if (/ENOTFOUND|EAI_/.test(detail)) return 'the host name is not found (DNS)';
+  if (/ECONNREFUSED/.test(detail)) return 'no server listens at this address (connection refused)';
+  if (/EHOSTUNREACH|ENETUNREACH/.test(detail)) return 'no route to the network of this address';
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(detail)) return 'the certificate is not valid for this host name (TLS)';
+  if (/EPROTO|SSL|TLS/.test(detail)) return 'the server does not support TLS. Check whether the URL should start with http://';
   if (/TIMEDOUT|TIMEOUT/.test(detail)) return 'no connection in time';
-  return 'it could not be connected to';
+  return 'the connection failed';
 }

@@ -73,7 +73,7 @@ export function createForward(options: ForwardOptions): (request: InboundRequest
           const reply = options.errorReply(
             away
               ? new GatewayError('unavailable', {
-                  message: 'The control plane cannot be reached right now; try again shortly',
+                  message: 'The control plane cannot be reached. Try again shortly',
                   retryAfterMs: 1000,
                 })
               : error,

@@ -34,7 +34,7 @@ function ofControlPlane(thrown: unknown, url: string): GatewayError {
   const error = toGatewayError(thrown);
   const reason = error.detail ?? error.code;
   return new GatewayError(error.code, {
-    message: `The control plane at ${url} did not answer: ${reason}`,
+    message: `The control plane at ${url} did not reply: ${reason}`,
     detail: reason,
     cause: thrown,
   });

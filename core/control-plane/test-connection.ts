@@ -46,7 +46,7 @@ async function testConnection(document: ProviderDocument, options: ConnectionTes
   /** The field that is being looked at. */
   let field = 'secret_mappings';
   const timeout = new Promise<ConnectionCheck[]>((resolve) => {
-    timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no answer in time' }]), connectionTestMs);
+    timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no reply in time' }]), connectionTestMs);
   });
   const answered = checkSecrets(document, options).then((secrets) => {
     if (secrets.some(({ status }) => status === 'failed')) return secrets;
@@ -64,7 +64,7 @@ async function checkSecrets(document: ProviderDocument, { secretManagers }: Conn
   if (!hasMapped(document) || !secretManagers) return [];
   const faults = await secretManagers.check(document);
   return (document.mappedSecrets ?? []).map(({ target, slug }, index) => {
-    const [status, what] = faults[index] ? (['failed', faults[index]] as const) : (['ok', 'its value can be read'] as const);
+    const [status, what] = faults[index] ? (['failed', faults[index]] as const) : (['ok', 'the value can be read'] as const);
     return { field: `secret_mappings[${index}]`, status, message: `${target}, from the secret reference ${slug}: ${what}` };
   });
 }
@@ -113,9 +113,10 @@ async function checkDeployments(
         : '/openai/v1/chat/completions';
       const body = JSON.stringify({ model: name, messages: [] });
       const { status, said } = await ask(resolved, 'POST', resolved.basePath + path, body, document, options);
-      if (status === 404) return { field, status: 'failed', message: `there is no such deployment (404)${said && `: ${said}`}` };
+      if (status === 404)
+        return { field, status: 'failed', message: `the deployment does not exist (404)${said && `: ${said}`}` };
       if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };
-      return { field, status: 'ok', message: 'the deployment is there' };
+      return { field, status: 'ok', message: 'the deployment exists' };
     }),
   );
 }

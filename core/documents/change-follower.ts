@@ -122,7 +122,10 @@ export class ChangeFollower {
     if (reply.reset || lost) {
       if (this.#answered !== fromTheEnd) {
         this.counts.resets += 1;
-        this.#options.log.warn({ from: this.#answered, to: reply.revision }, 'changes were missed: every document is read again');
+        this.#options.log.warn(
+          { from: this.#answered, to: reply.revision },
+          'change notices were missed; reloading all documents',
+        );
       }
       this.#options.store.reset(reply.revision);
       this.#answered = reply.revision;

@@ -70,7 +70,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
 
   async function keys(ids: readonly string[]): Promise<DocumentReply[]> {
     const { revision, documents } = await call(internalPaths.keys, keysReply, { ids });
-    if (documents.length !== ids.length) throw away('the control plane answered for other keys than it was asked for');
+    if (documents.length !== ids.length) throw away('the control plane replied with other keys than requested');
     return documents.map((document) => ({ revision, document }));
   }
 
@@ -84,7 +84,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     schema: Schema,
     question: object | null = null,
   ): Promise<v.InferOutput<Schema>> {
-    if (waitMs() > 0) throw away('the control plane did not answer a moment ago');
+    if (waitMs() > 0) throw away('the control plane did not reply a moment ago');
     const probing = failures > 0;
     // Whoever comes while the probe is under way is refused at once instead of waiting behind it.
     if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
@@ -94,14 +94,14 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     });
     if (reply.status === 502 || reply.status === 503 || reply.status === 504) {
       failed(new Error(`status ${reply.status}`), probing);
-      throw away(`the control plane answered ${reply.status}`);
+      throw away(`the control plane replied with ${reply.status}`);
     }
     // From here on the control plane is alive; a fault is of this one question and must not silence the others.
     succeeded();
     // A wrong cluster key shows here and nowhere else; said once, not for every request.
     if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
     lastStatus = reply.status;
-    if (reply.status !== 200) throw away(`the control plane answered ${reply.status} to ${path}`);
+    if (reply.status !== 200) throw away(`the control plane replied with ${reply.status} to ${path}`);
     return read(reply.body, schema, path);
   }
 
@@ -124,19 +124,19 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));
     closedUntilMs = clock.elapsed() + pauseMs * (0.5 + random() / 2);
     if (failures === 1) {
-      log.warn({ reason: messageOf(cause) }, 'the control plane is away: known documents go on being served');
+      log.warn({ reason: messageOf(cause) }, 'control plane unreachable; serving with known documents');
     }
   }
 
   function succeeded(): void {
-    if (failures > 0) log.info({ failures }, 'the control plane is back');
+    if (failures > 0) log.info({ failures }, 'control plane reachable again');
     failures = 0;
     closedUntilMs = 0;
   }
 
   function away(detail: string, cause?: unknown): GatewayError {
     return new GatewayError('unavailable', {
-      message: 'The control plane cannot be reached, so this key or setting could not be looked up; try again shortly',
+      message: 'The control plane cannot be reached, so this API key or setting cannot be loaded. Try again shortly',
       detail,
       cause,
       retryAfterMs: Math.max(1000, Math.ceil(waitMs())),
@@ -147,12 +147,12 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     try {
       return v.parse(schema, JSON.parse(decoder.decode(body)));
     } catch (cause) {
-      throw away(`the control plane's answer to ${path} cannot be read`, cause);
+      throw away(`the reply of the control plane to ${path} cannot be read`, cause);
     }
   }
 }
 
 function refusalText(status: number): string {
-  if (status !== 401) return 'the control plane rejects a look-up';
-  return 'the control plane rejects a look-up: CLUSTER_KEY is not the one that the control plane has';
+  if (status !== 401) return 'the control plane rejected a look-up';
+  return 'the control plane rejected a look-up: CLUSTER_KEY does not match the control plane';
 }

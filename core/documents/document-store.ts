@@ -285,7 +285,7 @@ export class DocumentStore implements DocumentReader {
         if (flight.again || reply.revision < flight.minRevision) continue;
         return this.#store(shelf, id, reply);
       }
-      throw new GatewayError('unavailable', { detail: `${shelf.kind} keeps changing while it is read`, retryAfterMs: 1000 });
+      throw new GatewayError('unavailable', { detail: `${shelf.kind} changes again each time it is read`, retryAfterMs: 1000 });
     } finally {
       // In the same turn as the store: a notice that comes next must not find a flight that has landed.
       shelf.flights.delete(id);
@@ -310,7 +310,7 @@ export class DocumentStore implements DocumentReader {
     this.counts.invalid += 1;
     this.#log.error(
       { kind: shelf.kind, id, revision: reply.revision, reason: made },
-      old ? 'a changed document cannot be used: the last good one stays' : 'a document cannot be used',
+      old ? 'a changed document is invalid; keeping the previous one' : 'a document is invalid',
     );
     if (old) {
       old.revision = reply.revision;

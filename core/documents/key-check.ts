@@ -24,7 +24,7 @@ const againMs = 1000;
 
 const faults = {
   cluster: 'CLUSTER_KEY: the control plane rejects it, expected the key that the control plane has',
-  encryption: 'ENCRYPTION_KEY: does not open the data of the control plane, expected the key that the control plane has',
+  encryption: 'ENCRYPTION_KEY: cannot decrypt the data of the control plane, expected the key that the control plane has',
 } as const;
 
 /**
@@ -50,8 +50,8 @@ export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCh
     const found = await ask().catch(() => undefined);
     if (found !== undefined && found !== fault) {
       fault = found;
-      if (fault === null) log.info({}, 'the keys of this gateway are those of the control plane');
-      else log.error({ reason: fault }, 'a key of this gateway is wrong: it is not ready');
+      if (fault === null) log.info({}, 'the keys of this gateway match the control plane');
+      else log.error({ reason: fault }, 'a key of this gateway does not match the control plane; the gateway is not ready');
     }
     if (found !== null && !stopped) cancel = timers.after(againMs, () => void look());
   }

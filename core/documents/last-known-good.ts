@@ -83,7 +83,7 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
     try {
       files.push(await readOne(options.key, join(options.directory, name)));
     } catch (error) {
-      options.log.warn({ file: name, reason: reasonOf(error) }, 'a last-known-good file cannot be used and is passed over');
+      options.log.warn({ file: name, reason: reasonOf(error) }, 'a last-known-good file is invalid and was skipped');
     }
   }
   return merge(files);

@@ -40,7 +40,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
       try {
         connection?.publish(subject, JSON.stringify(notice));
       } catch (error) {
-        log.debug({ subject, reason: messageOf(error) }, 'a notice could not be sent');
+        log.debug({ subject, reason: messageOf(error) }, 'could not send a change notice');
       }
     },
     async close() {
@@ -60,7 +60,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         if (!closed) await listen(connection, onNotice, onConnected);
         await connection.close();
       } catch (error) {
-        if (!complained) log.warn({ reason: messageOf(error) }, 'NATS is away: changes are asked for instead');
+        if (!complained) log.warn({ reason: messageOf(error) }, 'NATS connection lost; polling for changes');
         complained = true;
       }
       connection = null;
@@ -89,7 +89,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     for await (const status of open.status()) {
       if (status.type === 'disconnect') isConnected = false;
       if (status.type === 'disconnect' && !closed) {
-        log.warn({}, 'NATS is away: changes are asked for instead');
+        log.warn({}, 'NATS connection lost; polling for changes');
         complained = true;
       }
       if (status.type === 'reconnect' && !closed) connected(onConnected);
@@ -99,7 +99,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
 
   function connected(onConnected: () => void): void {
     if (closed) return;
-    if (complained) log.info({}, 'NATS is back');
+    if (complained) log.info({}, 'NATS connection restored');
     complained = false;
     isConnected = true;
     onConnected();

@@ -70,7 +70,7 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
     () => void follower.catchUp(),
   );
   const inStep = await follower.catchUp();
-  if (!inStep && restored > 0) log.warn({ restored }, 'started from the last known good: the control plane is away');
+  if (!inStep && restored > 0) log.warn({ restored }, 'started with the last known good documents; control plane unreachable');
   scheduleSave(saveEveryMs);
 
   return {
@@ -105,7 +105,7 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'the last known good cannot be written');
+      log.warn({ reason: messageOf(error) }, 'cannot write the last known good documents');
     }
   }
 

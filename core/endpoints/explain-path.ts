@@ -3,7 +3,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { matchEndpoint, routeMethods, routeNames } from './index.ts';
 import { isExplicitProxy, proxyMethods } from './proxy.ts';
 
-const passThrough = 'To send it to a provider as it is, name one in x-svc-provider or x-svc-config.';
+const passThrough = 'To pass the request through to a provider, set x-svc-provider or x-svc-config.';
 
 /** Paths of all routes, without those that hold an id: an id is no misspelling. */
 const plainPaths = [...new Set(routeNames.map((name) => `/v1${name.slice(name.indexOf(' ') + 1)}`))].filter(
@@ -21,7 +21,9 @@ export function explainPath(method: string, path: string): GatewayError | null {
   const match = matchEndpoint(method, path);
   if (match === 'reserved') {
     const detour = `/v1/proxy${path.replace(/^(?:\/v1)+/, '')}`.slice(0, 200);
-    return notFound(`${shown} is kept for the service, and this version does not have it. A provider's route is ${detour}.`);
+    return notFound(
+      `${shown} is reserved for this service, and this version does not implement it. To call the route of a provider, use ${detour}.`,
+    );
   }
   const allow = routeMethods(path);
   if (allow.length > 0) {
@@ -32,11 +34,11 @@ export function explainPath(method: string, path: string): GatewayError | null {
   }
   if (match === 'method-not-allowed') return new GatewayError('method_not_allowed', { allow: proxyMethods });
   const moved = otherBase(path);
-  if (moved !== null) return notFound(`${shown} is no route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
+  if (moved !== null) return notFound(`${shown} is not a route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
   const meant = nearestName(path, plainPaths);
   if (meant === null) return null;
   return notFound(
-    `${shown} is no route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
+    `${shown} is not a route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
   );
 }
 

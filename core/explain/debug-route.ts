@@ -15,13 +15,13 @@ export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher)
   const value = ctx.gatewayHeaders.get('debug-route');
   const name = `${ctx.headerPrefix}debug-route`;
   if (value !== 'true' && value !== 'false') {
-    throw new GatewayError('bad_request', { message: 'x-svc-debug-route must be true or false', param: 'x-svc-debug-route' });
+    throw new GatewayError('bad_request', { message: 'x-svc-debug-route: expected true or false', param: 'x-svc-debug-route' });
   }
   const isRouted = ctx.endpoint !== null && ctx.endpoint.name !== 'explainConfig' && ctx.endpoint.name !== 'listModels';
   if (value === 'false' || !isRouted) return;
   const route: JsonObject = ctx.identity?.scopes.has('configs.read')
     ? await explainRouteShortly(ctx, dispatcher).catch((thrown: unknown) => ({ error: toGatewayError(thrown).message }))
-    : { error: 'the key needs the scope configs.read' };
+    : { error: 'the API key requires the scope configs.read' };
   ctx.replyHeaders.push(name, headerValue(route));
 }
 

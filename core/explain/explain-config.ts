@@ -39,7 +39,7 @@ const question = v.strictObject({
  */
 export async function explainConfig(options: PipelineOptions, asking: RequestContext): Promise<Reply> {
   if (asking.requestBytes > questionBytesMax) {
-    const message = `Payload size exceeds the limit: a request is explained up to ${questionBytesMax} bytes; a shorter prompt goes the same way`;
+    const message = `Payload size exceeds the limit: at most ${questionBytesMax} bytes. Send a shorter prompt; it takes the same route`;
     throw new GatewayError('body_too_large', { message });
   }
   const parsed = v.safeParse(question, asking.params);
@@ -50,7 +50,9 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   const ctx = contextOf(options, asking, parsed.output);
   await findConfig(options, ctx);
   if (ctx.plan.slug !== null && !asking.identity?.scopes.has('configs.read')) {
-    throw new GatewayError('forbidden', { message: 'Forbidden! The key needs the scope configs.read to see a saved config' });
+    throw new GatewayError('forbidden', {
+      message: 'Forbidden! The API key requires the scope configs.read to read a saved config',
+    });
   }
   const body = JSON.stringify(await explainRoute(ctx, options.dispatcher));
   return { status: 200, headers: ['content-type', 'application/json'], body };
@@ -66,7 +68,7 @@ function contextOf(options: PipelineOptions, asking: RequestContext, { config, r
   const endpoint = options.match(request.method, path);
   if (typeof endpoint === 'string' || endpoint.name === 'explainConfig' || endpoint.name === 'listModels') {
     throw new GatewayError('bad_request', {
-      message: `request.path: ${request.method} ${path.slice(0, 200)} goes to no provider by a config`,
+      message: `request.path: ${request.method} ${path.slice(0, 200)} is not sent to a provider by a config`,
       param: 'request.path',
     });
   }
@@ -121,7 +123,7 @@ function inboundOf(
       length: 0,
       bytes: async () => new Uint8Array(0),
       pipe: () => {
-        throw new GatewayError('internal', { detail: 'the body of a request that was only asked about is piped' });
+        throw new GatewayError('internal', { detail: 'the body of an explained request cannot be piped' });
       },
     },
   };
@@ -138,6 +140,6 @@ async function findConfig({ chain }: PipelineOptions, ctx: RequestContext): Prom
     if (plugin.stage !== 'config') continue;
     const outcome = chain.entryHooks.get(plugin.name)?.onRequest?.(ctx);
     const reply = isPromise(outcome) ? await outcome : outcome;
-    if (reply) throw new GatewayError('bad_request', { message: `The plugin ${plugin.name} answers such requests itself` });
+    if (reply) throw new GatewayError('bad_request', { message: `The plugin ${plugin.name} replies to such requests itself` });
   }
 }

@@ -37,7 +37,7 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
     }
     const resolved = await resolve(ctx, target, dispatcher);
     if ('code' in resolved && resolved.code === 'invalid_provider')
-      warnings.push(`${target.path}: ${resolved.message}; it is passed over`);
+      warnings.push(`${target.path}: ${resolved.message}; the target is skipped`);
     const isShaped = reachable && ctx.params !== null && 'adapter' in resolved && shaped < shapedTargetsMax;
     if (isShaped) shaped++;
     const shown: JsonObject = {
@@ -49,7 +49,7 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
     targets.push(shown);
     chars += JSON.stringify(shown).length;
   }
-  if (chars > targetsCharsMax) warnings.push('targets: some are only named, because all of them together are too long');
+  if (chars > targetsCharsMax) warnings.push('targets: some have names only, because the full list is too long');
   if (shaped === shapedTargetsMax) warnings.push(`request: shown for the first ${shapedTargetsMax} targets only`);
   return {
     object: 'config.explanation',

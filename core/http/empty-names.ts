@@ -29,7 +29,7 @@ export function emptyNameWarning(settings: Pick<Settings, 'host' | 'keepAliveWit
     settings.keepAliveWithoutBody === 'auto'
       ? 'Connections close after each request without a body.'
       : 'KEEP_ALIVE_WITHOUT_BODY=on keeps connections open, so a proxy in front that forwards such lines allows request smuggling.';
-  return `The HTTP server binary accepts header lines with an empty name. ${effect} Put nginx, HAProxy or Apache in front, which refuse such lines, or set UWS_BINARY to a fixed binary.`;
+  return `The HTTP server binary accepts header lines with an empty name. ${effect} Put nginx, HAProxy or Apache in front, which reject such lines, or set UWS_BINARY to a fixed binary.`;
 }
 
 function probe(uws: Uws): Promise<boolean> {

@@ -146,13 +146,14 @@ function checkCharacters(request: ParsedRequest, name: string, value: string): s
   for (let i = 0; i < value.length; i++) {
     const code = value.charCodeAt(i);
     if (code < 0x20 || code === 0x7f) {
-      refuse(request, 'bad_request', 'A header value has a control character', name);
+      refuse(request, 'bad_request', 'A header value contains a control character', name);
       return value;
     }
     if (code > 0x7f) ascii = false;
   }
   for (let i = 0; i < name.length; i++) {
-    if (!isTokenCode(name.charCodeAt(i))) refuse(request, 'bad_request', 'A header name has a character that is not allowed', '');
+    if (!isTokenCode(name.charCodeAt(i)))
+      refuse(request, 'bad_request', 'A header name contains a character that is not allowed', '');
   }
   if (ascii) return value;
   // `getHeader` gives the bytes as latin1, but only of the first header of a name.
@@ -193,13 +194,13 @@ function checkStart(request: ParsedRequest, rules: RequestRules): void {
   const bytes = request.path.length + (request.query === '' ? 0 : request.query.length + 1);
   if (bytes > targetBytesMax) return refuse(request, 'uri_too_long', `The request target is longer than ${targetBytesMax} bytes`);
   if (request.path.charCodeAt(0) !== 0x2f || !isTarget(request.path) || !isTarget(request.query)) {
-    refuse(request, 'bad_request', 'The request target has a character that is not allowed', 'target');
+    refuse(request, 'bad_request', 'The request target contains a character that is not allowed', 'target');
   }
 }
 
 function refuseMethod(request: ParsedRequest): void {
   if (!tokenPattern.test(request.method)) {
-    return refuse(request, 'bad_request', 'The method has a character that is not allowed', 'method');
+    return refuse(request, 'bad_request', 'The method contains a character that is not allowed', 'method');
   }
   request.fault ??= new GatewayError('method_not_allowed', {
     message: `The method ${request.method.slice(0, 20)} is not supported. Methods are case-sensitive: ${methods.join(', ')}`,

@@ -123,7 +123,7 @@ export class UwsRequestBody implements RequestBody {
       this.fail(
         new GatewayError('bad_request', {
           status: 408,
-          message: 'The chunked body has stopped before its end. Chunk extensions are not supported: send chunks without them',
+          message: 'The chunked body stopped before its end. Chunk extensions are not supported: send chunks without them',
           param: 'transfer-encoding',
         }),
       );

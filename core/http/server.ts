@@ -249,7 +249,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     return new Promise((resolve, reject) => {
       app.listen(host, port, (socket) => {
         if (socket !== false) return resolve(socket);
-        reject(new Error(`Cannot listen on ${host}:${port}: the port is taken, or the address is not one of this machine`));
+        reject(new Error(`Cannot listen on ${host}:${port}: the port is in use, or the address does not belong to this machine`));
       });
     });
   }

@@ -72,7 +72,7 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
       const protocol = item.trim();
       if (protocol !== '' && !token.test(protocol)) {
         request.fault ??= new GatewayError('bad_request', {
-          message: 'A subprotocol must be a token',
+          message: 'sec-websocket-protocol: expected tokens of letters, digits and symbols',
           param: 'sec-websocket-protocol',
         });
         return null;

@@ -30,7 +30,7 @@ export function createRefusedRecords(path: string, slotDirectory: string, log: L
   function report(records: number): void {
     log.error(
       { records, file: path },
-      `the control plane rejected records; they are kept in ${path}. If the control plane is older than this gateway, update it, then move the file to ${again} and restart the gateway to send them again. Otherwise report the records as a defect.`,
+      `the control plane rejected records; they are stored in ${path}. If the control plane is older than this gateway, update it, then move the file to ${again} and restart the gateway to send them again. Otherwise report the records as a defect.`,
     );
   }
 
@@ -39,7 +39,7 @@ export function createRefusedRecords(path: string, slotDirectory: string, log: L
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       if (sizeOf(path) + line.length < bytesMax) appendFileSync(path, Buffer.concat([line, Buffer.from('\n')]), { mode: 0o600 });
     } catch (error) {
-      log.error({ reason: String(error) }, 'cannot keep a rejected record');
+      log.error({ reason: String(error) }, 'cannot store a rejected record');
     }
   }
 }

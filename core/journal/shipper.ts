@@ -168,7 +168,7 @@ export class Shipper {
       this.#narrow(batch);
       return true;
     }
-    if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
+    if (reply.status !== 200) throw new Error(`the control plane replied with ${reply.status}`);
     this.#confirm(batch, v.parse(recordsReply, JSON.parse(Buffer.from(reply.body).toString('utf8'))));
     return true;
   }
@@ -195,7 +195,7 @@ export class Shipper {
   }
 
   #done(batch: Batch): void {
-    if (this.#failed > 0) this.#options.log.info({ failures: this.#failed }, 'records are shipped again');
+    if (this.#failed > 0) this.#options.log.info({ failures: this.#failed }, 'sending records works again');
     this.#failed = 0;
     this.#recordsMax = Math.min(recordsMax, this.#recordsMax * 2);
     this.#options.spool.confirm(batch.segment, batch.endBytes);
@@ -203,7 +203,10 @@ export class Shipper {
 
   #skipTorn(segment: Parameters<Spool['confirm']>[0]): void {
     this.counts.torn += 1;
-    this.#options.log.warn({ bytes: segment.bytes - segment.shippedBytes }, 'a record was cut off by the end of its process');
+    this.#options.log.warn(
+      { bytes: segment.bytes - segment.shippedBytes },
+      'an incomplete record of a killed process was skipped',
+    );
     this.#options.spool.confirm(segment, segment.bytes);
   }
 
@@ -212,7 +215,7 @@ export class Shipper {
     this.#failed += 1;
     if (this.#failed === 1) {
       const reason = messageOf(error);
-      this.#options.log.warn({ reason }, 'records cannot be shipped: they wait in the spool');
+      this.#options.log.warn({ reason }, 'cannot send records to the control plane; they wait in the spool');
     }
   }
 

@@ -89,7 +89,7 @@ export class Spool implements Journal {
     // A character is at most three bytes of UTF-8.
     if (this.#gatheredBytes + 3 * line.length > gatheredBytesMax) this.flush();
     if (this.#bytes + this.#gatheredBytes + line.length > this.#options.bytesMax)
-      throw this.#lose('the bound of the spool is reached');
+      throw this.#lose('the spool is full (SPOOL_MAX)');
     this.#gatheredBytes += this.#gathered.write(line, this.#gatheredBytes);
     this.#gatheredRecords += 1;
     this.#holds.close(record.id);
@@ -176,7 +176,7 @@ export class Spool implements Journal {
       if (segment.fd === null) deleteSegment(segment);
       else emptySegment(segment);
     } catch (error) {
-      this.#options.log.warn({ reason: String(error) }, 'a shipped file of the spool cannot be removed');
+      this.#options.log.warn({ reason: String(error) }, 'cannot remove a sent file of the spool');
       // An open one is tried again with the next batch; a closed one is shipped again after a restart, which does no harm.
       if (segment.fd !== null) return;
     }
@@ -224,7 +224,7 @@ export class Spool implements Journal {
 
   #fail(error: unknown): void {
     if (this.#failedAtMs === null)
-      this.#options.log.error({ reason: String(error) }, 'the spool cannot be written: requests are refused');
+      this.#options.log.error({ reason: String(error) }, 'cannot write to the spool; requests are rejected');
     this.#failedAtMs = this.#options.clock.elapsed();
     const last = this.#segments.at(-1);
     if (!last) return;
@@ -235,17 +235,17 @@ export class Spool implements Journal {
   #tellFull(full: boolean): void {
     this.#full = full;
     const fields = { bytes: this.#bytes, bytesMax: this.#options.bytesMax };
-    if (!full) return this.#options.log.info(fields, 'the spool has room again');
+    if (!full) return this.#options.log.info(fields, 'the spool has space again');
     this.#options.log.error(
       fields,
-      'the spool is full, so requests are refused: see why records are not shipped, or raise SPOOL_MAX',
+      'the spool is full and requests are rejected; check why records cannot be sent, or raise SPOOL_MAX',
     );
   }
 
   #lose(detail: string): GatewayError {
     this.counts.lost += 1;
     return new GatewayError('unavailable', {
-      message: 'The gateway cannot record this request right now; try again shortly',
+      message: 'The gateway cannot store request records. Try again shortly',
       detail,
       retryAfterMs: probeEveryMs,
     });
@@ -261,7 +261,7 @@ export class Spool implements Journal {
       closeSegment(segment);
       if (bytes === 0) this.confirm(segment, 0);
       this.#failedAtMs = null;
-      this.#options.log.info({}, 'the spool can be written again');
+      this.#options.log.info({}, 'writing to the spool works again');
       return true;
     } catch (error) {
       this.#fail(error);

@@ -79,7 +79,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
   if (!parsed.success) {
     const [issue] = parsed.issues;
     // Never the value: it goes into replies and the audit trail.
-    throw invalid(`the claim ${v.getDotPath(issue) ?? ''} is not as expected: ${issue.expected ?? issue.message}`);
+    throw invalid(`the claim ${v.getDotPath(issue) ?? ''} is invalid: expected ${issue.expected ?? issue.message}`);
   }
   const sent = parsed.output;
   const workspace = sent.svc_workspace ?? sent.workspace_slug;

@@ -18,11 +18,11 @@ export function createKeySetFetch(fetch: SignServices['fetch']): FetchKeySet {
       headers: ['accept', 'application/jwk-set+json, application/json'],
       body: null,
     });
-    if (reply.status !== 200) throw unreadable(`it answered ${reply.status}`);
-    if (reply.body.length > keySetBytesMax) throw unreadable(`it is longer than ${keySetBytesMax} bytes`);
+    if (reply.status !== 200) throw unreadable(`the server replied with ${reply.status}`);
+    if (reply.body.length > keySetBytesMax) throw unreadable(`the key set is longer than ${keySetBytesMax} bytes`);
     const { keys } = goodKeys(parse(reply.body));
     // A set without any key of use is a mistake of who publishes it: the last good one stays.
-    if (keys.size === 0) throw unreadable('it holds no public RSA key of 2048 bits or more with a kid');
+    if (keys.size === 0) throw unreadable('the key set contains no public RSA key of at least 2048 bits with a kid');
     return keys;
   };
 }
@@ -31,7 +31,7 @@ function parse(bytes: Uint8Array): readonly unknown[] {
   try {
     return v.parse(keySet, JSON.parse(Buffer.from(bytes).toString('utf8'))).keys;
   } catch {
-    throw unreadable('it is no key set of at most 100 keys');
+    throw unreadable('expected a key set of at most 100 keys');
   }
 }
 

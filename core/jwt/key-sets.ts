@@ -84,8 +84,7 @@ export class KeySets {
     if (found !== null) return found;
     if (sets.every((set) => !set.failed && set.knownAtMs !== null)) return null;
     throw new GatewayError('unavailable', {
-      message:
-        'The keys that this token may be signed with cannot be read from where the organisation publishes them; try again shortly',
+      message: 'The signing keys of the organisation cannot be read from jwt.jwks_url. Try again shortly',
       retryAfterMs: firstRetryMs,
     });
   }
@@ -132,7 +131,7 @@ export class KeySets {
         (error: unknown) => {
           // The host alone: what else is in the address may be a secret.
           const host = URL.parse(url)?.host ?? null;
-          if (!set.failed) this.#log.warn({ host, reason: messageOf(error) }, 'the keys of an organisation cannot be read');
+          if (!set.failed) this.#log.warn({ host, reason: messageOf(error) }, 'cannot read the signing keys of an organisation');
           set.failed = true;
         },
       )

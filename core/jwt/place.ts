@@ -53,13 +53,13 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
     const id = uuid.test(name) ? name.toLowerCase() : (await get('workspace-name', `${organisation.id}/${name}`))?.workspaceId;
     const workspace = id === undefined ? null : await get('workspace', id);
     if (workspace?.organisationId === organisation.id) return workspace.id;
-    throw forbidden('the workspace is not one of the organisation of this token');
+    throw forbidden('the organisation of this token has no such workspace');
   };
 
   const user = claims.email === null ? null : ((await get('user', `${organisation.id}/${claims.email}`))?.user ?? null);
   const workspaceId = await find(user && selected !== null ? selected : claims.workspace);
   if (!user && selected !== null && (await find(selected)) !== workspaceId) {
-    throw forbidden('x-svc-workspace names another workspace than the token, which is attributed to no user');
+    throw forbidden('x-svc-workspace differs from the workspace of the token. Only tokens of users can select a workspace');
   }
   const identity: Identity = {
     keyId,

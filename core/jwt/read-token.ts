@@ -22,13 +22,13 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
  * itself: nothing is looked up for those.
  */
 export function readToken(token: string, nowMs: number): ReadToken {
-  if (token.length > tokenLengthMax) throw invalid(`it is longer than ${tokenLengthMax} characters`);
+  if (token.length > tokenLengthMax) throw invalid(`longer than ${tokenLengthMax} characters`);
   const [header, payload] = decode(token);
-  if (header.alg !== 'RS256') throw invalid('its alg must be RS256');
-  if (typeof header.kid !== 'string' || header.kid === '') throw invalid('its header must have a kid');
-  if (header.typ !== undefined && !types.has(String(header.typ).toLowerCase())) throw invalid('its typ must be JWT');
+  if (header.alg !== 'RS256') throw invalid('expected alg RS256 in the header');
+  if (typeof header.kid !== 'string' || header.kid === '') throw invalid('expected a kid in the header');
+  if (header.typ !== undefined && !types.has(String(header.typ).toLowerCase())) throw invalid('expected typ JWT in the header');
   const own = ownKey.find((name) => name in header);
-  if (own !== undefined) throw invalid(`its header must not have ${own}`);
+  if (own !== undefined) throw invalid(`${own} is not allowed in the header`);
   const named = payload.svc_oid ?? payload.organisation_id;
   if (named === undefined) throw invalid('the claim svc_oid or organisation_id is missing');
   const organisationId = String(named).toLowerCase();
@@ -86,5 +86,5 @@ function decode(token: string): [JsonObject, JsonObject] {
   } catch {
     // Said below, for all that is no token.
   }
-  throw invalid('it is not a signed JWT');
+  throw invalid('expected a signed JWT');
 }

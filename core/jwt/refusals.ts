@@ -109,7 +109,7 @@ export class Refusals {
       if (status !== 200) throw new Error(`status ${status}`);
       for (const [name] of due) this.#told.set(name, nowMs);
     } catch (error) {
-      log.debug({ reason: String(error) }, 'refused tokens could not be told yet');
+      log.debug({ reason: String(error) }, 'rejected tokens could not be reported yet');
       for (const [name, one] of due) {
         const since = this.#waiting.get(name);
         if (since) since.count += one.count;

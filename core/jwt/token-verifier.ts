@@ -72,11 +72,13 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const organisation = await lookUp;
     // Who has no keys and who is not there are told the same.
     if (!organisation)
-      throw new GatewayError('forbidden', { message: 'Forbidden! The organisation of this token takes no tokens' });
+      throw new GatewayError('forbidden', {
+        message: 'Forbidden! JWT authentication is not enabled for the organisation of this token',
+      });
     // Keys that rotate away do not end tokens; another setting does, unless they pass by it too.
     if (known?.organisation === organisation) return known;
     const key = await keySets.find(organisation, kid);
-    if (!key) throw invalid('no key of its organisation has the kid of its header');
+    if (!key) throw invalid('no key of the organisation has the kid of the header');
     const payload = await checkSignature(ask.token, key, organisation, clock.now());
     const keyId = uuidOf(sha256);
     const claims = readClaims(payload, keyId, clock.now());
@@ -96,7 +98,9 @@ function checkLife({ exp, iat }: Claims, { jwt }: OrganisationDocument, nowMs: n
   if (jwt.maxTtlSeconds === null) return;
   const begin = Math.min(iat ?? Number.POSITIVE_INFINITY, nowMs / 1000);
   if (exp - begin > jwt.maxTtlSeconds + skewSeconds) {
-    throw invalid(`the claim exp is later than the ${jwt.maxTtlSeconds} seconds that its organisation lets tokens live`);
+    throw invalid(
+      `the claim exp is more than ${jwt.maxTtlSeconds} seconds ahead, the maximum of the organisation (jwt.max_token_ttl)`,
+    );
   }
 }
 
@@ -114,8 +118,8 @@ async function checkSignature(token: string, key: KeyObject, { jwt }: Organisati
     return payload as JsonObject;
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw expired();
-    if (error instanceof errors.JWTClaimValidationFailed) throw invalid(`the claim ${error.claim} is not as it must be`);
-    if (error instanceof errors.JOSEError) throw invalid('its signature cannot be verified');
+    if (error instanceof errors.JWTClaimValidationFailed) throw invalid(`the claim ${error.claim} is invalid`);
+    if (error instanceof errors.JOSEError) throw invalid('the signature cannot be verified');
     throw error;
   }
 }

@@ -39,7 +39,7 @@ export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: Pric
     const query = new URLSearchParams({ workspace: call.workspaceId, provider: call.provider, model: call.model });
     if (call.slug !== null) query.set('slug', call.slug);
     const reply = await fetch('GET', `${internalPaths.rates}?${query}`, null, timeoutMs);
-    if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
+    if (reply.status !== 200) throw new Error(`the control plane replied with ${reply.status}`);
     return v.parse(ratesReply, JSON.parse(new TextDecoder().decode(reply.body))).rates;
   }
 }

@@ -122,7 +122,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         else account.failed();
       }
     } catch (error) {
-      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot ask the ledger of limits');
+      if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot request limits from the control plane');
       pausedUntilMs = clock.elapsed() + pauseMs;
       for (const account of due) account.failed();
     }
@@ -131,7 +131,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   async function exchange(asks: readonly LeaseAsk[], endedHolders: readonly string[] = []) {
     const body = Buffer.from(JSON.stringify({ holder: holders.own, asks, endedHolders }));
     const reply = await fetch('POST', internalPaths.leases, body, timeoutMs);
-    if (reply.status !== 200) throw new Error(`the control plane answered ${reply.status}`);
+    if (reply.status !== 200) throw new Error(`the control plane replied with ${reply.status}`);
     return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
   }
 

@@ -42,7 +42,7 @@ function asksForCatalogue(ctx: RequestContext): boolean {
     const value = ctx.gatewayHeaders.get(name);
     if (value === undefined || value === '') continue;
     if (value === 'true' || value === 'false') return value === 'true';
-    throw new GatewayError('bad_request', { message: `x-svc-${name} must be true or false`, param: `x-svc-${name}` });
+    throw new GatewayError('bad_request', { message: `x-svc-${name}: expected true or false`, param: `x-svc-${name}` });
   }
   return ctx.plan.config.fetch_integrated_models === true;
 }

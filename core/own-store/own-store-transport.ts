@@ -12,7 +12,7 @@ export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: str
       if (call.origin !== ownStoreOrigin) return inner.send(call, handler);
       if (!ownStorePath.test(call.path) || call.webSocket) {
         queueMicrotask(() =>
-          handler.onError(new GatewayError('not_found', { message: 'The store of the service has no such path' })),
+          handler.onError(new GatewayError('not_found', { message: 'The service’s own store has no such path' })),
         );
         return { resume: () => {}, abort: () => {} };
       }

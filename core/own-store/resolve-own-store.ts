@@ -44,7 +44,7 @@ export function withOwnStore<Found extends Resolved>(
     if (ctx.token === null || ctx.endpoint?.operation !== 'createBatch') return own;
     // Its lines are sent for the key that made it, over as much as a day.
     throw new GatewayError('forbidden', {
-      message: 'Forbidden! A batch that the service runs takes an API key: a token may end before its lines are sent',
+      message: 'Forbidden! Batches run by the service require an API key, because a token may expire before their lines are sent',
     });
   }
 }

@@ -129,7 +129,7 @@ function enter(ctx: RequestContext, target: Target, log: CoreServices['log']): (
       try {
         each?.(last);
       } catch (thrown) {
-        log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'what onVisit of a plugin returned threw');
+        log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the callback that onVisit of a plugin returned failed');
       }
     }
   };

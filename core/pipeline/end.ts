@@ -16,7 +16,7 @@ export function endRequest(ctx: RequestContext, outcome: Outcome, plans: PlanSto
     try {
       hook(ctx, outcome);
     } catch (thrown) {
-      log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onEnd of a plugin threw');
+      log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onEnd of a plugin failed');
     }
   }
   plans.leave(ctx);

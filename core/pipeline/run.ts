@@ -106,7 +106,7 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
 function noRoute(options: PipelineOptions, { method, path }: InboundRequest): GatewayError {
   return (
     options.explainPath(method, path) ??
-    new GatewayError('not_found', { message: `Not Found: ${method} ${path.slice(0, 200)} is no route of the gateway` })
+    new GatewayError('not_found', { message: `Not Found: ${method} ${path.slice(0, 200)} is not a route of the gateway` })
   );
 }
 
@@ -161,7 +161,7 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
     case 'error':
       throw answer.error;
     case 'upgraded':
-      throw new GatewayError('internal', { detail: 'a provider agreed to a WebSocket that nobody asked for' });
+      throw new GatewayError('internal', { detail: 'a provider replied with 101 although no upgrade was requested' });
     case 'replaced':
       return sendReply(options, ctx, sink, answer.reply);
     case 'streamed':
@@ -251,11 +251,11 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
   if (error.code === 'internal')
     options.services.log.error(
       { requestId: ctx.id, reason: error.detail, cause: stackOf(error.cause) },
-      'a request failed inside the gateway',
+      'internal error while processing a request',
     );
   void askOnError(ctx, error)
     .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin threw');
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin failed');
       return undefined;
     })
     .then((replacement) => {
@@ -277,7 +277,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
       );
     })
     .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the reply of a plugin cannot be sent');
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the reply of a plugin is invalid');
       end(options, ctx, { kind: 'cut', status: error.status, error });
       sink.destroy();
     });
@@ -309,7 +309,7 @@ function complete(
       sink.send(outcome.status, headers, body);
     } catch (thrown) {
       // Nothing above this callback catches: an uncaught exception would end the process and every other request with it.
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'a reply cannot be sent');
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'a reply is invalid');
       sink.destroy();
     }
   });

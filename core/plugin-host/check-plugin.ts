@@ -48,7 +48,7 @@ function checkReads(reads: unknown): string | null {
   if (typeof reads !== 'object' || reads === null) return 'reads: expected an object';
   for (const [part, value] of Object.entries(reads)) {
     const allowed = Object.hasOwn(readFields, part) ? (readFields as Record<string, readonly string[]>)[part] : undefined;
-    if (!allowed) return `reads.${part}: no such field; use request and response`;
+    if (!allowed) return `reads.${part}: unknown field; use request and response`;
     if (!allowed.includes(String(value)))
       return `reads.${part}: got ${JSON.stringify(value)}, expected one of ${allowed.join(', ')}`;
   }
@@ -60,9 +60,9 @@ function misspeltField(given: object, known: readonly string[]): string | null {
   for (const field of fieldsOf(given)) {
     if (known.includes(field)) continue;
     const meant = nearestName(field, known);
-    if (meant !== null) return `${field}: no such field; did you mean ${meant}?`;
+    if (meant !== null) return `${field}: unknown field; did you mean ${meant}?`;
     if (/^on[A-Z]/.test(field))
-      return `${field}: no such hook; there are ${known.filter((each) => each.startsWith('on')).join(', ')}`;
+      return `${field}: unknown hook; expected one of ${known.filter((each) => each.startsWith('on')).join(', ')}`;
   }
   return null;
 }

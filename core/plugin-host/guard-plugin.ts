@@ -108,7 +108,7 @@ function synchronous(read: (result: unknown, given: readonly unknown[]) => unkno
           result.then(undefined, (thrown: unknown) =>
             of.services.log.error(
               { ...fields, reason: toGatewayError(thrown).detail },
-              'a hook that must be synchronous rejected',
+              'a synchronous hook returned a promise that was rejected',
             ),
           );
         }

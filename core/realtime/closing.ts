@@ -21,10 +21,10 @@ const reasonBytesMax = 123;
  * are replaced: a close without a code is passed on as such, a client that vanished as 1001.
  */
 export function closingOfClient(code: number, reason: string, byRule: boolean): Closing {
-  const gone: Farewell = { code: closeCodes.goingAway, reason: 'The client has gone', patient: false };
+  const gone: Farewell = { code: closeCodes.goingAway, reason: 'The client disconnected', patient: false };
   if (byRule) {
     const error = new GatewayError(code === closeCodes.tooBig ? 'body_too_large' : 'bad_request', {
-      message: reason === '' ? 'The client broke the WebSocket protocol' : reason,
+      message: reason === '' ? 'The client violated the WebSocket protocol' : reason,
     });
     return { code, closedBy: 'gateway', kind: 'cut', error, toClient: 'cut', toProvider: gone };
   }
@@ -42,8 +42,8 @@ export function closingOfClient(code: number, reason: string, byRule: boolean): 
 export function closingOfProvider(code: number, reason: string, byRule: boolean): Closing {
   if (byRule || !canBeSent(code)) {
     const message = byRule
-      ? `The provider broke the WebSocket protocol: ${reason}`
-      : 'The provider closed the connection without saying why';
+      ? `The provider violated the WebSocket protocol: ${reason}`
+      : 'The provider closed the connection without a reason';
     const error = new GatewayError(byRule ? 'upstream_invalid' : 'upstream_reset', { message });
     const toClient: Farewell = { code: closeCodes.badGateway, reason: cutReason(message), patient: true };
     return { code, closedBy: byRule ? 'gateway' : 'provider', kind: 'cut', error, toClient, toProvider: 'cut' };
@@ -71,7 +71,7 @@ export function goingAway(reason: string): Closing {
 
 /** One side does not take what the other sends. */
 export function tooSlow(who: 'client' | 'provider'): Closing {
-  const reason = `The ${who} does not take its messages as fast as they come`;
+  const reason = `The ${who} receives messages too slowly`;
   const farewell: Farewell = { code: closeCodes.tryAgainLater, reason, patient: false };
   const error = new GatewayError('overloaded', { message: reason });
   return { code: closeCodes.tryAgainLater, closedBy: 'gateway', kind: 'cut', error, toClient: farewell, toProvider: farewell };

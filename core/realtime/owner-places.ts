@@ -32,7 +32,7 @@ export class OwnerPlaces {
       if (most === 0) continue;
       const name = `${scope} ${owner[field]}`;
       if ((this.#open.get(name) ?? 0) >= most) {
-        const message = `As many WebSocket sessions of ${whose} are open as there may be: ${most} (${setting})`;
+        const message = `WebSocket session limit reached for ${whose} (${most}; see ${setting})`;
         throw new GatewayError('too_many_sessions', { message, param: setting, retryAfterMs: 1000 });
       }
       names.push(name);

@@ -31,7 +31,7 @@ export async function runSession(
 ): Promise<Answer | null> {
   if (!ctx.request.webSocketProtocols) throw new GatewayError('upgrade_required');
   const { sessions, services } = options;
-  if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'nobody takes WebSocket sessions' });
+  if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
   // On realtime routes the model is in the address: what a session costs is known before it begins.
   ctx.model ??= new URLSearchParams(ctx.query).get('model');
@@ -70,7 +70,7 @@ export async function runSession(
           try {
             hook(ctx);
           } catch (thrown) {
-            services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onCheckpoint of a plugin threw');
+            services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onCheckpoint of a plugin failed');
           }
         }
       },

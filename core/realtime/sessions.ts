@@ -89,7 +89,7 @@ export function createSessions(options: SessionsOptions): OpenSessions {
       if (draining !== null) throw new GatewayError('draining');
       if (reserved >= sessionsMax) {
         throw new GatewayError('overloaded', {
-          message: 'The gateway has as many open sessions as it may have; try again shortly',
+          message: 'WebSocket session limit of this gateway reached (REALTIME_SESSIONS_MAX). Try again shortly',
         });
       }
       const leave = owners.enter(owner);

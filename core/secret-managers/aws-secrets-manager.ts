@@ -50,7 +50,7 @@ function settingsOf(mapped: MappedSecretDocument, credentials: Credentials): Pro
   const settings: ProviderSettings & v.InferOutput<typeof auth> = checkedAuth(auth, mapped.auth);
   const own = settings.aws_auth_type === 'serviceRole' ? process.env.AWS_REGION : undefined;
   const region = regionOfArn(mapped.path) ?? settings.aws_region ?? own ?? required(mapped.auth, 'aws_region');
-  if (!v.is(awsSettings.aws_region.schema, region)) throw refused('secret_path: the ARN names no region of AWS');
+  if (!v.is(awsSettings.aws_region.schema, region)) throw refused('secret_path: expected an ARN with an AWS region');
   if (settings.aws_auth_type === 'accessKey') {
     for (const field of ['aws_access_key_id', 'aws_secret_access_key']) requiredSecret(credentials, field);
   }
@@ -65,6 +65,6 @@ function textIn(base64: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(base64, 'base64'));
   } catch {
-    throw refused('the secret is binary and no text');
+    throw refused('the secret is binary. Store it as text');
   }
 }

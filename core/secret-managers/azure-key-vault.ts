@@ -41,7 +41,7 @@ const auth = v.object({
 /** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): the `value` of a secret, the newest unless a version is named. */
 export const readAzureSecret: SecretReader = async (mapped, credentials, organisationId, { sign, trusted }) => {
   const place = placeOf('azure_vault_url', mapped.auth, trusted);
-  if (!pathPattern.test(mapped.path)) throw refused('secret_path must be the name of a secret, or name/version');
+  if (!pathPattern.test(mapped.path)) throw refused('secret_path: expected the name of a secret, or name/version');
   const known = clouds.find(({ suffix }) => place.hostname.endsWith(suffix));
   const cloud = known ?? clouds[0];
   const settings = identityOf(mapped, credentials, place, known !== undefined);
@@ -77,7 +77,9 @@ function identityOf(
     return settings;
   }
   if (!place.isTrusted && !(isAzure && place.base.startsWith('https:'))) {
-    throw refused('azure_vault_url: the identity of the machine is shown to vaults of Azure and to trusted hosts only');
+    throw refused(
+      'azure_vault_url: machine-identity tokens are sent only to vaults of Azure and to hosts in TRUSTED_CUSTOM_HOSTS',
+    );
   }
   return settings.azure_auth_mode === 'managed' ? settings : machineDefault();
 }

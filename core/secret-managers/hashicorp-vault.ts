@@ -45,7 +45,7 @@ export function createVaultReader(): SecretReader {
     const login = loginOf(mapped, credentials, call, services);
     if (login === null) {
       const given = requiredSecret(credentials, 'vault_token');
-      if (!tokenPattern.test(given)) throw refused('vault_token holds what no header may hold');
+      if (!tokenPattern.test(given)) throw refused('vault_token: contains characters that are not allowed in a header');
       return contentOf(await ask(given));
     }
 
@@ -98,12 +98,10 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
     case 'kubernetes': {
       const role = required(auth, 'vault_role');
       if (!services.sign.machineIdentity) {
-        throw refused(
-          'vault_auth_type kubernetes needs the identity of the machine, which is lent only where MACHINE_IDENTITY is on',
-        );
+        throw refused('vault_auth_type: kubernetes uses the identity of the machine. Set MACHINE_IDENTITY=true to allow it');
       }
       // Whoever gets this token can be this pod elsewhere.
-      if (!place.isTrusted) throw refused('vault_addr: the identity of the machine is shown to trusted hosts only');
+      if (!place.isTrusted) throw refused('vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS');
       return {
         key: tokenKey('kubernetes', tenant, place.base, namespace ?? '', role),
         path: 'auth/kubernetes/login',
@@ -126,7 +124,7 @@ async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<
   if (reply.status !== 200) throw statusFault(`the login at ${who}`, reply.status, null);
   const { auth } = objectIn(who, reply.body);
   const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
-  if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} gave no token`);
+  if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} returned no token`);
   const lifetime = typeof seconds === 'number' && seconds > 0 ? Math.min(seconds, lifetimeSecondsMax) : lifetimeSecondsMax;
   return { value: new Secret(token), expiresAtMs: sign.now() + lifetime * 1000 };
 }
@@ -135,7 +133,7 @@ function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
   if (reply.status !== 200) {
     const { warnings } = safeObject(reply.body) ?? {};
     if (reply.status === 404 && /versioned K\/V/.test(JSON.stringify(warnings ?? null))) {
-      throw refused('secret_path lies in a key/value engine of version 2: write it with data/ behind the mount');
+      throw refused('secret_path: the key/value engine has version 2. Insert data/ after the mount');
     }
     // 412: a replica that has not caught up yet.
     if (reply.status === 412) throw away(`${who} answered 412`);
@@ -161,7 +159,7 @@ function headersOf({ namespace }: Call): HeaderList {
 function namespaceOf({ auth }: MappedSecretDocument): string | null {
   const { vault_namespace: namespace = '' } = auth;
   if (namespace === '') return null;
-  if (!/^[\w.\-/]{1,255}$/.test(namespace)) throw refused('vault_namespace is no path of a namespace');
+  if (!/^[\w.\-/]{1,255}$/.test(namespace)) throw refused('vault_namespace: expected the path of a namespace');
   return namespace;
 }
 
@@ -169,7 +167,7 @@ function namespaceOf({ auth }: MappedSecretDocument): string | null {
 function pathOf(path: string): string {
   const segments = path.replace(/^\/?(?:v1\/)?/, '').split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
-    throw refused('secret_path must be a path such as secret/data/name, without empty parts');
+    throw refused('secret_path: expected a path such as secret/data/name, without empty parts');
   }
   return segments.map(encodeURIComponent).join('/');
 }
@@ -179,6 +177,6 @@ async function tokenIn(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (cause) {
-    throw away('the machine has no service account token to lend', cause);
+    throw away('this machine has no service account token', cause);
   }
 }

@@ -38,8 +38,7 @@ function valueIn(text: string, key: string | null): unknown {
     throw refused(`the secret has no value "${key}"`);
   }
   const [only, ...more] = Object.values(fields);
-  if (more.length > 0)
-    throw refused('the secret has several values, and secret_key, which says which of them is meant, is missing');
+  if (more.length > 0) throw refused('the secret has several values. Set secret_key to select one');
   return only;
 }
 

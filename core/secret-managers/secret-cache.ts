@@ -119,7 +119,7 @@ export class SecretCache {
 
   #outcomeOf(entry: Entry): SecretContent | SecretFault {
     if (entry.content !== null && (entry.fault === null || this.#isKept(entry))) return entry.content;
-    return entry.fault ?? away('it was not read');
+    return entry.fault ?? away('not read yet');
   }
 
   /** Whether an old answer stands because nobody can give another. */
@@ -142,7 +142,7 @@ export class SecretCache {
 
   #settle(asked: Asked, entry: Entry, content: SecretContent): void {
     this.#count(asked, 'ok');
-    if (entry.fault !== null) this.#options.log.info(fieldsOf(asked), 'a secret can be read again');
+    if (entry.fault !== null) this.#options.log.info(fieldsOf(asked), 'reading a secret works again');
     const isSame = entry.content?.kind === content.kind && entry.content.text.reveal() === content.text.reveal();
     if (!isSame) entry.content = content;
     entry.fault = null;
@@ -155,7 +155,7 @@ export class SecretCache {
     // Once for each outage: the manager is asked again and again meanwhile.
     if (entry.fault?.isAway !== fault.isAway) {
       const kept = fault.isAway && entry.content !== null;
-      this.#options.log.warn({ ...fieldsOf(asked), reason: fault.message, kept }, 'a secret cannot be read from its manager');
+      this.#options.log.warn({ ...fieldsOf(asked), reason: fault.message, kept }, 'cannot read a secret from its secret manager');
     }
     entry.fault = fault;
     entry.pausedUntilMs = this.#options.clock.elapsed() + pauseMs;
@@ -164,7 +164,7 @@ export class SecretCache {
 
   #within(read: Asked['read']): Promise<SecretContent> {
     return new Promise((resolve, reject) => {
-      const late = () => reject(away('the secret manager did not answer in time'));
+      const late = () => reject(away('the secret manager did not reply in time'));
       const cancel = (this.#options.timers ?? realTimers).after(fetchMs, late);
       // A throw before the first await rejects as well.
       Promise.resolve().then(read).then(resolve, reject).finally(cancel);

@@ -32,23 +32,25 @@ export function statusFault(who: string, status: number, word: string | null): S
 /** What went wrong on the way to a manager, or to whoever lends the identity it asks for. */
 export function faultOf(thrown: unknown): SecretFault {
   if (thrown instanceof SecretFault) return thrown;
-  if (!(thrown instanceof GatewayError)) return away('the gateway failed to read it', thrown);
+  if (!(thrown instanceof GatewayError)) return away('the gateway failed to read the secret', thrown);
   const { code, message, status } = thrown;
   switch (code) {
     case 'invalid_config':
     case 'forbidden':
       return refused(message);
     case 'invalid_custom_host':
-      return refused('its address must not be called: it is not public, or its port is closed');
+      return refused(
+        'the address of the secret manager is not allowed: it is not public, or its port is blocked. Add it to TRUSTED_CUSTOM_HOSTS to allow it',
+      );
     case 'upstream_status':
       // AWS says 400 to callers that are too many.
       return isPassing(status) || /Throttl/.test(message) ? away(message, thrown) : refused(message);
     case 'upstream_connect':
       return away('the secret manager could not be reached', thrown);
     case 'request_timeout':
-      return away('the secret manager did not answer in time', thrown);
+      return away('the secret manager did not reply in time', thrown);
     case 'upstream_reset':
-      return away('the secret manager closed the connection before it answered', thrown);
+      return away('the secret manager closed the connection before it replied', thrown);
     case 'upstream_invalid':
       return away('the secret manager sent a reply that cannot be read', thrown);
     default:

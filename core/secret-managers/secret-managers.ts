@@ -139,8 +139,8 @@ function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
 /** Names what an admin has to look at, and nothing of what the manager keeps. */
 function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, fault: SecretFault): GatewayError {
   const why = fault.isAway
-    ? 'whose secret manager cannot be asked right now; try again shortly'
-    : 'which gives no usable value; a test of the integration says why';
+    ? 'whose secret manager cannot be reached. Try again shortly'
+    : 'which has no usable value. Test the integration to see the reason';
   return new GatewayError('secret_unavailable', {
     message: `@${slug}: ${mapped.target} comes from the secret reference ${mapped.slug}, ${why}`,
     detail: fault.message,

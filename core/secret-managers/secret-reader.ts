@@ -47,7 +47,7 @@ export function placeOf(field: string, auth: MappedSecretDocument['auth'], trust
   if (!check.ok) throw refused(`${field} ${check.reason}`);
   const { origin, basePath, protocol, hostname, port } = check.url;
   const isTrusted = isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, hostname, port);
-  if (protocol === 'http:' && !isTrusted) throw refused(`${field} must begin with https://`);
+  if (protocol === 'http:' && !isTrusted) throw refused(`${field}: expected a URL with https://`);
   return { base: origin + basePath, hostname, isTrusted };
 }
 

@@ -24,7 +24,7 @@ export async function busyPorts(settings: Settings, patienceMs = 2_000): Promise
         if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
           return `${hostName}: got "${host}", expected an address of this machine (${code})`;
         if (code !== 'EADDRINUSE')
-          return `${name}: got "${port}", expected a port this process may listen on at ${host} (${code})`;
+          return `${name}: got "${port}", expected a port that this process can listen on at ${host} (${code})`;
         if (performance.now() >= giveUpAt)
           return `${name}: got "${port}", expected a free port, but another process listens on ${host}:${port}`;
         await new Promise((resolve) => setTimeout(resolve, 50));

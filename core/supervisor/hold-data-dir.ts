@@ -34,7 +34,9 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
       } else if (performance.now() > deadlineMs) {
         release();
         const pid = holder.split(' ')[0];
-        return { fault: `DATA_DIR: got "${settings.dataDir}", expected a folder of its own, but process ${pid} works in it` };
+        return {
+          fault: `DATA_DIR: got "${settings.dataDir}", expected a folder that no other service uses, but process ${pid} uses it`,
+        };
       } else {
         await sleep(pauseMs);
       }

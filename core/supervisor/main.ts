@@ -29,7 +29,7 @@ const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131
 /** The program behind `npm start` and `svc-gateway`: checks the settings, starts the processes, waits for their end. */
 async function main(): Promise<number> {
   const asked = readArguments();
-  if (typeof asked === 'string') return refuse([asked, 'svc-gateway --help lists what there is'], 2);
+  if (typeof asked === 'string') return refuse([asked, 'svc-gateway --help lists the options'], 2);
   if (asked.help) return show(helpText(version));
   if (asked.version) return show(`${version}\n`);
 
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
   const hold = await holdDataDir(settings).catch((error: Error) => ({
-    fault: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder this process may write (${error.message})`,
+    fault: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder that this process can write (${error.message})`,
   }));
   if (hold.fault !== null) return refuse([hold.fault], exitCodes.configuration);
 

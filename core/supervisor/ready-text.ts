@@ -21,17 +21,17 @@ export function readyText(settings: Settings, first: FirstStartMessage | null, i
 function keysText(settings: Settings, first: FirstStartMessage): string {
   return [
     '',
-    `  admin key       ${settings.bootstrapAdminKey ? 'as given in BOOTSTRAP_ADMIN_KEY' : first.admin_key}`,
-    `  workspace key   ${settings.bootstrapWorkspaceKey ? 'as given in BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key}`,
+    `  admin key       ${settings.bootstrapAdminKey ? 'the value of BOOTSTRAP_ADMIN_KEY' : first.admin_key}`,
+    `  workspace key   ${settings.bootstrapWorkspaceKey ? 'the value of BOOTSTRAP_WORKSPACE_KEY' : first.workspace_key}`,
     ...(first.owner_link ? [`  first owner     ${first.owner_link}`] : []),
     '',
-    `The keys are shown this once; ${keysFile(settings)} keeps them, readable by you alone.`,
+    `The keys are shown once. They are stored in ${keysFile(settings)}, readable only by you.`,
     '',
   ].join('\n');
 }
 
 function placeText(settings: Settings): string {
-  return `\nThe first keys are in ${keysFile(settings)}, readable by you alone.\n`;
+  return `\nThe first keys are in ${keysFile(settings)}, readable only by you.\n`;
 }
 
 /** `first` null: the call reads the key from its file. */

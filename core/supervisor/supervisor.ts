@@ -112,17 +112,17 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     watch.forget(child);
     const fields = { child: child.plan.name, childPid: death.pid, code: death.code, signal: death.signal };
     if (state === 'stopping') {
-      if (death.code !== 0) log.warn(fields, 'did not stop cleanly');
+      if (death.code !== 0) log.warn(fields, 'process did not stop cleanly');
       advanceStop();
       return false;
     }
     if (death.code === exitCodes.configuration && !child.everReady) {
       // The child has said why on its own; a process that never worked with these settings never will.
-      log.error(fields, 'cannot run with these settings; stopping');
+      log.error(fields, 'process cannot run with these settings; stopping');
       stop(exitCodes.configuration);
       return false;
     }
-    log.error({ ...fields, restartInMs: death.restartInMs }, 'died; starting it again');
+    log.error({ ...fields, restartInMs: death.restartInMs }, 'process died; restarting it');
     // Gateways serve what they know from earlier; a control plane in trouble is nothing to wait for.
     startGateways?.();
     return true;
@@ -132,7 +132,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (state === 'stopping' || state === 'ended') return;
     state = 'stopping';
     exitCode = code;
-    log.info({ drainTimeoutMs: settings.drainTimeoutMs }, 'stopping: running requests may finish');
+    log.info({ drainTimeoutMs: settings.drainTimeoutMs }, 'stopping; waiting for running requests');
     giveUp();
     for (const gateway of gateways) gateway.send(stopMessage);
     setDeadline(gateways, settings.drainDelayMs + settings.drainTimeoutMs + graceMs);
@@ -172,7 +172,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function reload(): void {
     if (state === 'stopping' || state === 'ended') return;
-    log.info({ tls: settings.tlsCert !== null }, 'SIGHUP: gateways read their certificate files again');
+    log.info({ tls: settings.tlsCert !== null }, 'SIGHUP: gateways reload their certificate files');
     for (const gateway of gateways) gateway.send(reloadMessage);
   }
 

@@ -27,7 +27,7 @@ export function watchGateways(timeoutMs: number, clock: SupervisorClock, log: Lo
       if (looks < looksPerTimeout) continue;
       looksWithout.delete(child);
       const fields = { child: child.plan.name, childPid: child.pid, watchdogMs: timeoutMs };
-      log.error(fields, 'the event loop of a gateway does not turn; killing the process');
+      log.error(fields, 'the event loop of a gateway is blocked; killing the process');
       child.kill();
     }
     cancel = clock.after(timeoutMs / looksPerTimeout, look);

@@ -59,19 +59,14 @@ function addRequestMetrics(registry: Registry, series: RequestSeries): void {
     ['svc_requests_total', 'counter', 'Requests by endpoint, provider, status sent and outcome', 'requests'],
     ['svc_request_duration_seconds', 'histogram', 'Seconds from the arrival of a request to the end of its reply', 'durations'],
     ['svc_first_byte_seconds', 'histogram', 'Seconds from the arrival of a request to the first byte of its reply', 'firstBytes'],
-    ['svc_tokens_total', 'counter', 'Tokens by type, as counted by the provider or estimated', 'tokens'],
-    [
-      'svc_model_requests_total',
-      'counter',
-      'Requests that a provider answered with success, by provider and model',
-      'modelRequests',
-    ],
-    ['svc_model_tokens_total', 'counter', 'Tokens of these requests by provider, model and type', 'modelTokens'],
+    ['svc_tokens_total', 'counter', 'LLM tokens by type, counted by the provider or estimated', 'tokens'],
+    ['svc_model_requests_total', 'counter', 'Successful requests by provider and model', 'modelRequests'],
+    ['svc_model_tokens_total', 'counter', 'LLM tokens of successful requests by provider, model and type', 'modelTokens'],
     ['svc_upstream_replies_total', 'counter', 'Attempts at providers by response status', 'upstreamReplies'],
     [
       'svc_upstream_duration_seconds',
       'histogram',
-      'Seconds from the start to the end of one attempt at a provider',
+      'Seconds from the start to the end of an attempt at a provider',
       'upstreamDurations',
     ],
   ] as const;

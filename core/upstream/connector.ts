@@ -44,7 +44,7 @@ export interface Attempt {
 export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
   const { hostname, port, internal, metadata = false } = target;
   const judge = (address: string): string | null => {
-    if (metadata) return isMetadataAddress(address) ? null : 'must be a metadata service';
+    if (metadata) return isMetadataAddress(address) ? null : 'expected the address of a metadata service';
     return internal ? null : checkAddress(address, hostname, port, options.trusted);
   };
   const dial = (options.dial ?? buildConnector)({
@@ -125,4 +125,4 @@ function refusal(detail: string): GatewayError {
   return new GatewayError('invalid_custom_host', { detail });
 }
 
-const givenUp = Object.assign(new Error('connecting was given up'), { code: 'ECONNABORTED' });
+const givenUp = Object.assign(new Error('the connection attempt was cancelled'), { code: 'ECONNABORTED' });

@@ -48,6 +48,6 @@ function textOf({ functionName, url, location }: Debugger.CallFrame, urls: Reado
 
 /** Straight to standard output: the log of this process writes on the thread that hangs. */
 function write(stack: string[]): void {
-  const line = { level: 'error', time: new Date().toISOString(), ...lines, stack, msg: 'the event loop does not turn' };
+  const line = { level: 'error', time: new Date().toISOString(), ...lines, stack, msg: 'the event loop is blocked' };
   writeSync(1, `${JSON.stringify(line)}\n`);
 }

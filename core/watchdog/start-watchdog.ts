@@ -37,9 +37,7 @@ export async function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOpt
   const execArgv = process.execArgv.filter((flag) => flag.startsWith('--import='));
   const thread = new Worker(entry, { workerData: data, execArgv, env: {}, resourceLimits: threadLimits });
   thread.unref();
-  thread.on('error', (error) =>
-    log.warn({ reason: String(error) }, 'a hanging event loop would be killed without a stack in the log'),
-  );
+  thread.on('error', (error) => log.warn({ reason: String(error) }, 'no stack will be logged if the event loop is blocked'));
   await new Promise<void>((resolve) => {
     thread.once('message', () => resolve());
     thread.once('exit', () => resolve());

@@ -54,7 +54,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
       const credential = findCredential(ctx);
       if (credential === null)
         throw new GatewayError('invalid_api_key', {
-          message: 'Invalid API Key: send it as x-svc-api-key or as Authorization: Bearer',
+          message: 'Invalid API Key: no key was sent; send one in x-svc-api-key or in Authorization: Bearer',
         });
       if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
@@ -149,7 +149,7 @@ async function refusalOf(admitAgain: () => Maybe<undefined>): Promise<GatewayErr
 function checkAccess(ctx: RequestContext, document: ApiKeyDocument): void {
   if (document.type === 'organisation-service' || document.workspaceId === null) {
     throw new GatewayError('forbidden', {
-      message: 'Forbidden! An organisation (admin) key cannot call models; use a workspace key',
+      message: 'Forbidden! An organisation (admin) key cannot call models; use a workspace API key',
     });
   }
   requireScope(ctx);

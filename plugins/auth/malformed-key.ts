@@ -7,9 +7,9 @@ const ownKey = /^svc_(admin|ws|user)_/;
  * not copied whole. Null if there is nothing to say. Looks at the form alone and repeats no part of the text.
  */
 export function malformedKeyReason(text: string): string | null {
-  if (ownKey.test(text)) return 'its check digits do not match; copy the whole key again';
+  if (ownKey.test(text)) return 'the check digits do not match; copy the whole key again';
   if (providerKey.test(text)) {
-    return 'this looks like a key of a provider; send a key of this gateway (svc_…), and store the provider’s key in an integration';
+    return 'this looks like a provider key; send a key of this gateway (svc_…) and store the provider key in an integration';
   }
   return null;
 }

@@ -116,7 +116,7 @@ function applyConfig(
 function checkOneTarget(ctx: RequestContext, services: CoreServices): void {
   if (ctx.plan.targets.length <= 1 || services.keptOnManyTargets) return;
   throw new GatewayError('invalid_config', {
-    message: 'Invalid config passed: for files, batches and fine-tuning jobs maximum one target is allowed',
+    message: 'Invalid config passed: files, batches and fine-tuning jobs allow at most one target',
     param: 'x-svc-config',
   });
 }

@@ -66,17 +66,17 @@ function addSent(metadata: Record<string, string>, header: string): void {
   try {
     value = JSON.parse(headerText(header));
   } catch {
-    throw fault('it must be a JSON object');
+    throw fault('expected a JSON object');
   }
-  if (!isObject(value)) throw fault('it must be a JSON object');
+  if (!isObject(value)) throw fault('expected a JSON object');
   const entries = Object.entries(value);
-  if (entries.length > keysMax) throw fault(`it holds at most ${keysMax} keys`);
+  if (entries.length > keysMax) throw fault(`expected at most ${keysMax} keys`);
   for (const [key, item] of entries) {
     if (typeof item !== 'string' && typeof item !== 'number' && typeof item !== 'boolean') {
-      throw fault(`${key} must be a string, a number or a boolean`);
+      throw fault(`${key}: expected a string, a number or a boolean`);
     }
     const text = String(item);
-    if (text.length > valueLengthMax) throw fault(`${key} is longer than ${valueLengthMax} characters`);
+    if (text.length > valueLengthMax) throw fault(`${key}: expected at most ${valueLengthMax} characters`);
     metadata[key] = text;
   }
 }

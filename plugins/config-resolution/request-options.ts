@@ -8,8 +8,8 @@ type Rule = (value: string) => string | null;
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['debug', isFlag],
   ['cache', cacheMode],
-  ['nitro-mode', absent('Requests are streamed without it. Use /v1/proxy/… to pass a body through unread')],
-  ['ignore-service-log', absent('Every request leaves a record, because budgets and costs are settled by records')],
+  ['nitro-mode', absent('Replies stream without it. Use /v1/proxy/… to pass a body through unparsed')],
+  ['ignore-service-log', absent('Budgets and costs are settled by records, so every request has one')],
   ['refresh-prompt-cache', absent('This version stores no prompts')],
   ['gateway-transport', (value) => (value === '' ? null : 'This version calls providers over HTTP only. Leave the header out')],
   ['sensitive-headers', headerNames],

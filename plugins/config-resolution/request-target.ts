@@ -131,7 +131,7 @@ function timeoutOf(value: string | undefined): number | null {
   const ms = /^\d{1,8}$/.test(value) ? Number(value) : 0;
   if (ms >= 1) return ms;
   throw new GatewayError('bad_request', {
-    message: 'x-svc-request-timeout must be a whole number of milliseconds above 0',
+    message: 'x-svc-request-timeout: expected a whole number of milliseconds above 0',
     param: 'x-svc-request-timeout',
   });
 }
@@ -145,7 +145,7 @@ function forwardOf(value: string | undefined): string[] | null {
   for (const name of names) {
     if (!/^[a-z0-9-]{1,128}$/.test(name) || name.endsWith('forward-headers')) {
       throw new GatewayError('bad_request', {
-        message: `x-svc-forward-headers: ${name.slice(0, 128)} cannot be forwarded`,
+        message: `x-svc-forward-headers: ${name.slice(0, 128)} cannot be forwarded. Expected names of headers, separated by commas`,
         param: 'x-svc-forward-headers',
       });
     }
@@ -157,7 +157,7 @@ function booleanOf(value: string | undefined, name: string): boolean | null {
   if (value === undefined) return null;
   if (value === 'true') return true;
   if (value === 'false') return false;
-  throw new GatewayError('bad_request', { message: `${name} must be true or false`, param: name });
+  throw new GatewayError('bad_request', { message: `${name}: expected true or false`, param: name });
 }
 
 function stripQueryModel(ctx: RequestContext): string | null {

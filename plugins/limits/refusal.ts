@@ -45,7 +45,7 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
 export function unknownLimit(meter: Meter): GatewayError {
   const what = meter.isBudget ? 'budget' : 'rate limit';
   return new GatewayError('limit_unknown', {
-    message: `The ${what} of the ${names[meter.scope]} cannot be checked right now, so the request is refused; try again shortly`,
+    message: `The ${what} of the ${names[meter.scope]} cannot be checked right now. Try again shortly`,
     retryAfterMs: 1000,
   });
 }

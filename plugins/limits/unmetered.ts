@@ -5,7 +5,9 @@ import { GatewayError } from '../../core/contract/values/errors.ts';
 /** Rejects work whose usage comes later: a budget cannot hold it. Throws `unmetered_request`. */
 export function refuseDeferred({ endpoint }: RequestContext): void {
   if (endpoint?.traffic !== 'deferred') return;
-  throw unmetered('A budget applies here, and this request starts work whose usage comes later. Use POST /v1/batches instead');
+  throw unmetered(
+    'A budget applies to this request, but its usage becomes known only after the reply. Use POST /v1/batches instead',
+  );
 }
 
 /** `reject_unmetered_requests`: rejects what no reply states the usage of. Throws `unmetered_request`. */
@@ -24,11 +26,12 @@ function reasonOf(ctx: RequestContext): string | null {
   }
   switch (endpoint.traffic) {
     case 'deferred':
-      return 'This request starts work whose usage comes later. Use POST /v1/batches';
+      return 'The usage of this request becomes known only after the reply. Use POST /v1/batches';
     case 'unknown':
       return `Replies to ${shown(ctx)} state no usage in a known format. Use a unified route such as /v1/chat/completions`;
     case 'stated':
-      if (passed?.params.background === true) return 'background: the usage of a background response comes later. Leave it out';
+      if (passed?.params.background === true)
+        return 'background: the usage of a background response becomes known only after the reply. Remove the field';
       return isSilentStream(ctx) ? 'This stream states no usage. Set stream_options.include_usage to true' : null;
     default:
       return null;

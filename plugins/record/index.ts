@@ -55,7 +55,7 @@ const stillOpen: Outcome = { kind: 'open', status: 101, error: null };
 
 function unrecordable(): GatewayError {
   return new GatewayError('unavailable', {
-    message: 'The gateway has no room left for records of requests, so it refuses them for now; try again shortly',
+    message: 'The gateway cannot store further request records. Try again shortly',
     retryAfterMs: 5000,
   });
 }

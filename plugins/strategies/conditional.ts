@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/contract/values/errors.ts';
 import { certainly, type Decision } from './explain.ts';
 import { type Node, pickOne, type Range } from './node.ts';
 
-const refusal = 'Query router did not resolve to any valid target: no condition holds and strategy.default is not set';
+const refusal = 'Query router did not resolve to any valid target: no condition matches and strategy.default is not set';
 
 /**
  * The target named by the first condition that holds, else the default. Names and queries were checked with the config.
@@ -48,7 +48,8 @@ export function conditional(
     const holds = chosen !== null;
     chosen ??= fallThrough;
     const last = asked.length - 1;
-    const otherwise = fallThrough === null ? 'no condition holds, and there is no default' : 'no condition holds: the default';
+    const otherwise =
+      fallThrough === null ? 'no condition matches and strategy.default is not set' : 'no condition matches: strategy.default';
     return {
       mode: 'conditional',
       why: holds ? `conditions[${last}] holds: ${asked[last]?.then}` : otherwise,

@@ -30,7 +30,7 @@ export function fallback(
       const { good, cooling } = candidates === null ? all : candidates(ctx);
       return viewOf(ctx, children, range, {
         mode: 'fallback',
-        why: 'in order, until one answers',
+        why: 'targets in order until one succeeds',
         first: certainly(good[0] ?? cooling[0] ?? null, children),
         order: orderedBy({ good, cooling }, children),
         cooling: candidates === null ? undefined : cooling,

@@ -154,7 +154,7 @@ function leaf(target: Target | null, name: string | undefined, range: Range, set
   if (settings === null || stateKey === null) return node;
   const { path } = range;
   if (!target?.provider?.startsWith('@')) {
-    walk.warnings.push(`${path}: cb_config has no effect here, for the target names no stored provider (@slug)`);
+    walk.warnings.push(`${path}: cb_config has no effect here, because the target names no stored provider (@slug)`);
     return node;
   }
   const breaker = walk.services.health.breaker(stateKey, path, settings);

@@ -39,7 +39,7 @@ export function countInputTokens(ctx: RequestContext, services: CoreServices): M
   return counted.then(
     (tokens) => void counts.set(ctx, tokens),
     (thrown: unknown) =>
-      services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'routing goes by a rough token estimate'),
+      services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'routing uses a rough estimate of input tokens'),
   );
 }
 

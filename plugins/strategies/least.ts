@@ -25,7 +25,7 @@ export function leastLatency(loads: readonly Load[], random: () => number): Algo
   const inFlight = (child: number) => loadOf(loads, child).inFlight;
   const unknownOf = (ctx: RequestContext, from: readonly number[]) => from.filter((child) => latency(ctx)(child) === null);
   return {
-    why: 'the shortest time to the first byte of late; one in twenty elsewhere; those not measured for a minute come first',
+    why: 'shortest recent time to the first byte; one request in twenty goes to another target; targets without a measurement in the last minute come first',
     choose(ctx, from) {
       const unknown = unknownOf(ctx, from);
       // While the first answer is awaited, the others are asked too.
@@ -47,11 +47,11 @@ export function leastLatency(loads: readonly Load[], random: () => number): Algo
   };
 }
 
-/** The child with the fewest requests under way for its weight; any of those that are equal. */
+/** The child with fewest running requests relative to weight; random among equal targets. */
 export function leastBusy(loads: readonly Load[], weights: readonly number[], random: () => number): Algorithm {
   const busy = (child: number) => loadOf(loads, child).inFlight / (weights[child] as number);
   return {
-    why: 'the fewest requests under way for its weight; any of those that are equal',
+    why: 'fewest running requests relative to weight; random among equal targets',
     choose: (_ctx, from) => anyOf(leastOf(from, busy), random),
     shares: (_ctx, from) => equally(leastOf(from, busy), from),
   };
@@ -82,7 +82,7 @@ export function priorityCapacity(
   };
   const fullest = (from: readonly number[]) => leastOf(from, fullness)[0] as number;
   return {
-    why: 'the first with room for one more; when all are full, the one that is fullest by the smallest measure',
+    why: 'first target below its capacity; if all are full, the one with the smallest excess',
     choose(ctx, from) {
       for (const child of from) {
         if (fullness(child) < 1) return child;

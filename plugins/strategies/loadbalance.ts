@@ -98,7 +98,7 @@ function algorithmOf({ strategy, children, weights, capacities, watches, service
 
 function byWeight(weights: readonly number[], random: () => number): Algorithm {
   return {
-    why: 'at random by weight',
+    why: 'random by weight',
     choose: (_ctx, from) => atShare(weights, from, random()),
     shares: (_ctx, from) => sharesOf(weights, from),
   };
@@ -117,7 +117,7 @@ function byIdentity(sticky: NonNullable<StrategyConfig['sticky']>, weights: read
     return atShare(weights, from, mix(share, period));
   };
   return {
-    why: `sticky: the identity of the caller decides, for ${ttlMs / 1000} s at a time`,
+    why: `sticky: chosen by the identity of the caller for ${ttlMs / 1000} s`,
     choose,
     shares(ctx, from) {
       const chosen = choose(ctx, from);
@@ -130,7 +130,7 @@ function inTurn(weights: readonly number[]): Algorithm {
   const order = roundRobinOrder(weights);
   let turn = 0;
   return {
-    why: 'in turn, each as often as its weight says',
+    why: 'round robin by weight',
     choose(_ctx, from) {
       for (let skipped = 0; skipped < order.length; skipped++) {
         const child = order[turn++ % order.length] as number;

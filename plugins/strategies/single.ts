@@ -10,6 +10,6 @@ export function single(children: readonly Node[], range: Range): Node {
     next: (ctx, last) => child.next(ctx, last),
     isOpen: child.isOpen,
     explain: (ctx) =>
-      viewOf(ctx, children, range, { mode: 'single', why: 'the first target and no other', first: certainly(0, children) }),
+      viewOf(ctx, children, range, { mode: 'single', why: 'the first target only', first: certainly(0, children) }),
   };
 }

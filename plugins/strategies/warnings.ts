@@ -10,7 +10,7 @@ export function warningsOfRoot(root: GatewayConfig): string[] {
 }
 
 function idle(at: string, field: string, mode: string): string {
-  return `${at}.${field}: no effect here, only targets of ${mode} have it`;
+  return `${at}.${field}: no effect here; only targets of ${mode} use it`;
 }
 
 /** What of a strategy and its targets can have no effect, though the language allows it; one `path: text` each. */
@@ -22,20 +22,22 @@ export function warningsOf(
 ): string[] {
   const warnings: string[] = [];
   if (strategy.cb_config && !isSaved) {
-    warnings.push(`${path}.strategy.cb_config: no effect in a config that is not saved: circuits belong to a saved version`);
+    warnings.push(`${path}.strategy.cb_config: no effect in an inline config; circuits belong to a saved config version`);
   }
   const named = new Set([...(strategy.conditions ?? []).map(({ then }) => then), strategy.default]);
   for (const [index, target] of targets.entries()) {
     const at = `${path}.targets[${index}]`;
     if (target.weight !== undefined && strategy.mode !== 'loadbalance') warnings.push(idle(at, 'weight', 'loadbalance'));
     if (target.on_status_codes && strategy.mode !== 'fallback') warnings.push(idle(at, 'on_status_codes', 'fallback'));
-    if (strategy.mode === 'loadbalance' && target.weight === 0) warnings.push(`${at}: its weight is 0, so it is never chosen`);
-    if (strategy.mode === 'single' && index > 0) warnings.push(`${at}: the strategy single only asks the first target`);
+    if (strategy.mode === 'loadbalance' && target.weight === 0) warnings.push(`${at}: never chosen, because its weight is 0`);
+    if (strategy.mode === 'single' && index > 0)
+      warnings.push(`${at}: never used; the strategy single uses the first target only`);
     if (strategy.mode !== 'conditional') continue;
-    if (target.name === undefined || !named.has(target.name)) warnings.push(`${at}: no condition and no default names it`);
+    if (target.name === undefined || !named.has(target.name))
+      warnings.push(`${at}: never used; neither a condition nor strategy.default names it`);
   }
   if (strategy.mode === 'conditional' && strategy.default === undefined) {
-    warnings.push(`${path}.strategy.default: not set, so a request for which no condition holds is refused`);
+    warnings.push(`${path}.strategy.default: not set; a request that matches no condition is rejected`);
   }
   return warnings;
 }

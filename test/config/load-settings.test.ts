@@ -345,15 +345,13 @@ describe('loadSettings', () => {
   ])('refuses a bad %s without repeating it', (name, value) => {
     const faults = faultsOf({ [name]: value });
     expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(new RegExp(`^${name}: what it holds is not usable, expected `));
+    expect(faults[0]).toMatch(new RegExp(`^${name}: the value is invalid, expected `));
     expect(faults[0]).not.toContain(value);
   });
 
   it('refuses to start without both keys', () => {
     expect(() => loadSettings({})).toThrow(SettingsError);
-    expect(() => loadSettings({ ...keys, CLUSTER_KEY: undefined })).toThrow(
-      /^CLUSTER_KEY: it is not set, expected 32 random bytes/,
-    );
+    expect(() => loadSettings({ ...keys, CLUSTER_KEY: undefined })).toThrow(/^CLUSTER_KEY: not set, expected 32 random bytes/);
   });
 
   it('gives one bearer text for one cluster key, however it is spelt', () => {
@@ -368,10 +366,10 @@ describe('loadSettings', () => {
     const pem = join(mkdtempSync(join(tmpdir(), 'settings-')), 'file.pem');
     writeFileSync(pem, 'pem');
     expect(faultsOf({ TLS_CERT: pem })).toEqual([
-      'TLS_KEY: it is not set although TLS_CERT is, expected the path of a readable PEM file',
+      'TLS_KEY: not set although TLS_CERT is set, expected the path of a readable PEM file',
     ]);
     expect(faultsOf({ TLS_KEY: pem })).toEqual([
-      'TLS_CERT: it is not set although TLS_KEY is, expected the path of a readable PEM file',
+      'TLS_CERT: not set although TLS_KEY is set, expected the path of a readable PEM file',
     ]);
     expect(faultsOf({ COUNTRY_HEADER: 'cf-ipcountry' })).toEqual([expect.stringContaining('TRUSTED_PROXIES is not set')]);
     expect(faultsOf({ PORT: '8788' })).toEqual(['CONTROL_PLANE_PORT: got "8788", expected another port than PORT']);
@@ -383,11 +381,11 @@ describe('misspeltSettings', () => {
     expect(
       misspeltSettings({ GATEWAY_PROCESES: '2', DATABASE_URI: 'x', LOGLEVEL: 'x', DRIAN_TIMEOUT: '1', data_dir: 'x' }),
     ).toEqual([
-      'GATEWAY_PROCESES: no such setting; did you mean GATEWAY_PROCESSES?',
-      'DATABASE_URI: no such setting; did you mean DATABASE_URL?',
-      'LOGLEVEL: no such setting; did you mean LOG_LEVEL?',
-      'DRIAN_TIMEOUT: no such setting; did you mean DRAIN_TIMEOUT?',
-      'data_dir: no such setting; did you mean DATA_DIR?',
+      'GATEWAY_PROCESES: unknown setting; did you mean GATEWAY_PROCESSES?',
+      'DATABASE_URI: unknown setting; did you mean DATABASE_URL?',
+      'LOGLEVEL: unknown setting; did you mean LOG_LEVEL?',
+      'DRIAN_TIMEOUT: unknown setting; did you mean DRAIN_TIMEOUT?',
+      'data_dir: unknown setting; did you mean DATA_DIR?',
     ]);
   });
 

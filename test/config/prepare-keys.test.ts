@@ -35,7 +35,7 @@ describe('prepareKeys', () => {
     mkdirSync(join(dataDir, 'pgdata'));
     rmSync(join(dataDir, file));
     const before = readdirSync(dataDir);
-    expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(`${file} is missing although ${join(dataDir, 'pgdata')} is there`);
+    expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(`${file} is missing although ${join(dataDir, 'pgdata')} exists`);
     expect(readdirSync(dataDir)).toEqual(before);
   });
 
@@ -47,7 +47,7 @@ describe('prepareKeys', () => {
 
   it.skipIf(process.platform !== 'linux')('names DATA_DIR if its folder cannot be made, without looping', () => {
     expect(() => prepareKeys({ DATA_DIR: '/proc/nope' })).toThrow(
-      /^DATA_DIR: got "\/proc\/nope", expected a folder this process may write/,
+      /^DATA_DIR: got "\/proc\/nope", expected a folder that this process can write/,
     );
   });
 
@@ -55,14 +55,14 @@ describe('prepareKeys', () => {
     const first = prepareKeys({ DATA_DIR: dataDir });
     writeFileSync(join(dataDir, 'encryption.key'), (first.ENCRYPTION_KEY as string).slice(0, 20));
     expect(() => prepareKeys({ DATA_DIR: dataDir })).toThrow(
-      `ENCRYPTION_KEY: the file ${join(dataDir, 'encryption.key')} holds no usable key, expected `,
+      `ENCRYPTION_KEY: the file ${join(dataDir, 'encryption.key')} contains no valid key, expected `,
     );
   });
 
   it.each(['gateway', 'control-plane'])('generates nothing for ROLE=%s, where all machines need the same keys', (ROLE) => {
     expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(SettingsError);
     expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(
-      /ENCRYPTION_KEY: it is not set.*\nCLUSTER_KEY: it is not set.*every machine needs the same one/,
+      /ENCRYPTION_KEY: not set.*\nCLUSTER_KEY: not set.*all machines need the same key/,
     );
     expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
   });
@@ -76,7 +76,7 @@ describe('prepareKeys', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'file');
     writeFileSync(file, '');
     expect(() => prepareKeys({ DATA_DIR: join(file, 'below') })).toThrow(
-      /^DATA_DIR: got ".*below", expected a folder this process may write \(ENOTDIR/,
+      /^DATA_DIR: got ".*below", expected a folder that this process can write \(ENOTDIR/,
     );
     expect(readFileSync(file, 'utf8')).toBe('');
   });

@@ -98,7 +98,7 @@ describe('keys', () => {
   it('refuses a key of the wrong kind or without the scope with 403, naming what is needed', async () => {
     const admin = await refused('/chat/completions', { body: good, headers: { 'x-svc-api-key': gateway.adminKey } });
     expect([admin.status, admin.body.error.code]).toEqual([403, '033']);
-    expect(admin.body.message).toContain('use a workspace key');
+    expect(admin.body.message).toContain('use a workspace API key');
     const { key } = await gateway.admin.createKey({ scopes: ['logs.view'] });
     const viewer = await refused('/chat/completions', { body: good, headers: { 'x-svc-api-key': key } });
     expect([viewer.status, viewer.body.message]).toEqual([403, expect.stringContaining('completions.write')]);
@@ -190,7 +190,7 @@ describe('where to go', () => {
     });
     expect([saved.status, saved.body.data.errors]).toEqual([
       400,
-      ['configurations.custom_host: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS'],
+      ['configurations.custom_host: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS'],
     ]);
   });
 

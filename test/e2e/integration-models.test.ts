@@ -185,8 +185,8 @@ describe('the test of a connection', () => {
     expect(answer.body).toEqual({
       ok: true,
       checks: [
-        { field: 'configurations.custom_host', status: 'ok', message: 'the provider answers' },
-        { field: 'key', status: 'ok', message: 'the provider accepts it' },
+        { field: 'configurations.custom_host', status: 'ok', message: 'the provider replied' },
+        { field: 'key', status: 'ok', message: 'the provider accepts the credential' },
       ],
     });
     expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);

@@ -65,6 +65,6 @@ describe('npm start', () => {
       deadlineMs: 40_000,
       what: `the end of all processes; printed\n${printed}`,
     });
-    expect(printed).not.toContain('did not stop cleanly');
+    expect(printed).not.toContain('process did not stop cleanly');
   });
 });

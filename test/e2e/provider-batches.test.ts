@@ -119,7 +119,7 @@ describe('a provider with the API of OpenAI', () => {
     const two = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });
     await expect(two.files.list()).rejects.toMatchObject({
       status: 400,
-      message: expect.stringContaining('maximum one target is allowed'),
+      message: expect.stringContaining('allow at most one target'),
     });
     await expect(two.batches.retrieve('batch_1')).rejects.toMatchObject({ status: 400 });
     expect(gateway.upstream.requests).toHaveLength(0);

@@ -88,8 +88,8 @@ describe('signals to the whole process group', () => {
     expect(events.endsWith('data: [DONE]')).toBe(true);
     if (service.process.exitCode === null) await once(service.process, 'exit');
     expect(service.process.exitCode).toBe(0);
-    expect(service.printed).not.toContain('did not stop cleanly');
-    expect(service.printed).toContain('SIGHUP: gateways read their certificate files again');
+    expect(service.printed).not.toContain('process did not stop cleanly');
+    expect(service.printed).toContain('SIGHUP: gateways reload their certificate files');
   });
 });
 

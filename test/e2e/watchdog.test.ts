@@ -28,10 +28,10 @@ describe('a gateway whose event loop hangs', () => {
     });
     const before = gateway.pidsOf('gateway');
     expect(await hang()).toBe('cut');
-    const line = await until(() => gateway.output().match(/^.*"the event loop does not turn".*$/m)?.[0]);
+    const line = await until(() => gateway.output().match(/^.*"the event loop is blocked".*$/m)?.[0]);
     expect(JSON.parse(line)).toMatchObject({ level: 'error', name: 'gateway' });
     expect(JSON.parse(line).stack[0]).toMatch(/^spinForEver \(.*hanging-plugin\.mjs:\d+:\d+\)$/);
-    expect(gateway.output()).toContain('the event loop of a gateway does not turn; killing the process');
+    expect(gateway.output()).toContain('the event loop of a gateway is blocked; killing the process');
     const after = await until(() => {
       const pids = gateway.pidsOf('gateway');
       return pids.length === 2 && pids.some((pid) => !before.includes(pid)) && pids;
@@ -56,6 +56,6 @@ describe('a gateway whose event loop hangs', () => {
     // Far below DRAIN_TIMEOUT and its grace, after which the supervisor would have to kill it.
     await within(gateway.stop(), 'the end of the service', 25_000);
     expect(await cut).toBe('cut');
-    expect(gateway.output()).toContain('does not turn; killing the process');
+    expect(gateway.output()).toContain('is blocked; killing the process');
   });
 });

@@ -39,6 +39,6 @@ async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Answer
   try {
     await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });
   } catch (cause) {
-    log.error({ requestId: id, cause: causeOf(cause) }, 'the reply to an idempotency-key could not be kept');
+    log.error({ requestId: id, cause: causeOf(cause) }, 'could not store the reply for an idempotency-key');
   }
 }

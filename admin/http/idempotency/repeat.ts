@@ -41,7 +41,7 @@ export interface RepeatOf {
 
 /** `em` is the caller's organisation's. Throws AB01 for a key that is none. */
 export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | 'auditKey'>, em: () => EntityManager): Repeat {
-  if (!keyPattern.test(of.key)) throw invalid('idempotency-key: 1 to 255 visible ASCII characters are expected');
+  if (!keyPattern.test(of.key)) throw invalid('idempotency-key: expected 1 to 255 visible ASCII characters');
   const { organisationId } = of.actor;
   const who = [organisationId, of.workspaceId, of.actor.keyId, of.route.method, of.route.path, of.params, of.key];
   const digest = createHash('sha256').update(canonicalJson(who)).digest('base64url');
@@ -63,7 +63,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
         const row = await em().findOne(idempotencyKeys, { organisationId, digest, expiresAt: { $gt: new Date() } });
         if (!row) return null;
         if (row.requestHash !== requestHash) {
-          const fault = 'idempotency-key: it was used for another request before';
+          const fault = 'idempotency-key: already used for another request. Send a new key';
           throw new AdminError('AB01', fault, [fault], 422);
         }
         if (row.reply) return JSON.parse(await services.vault.open(em(), membershipOf(row), row.reply)) as KeptReply;
@@ -71,7 +71,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
         if (attempt === replyTries) {
           throw new AdminError(
             'AB07',
-            'The first request with this idempotency-key was carried out, but its reply is not known: look at what it made',
+            'The first request with this idempotency-key was executed, but its reply is not stored. Read the item to see the result',
           );
         }
         await sleep(replyWaitMs);
@@ -88,7 +88,8 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
          where known.expires_at <= excluded.created_at returning id`,
         [id, organisationId, digest, requestHash, now, new Date(now.getTime() + keptMs)],
       );
-      if (rows.length === 0) throw new AdminError('AB07', 'A request with this idempotency-key is being carried out');
+      if (rows.length === 0)
+        throw new AdminError('AB07', 'A request with this idempotency-key is still running. Try again shortly');
       mine = id;
     },
     async keep(kept) {

@@ -37,7 +37,7 @@ export async function authenticateToken(
   credentials: Credentials,
   services: Services,
 ): Promise<Authentication> {
-  if (token.length > tokenLengthMax) return refused('AB05', 'Invalid token: it is too long');
+  if (token.length > tokenLengthMax) return refused('AB05', 'Invalid token: longer than allowed');
   const verdict = await askGateway(token, credentials, services);
   if ('refused' in verdict) return refused(codes[verdict.refused.status] ?? 'AB10', verdict.refused.message);
   const { keyId, organisationId, workspaceId, userId, subject } = verdict;
@@ -45,7 +45,7 @@ export async function authenticateToken(
   const role = userId === null ? null : await scopesOfUser(em, { organisationId, workspaceId, userId });
   // A gateway may know of a change some moments later.
   if (there === 0 || (userId !== null && role === null))
-    return { refused: forbidden('This token may not act here'), known: null };
+    return { refused: forbidden('This token has no access to this workspace'), known: null };
   const own = verdict.scopes.filter((scope) => scopesByType['workspace-user'].has(scope));
   const scopes = new Set(role ? own.filter((scope) => role.has(scope)) : own);
   const type = userId === null ? 'workspace-service' : 'workspace-user';
@@ -79,6 +79,6 @@ async function askGateway(token: string, credentials: Credentials, { settings, l
     return v.parse(tokenVerdict, JSON.parse(opened));
   } catch (error) {
     log.warn({ cause: messageOf(error) }, 'no gateway could verify a token');
-    throw new AdminError('AB10', 'No gateway could verify the token; try again shortly');
+    throw new AdminError('AB10', 'No gateway could verify the token. Try again shortly');
   }
 }

@@ -29,7 +29,7 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
       } catch (error) {
         if (isDatabaseAway(error)) throw error;
         // Told again, it would hold up all others for ever.
-        services.log.error({ organisationId, cause: causeOf(error) }, 'a refused token could not be audited');
+        services.log.error({ organisationId, cause: causeOf(error) }, 'could not write the audit entry of a rejected token');
       }
     }
   };
@@ -67,6 +67,6 @@ function parse(bytes: Uint8Array): readonly TokenRefusal[] {
   try {
     return v.parse(tokenRefusals, JSON.parse(Buffer.from(bytes).toString('utf8'))).refusals;
   } catch {
-    throw invalid('body: refusals of tokens are expected');
+    throw invalid('body: expected a list of rejected tokens');
   }
 }

@@ -23,7 +23,8 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
   const above = scopes.filter((scope) => !mayGrant(actor, type, scope));
-  if (above.length > 0) throw forbidden(`This key may not give scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
+  if (above.length > 0)
+    throw forbidden(`This API key cannot grant scopes that it does not have: ${above.slice(0, 10).join(', ')}`);
   return scopes;
 }
 
@@ -40,7 +41,7 @@ export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Gran
   const held = rows[0];
   if (!held) throw new AdminError('AB05', 'Invalid API key');
   const now = new Set(held.scopes);
-  for (const scope of actor.scopes) if (!now.has(scope)) throw forbidden('This key has just lost some of its scopes');
+  for (const scope of actor.scopes) if (!now.has(scope)) throw forbidden('This API key has just lost some of its scopes');
   return { grantedByKeyId: actor.keyId, grantedByUserId: null };
 }
 

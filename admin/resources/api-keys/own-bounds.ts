@@ -28,5 +28,5 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
  */
 export function requireOwnBoundsKept(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
   if (row.id !== actor.keyId || actor.actsAsOwner || isDeepStrictEqual(before, boundsOf(row))) return;
-  throw forbidden('A key does not change its own limits, life, rotation or defaults; use another key');
+  throw forbidden('An API key cannot change its own limits, expiry, rotation or defaults. Use another key');
 }

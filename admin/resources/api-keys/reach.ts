@@ -43,10 +43,10 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
   const row = where.id === undefined ? null : await em.findOne(apiKeys, where);
   if (!row || (isPlainMember(call.actor, row.workspaceId ?? null) && row.userId !== call.actor.userId)) throw notFound('API key');
   const needed = `${scopeGroups[row.type]}.${action}`;
-  if (!call.actor.scopes.has(needed)) throw forbidden(`This key lacks the scope ${needed}`);
+  if (!call.actor.scopes.has(needed)) throw forbidden(`This API key lacks the scope ${needed}`);
   // The key of the first start acts as an owner: see `actorOfKey`.
   if (action !== 'read' && row.type === 'organisation-service' && row.creationMode === 'auto' && !call.actor.actsAsOwner) {
-    throw forbidden('Only an owner may do this to the key that the first start made');
+    throw forbidden('Only owners can change or delete the key created by the first start');
   }
   return row;
 }

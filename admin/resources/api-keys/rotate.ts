@@ -16,7 +16,8 @@ export function rotateApiKey(
   transitionMs: number | undefined,
 ): { text: string; transitionEndsAt: Date } {
   const now = new Date();
-  if (row.previousExpiresAt && row.previousExpiresAt > now) throw conflict('The rotation before this one is still in transition');
+  if (row.previousExpiresAt && row.previousExpiresAt > now)
+    throw conflict('The previous rotation is still in its transition period. Try again after its end');
   const length = transitionMs ?? row.keyTransitionPeriodMs ?? transitionMsMin;
   checkTransition(cadenceOf(row), length, 'key_transition_period_ms');
   const wanted = new Date(now.getTime() + length);

@@ -63,9 +63,9 @@ function noticeOf(key: DueKey): { subject: string; text: string } {
   return {
     subject: `The API key "${name}" must be rotated`,
     text: [
-      `The secret of the API key "${name}" falls due at ${due}.`,
-      `Rotate it (POST /v1/api-keys/${key.id}/rotate) and put the new key where the old one is used.`,
-      `Without that the key stops working at ${end}.`,
+      `The secret of the API key "${name}" must be rotated by ${due}.`,
+      `Rotate it (POST /v1/api-keys/${key.id}/rotate) and replace the old key where it is used.`,
+      `Otherwise the key stops working at ${end}.`,
     ].join('\n\n'),
   };
 }

@@ -120,10 +120,10 @@ function namedDay(time: Date, now: Date): Date {
  * none at all is refused.
  */
 function enforce(before: RotationColumns | null, sent: RotationPolicyBody | null, days: number): RotationPolicyBody {
-  if (sent === null && before !== null) throw invalid(`rotation_policy: this workspace prescribes a rotation every ${days} days`);
+  if (sent === null && before !== null) throw invalid(`rotation_policy: this workspace requires a rotation every ${days} days`);
   const { rotation_period: period, rotation_period_days: sentDays, next_rotation_at: named } = sent ?? {};
   const same = period ? (period === 'weekly' ? 7 : 30) === days : !sentDays || sentDays === days;
-  if (!same) throw invalid(`rotation_policy: this workspace prescribes a rotation every ${days} days`);
-  if (named) throw invalid('rotation_policy.next_rotation_at: this workspace prescribes when keys are rotated');
+  if (!same) throw invalid(`rotation_policy: this workspace requires a rotation every ${days} days`);
+  if (named) throw invalid('rotation_policy.next_rotation_at: this workspace sets the rotation of keys. Remove the field');
   return { key_transition_period_ms: sent?.key_transition_period_ms, rotation_period: null, rotation_period_days: days };
 }

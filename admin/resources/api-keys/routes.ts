@@ -27,18 +27,20 @@ const createRoute = (type: ApiKeyType, what: string) => {
     tenant: type === 'organisation-service' ? 'organisation' : 'workspace',
     resource,
     action: 'create',
-    summary: `Make ${what}; the answer is the only place its text is in`,
+    summary: `Create ${what}; only this reply contains the secret`,
     query: tenantQuery,
     body: createBodyOf(type),
     reply: v.strictObject({ id: v.string(), key: v.string(), object: v.literal('api-key') }),
     async handle(call) {
       const { organisationId, workspaceId, actor, body, query, services } = call;
       if (type === 'organisation-service' && (body.workspace_id ?? query.workspace_id) !== undefined) {
-        throw invalid('workspace_id: organisation keys belong to no workspace; api-keys/workspace/service makes one that does');
+        throw invalid(
+          'workspace_id: organisation keys have no workspace. Create a workspace key with POST /v1/api-keys/workspace/service',
+        );
       }
       const userId = type === 'workspace-user' ? (body.user_id ?? (await ownerByDefault(call.em, actor))) : body.user_id;
       if (isPlainMember(actor, workspaceId) && userId !== actor.userId) {
-        throw invalid('user_id: members make keys for themselves only');
+        throw invalid('user_id: members can create keys only for themselves');
       }
       const tenant = { organisationId, workspaceId };
       call.unused(...unusedOf(type, body));
@@ -63,7 +65,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource,
     action: 'list',
-    summary: 'List keys, newest first, of the types the caller may list',
+    summary: 'List API keys of the types that the caller can list, newest first',
     query: listQuery,
     body: null,
     reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(apiKeyReply) }),
@@ -80,7 +82,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource,
     action: 'read',
-    summary: 'Read a key; its text is masked',
+    summary: 'Read an API key; its secret is masked',
     query: readQuery,
     body: null,
     reply: apiKeyReply,
@@ -97,7 +99,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource,
     action: 'update',
-    summary: 'Change what is named of a key; null clears',
+    summary: 'Change fields of an API key; null clears a field',
     query: tenantQuery,
     body: updateBody,
     reply: v.strictObject({}),
@@ -126,7 +128,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await findReachable(change.tx, call, 'delete');
         call.match(row.revision);
-        if (row.id === call.actor.keyId) throw new AdminError('AB01', 'A key cannot delete itself');
+        if (row.id === call.actor.keyId) throw new AdminError('AB01', 'An API key cannot delete itself');
         await deleteApiKey(change, row);
       });
       return {};
@@ -139,7 +141,7 @@ export const apiKeyRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource,
     action: 'rotate',
-    summary: 'Give a key a new secret; the one before stays good for a while',
+    summary: 'Rotate the secret of an API key; the previous one stays valid for the transition period',
     query: tenantQuery,
     body: rotateBody,
     reply: v.strictObject({ id: v.string(), key: v.string(), key_transition_expires_at: v.string() }),

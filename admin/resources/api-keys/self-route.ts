@@ -31,13 +31,13 @@ export const selfRoute = defineRoute({
   tenant: 'either',
   resource: 'api_keys',
   action: 'read',
-  summary: 'Read the key the request is made with, and what it belongs to',
+  summary: 'Read the API key of this request with its workspace and organisation',
   query: detailsQuery,
   body: null,
   reply: v.strictObject({ success: v.literal(true), data: details }),
   async handle(call) {
     const { em, actor, organisationId, query } = call;
-    if (actor.session) throw forbidden('This is for API keys');
+    if (actor.session) throw forbidden('This route requires an API key');
     const row = await em.findOne(apiKeys, { id: actor.keyId, organisationId });
     if (!row) throw notFound('API key');
     call.tag(row.revision);

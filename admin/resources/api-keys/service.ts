@@ -122,8 +122,8 @@ function ownerOf(tenant: Tenant, type: ApiKeyType, sentId: string | null | undef
   if ((type === 'workspace-user') !== (userId !== undefined)) {
     throw invalid(
       type === 'workspace-user'
-        ? 'user_id: required, because no person made the key of this request'
-        : 'user_id: only keys of users have one',
+        ? 'user_id: required, because the API key of this request belongs to no user'
+        : 'user_id: only user keys have this field. Remove it',
     );
   }
   if (userId === undefined || tenant.workspaceId === null) return null;

@@ -14,7 +14,7 @@ export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings
   if (settings.countMax === null) return;
   await lockOwner(tx, owner);
   if ((await tx.count(apiKeys, owner)) >= settings.countMax) {
-    throw forbidden(`A user has at most ${settings.countMax} keys in this workspace`);
+    throw forbidden(`A user can have at most ${settings.countMax} keys in this workspace. Delete one first`);
   }
 }
 
@@ -23,9 +23,9 @@ export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date
   if (asked && asked <= now) throw invalid('expires_at: must be in the future');
   if (settings.ttlSeconds === null) return asked ?? null;
   const latest = new Date(now.getTime() + settings.ttlSeconds * 1_000);
-  if (asked === null) throw invalid('expires_at: keys of users must end in this workspace');
+  if (asked === null) throw invalid('expires_at: required for user keys in this workspace');
   if (asked !== undefined && asked > latest) {
-    throw invalid(`expires_at: keys of users live at most ${settings.ttlSeconds} seconds in this workspace`);
+    throw invalid(`expires_at: at most ${settings.ttlSeconds} seconds from now for user keys in this workspace`);
   }
   return asked ?? latest;
 }

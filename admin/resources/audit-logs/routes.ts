@@ -11,7 +11,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/audit-logs',
-    summary: 'List changes and refused attempts, newest first; as CSV with `accept: text/csv`',
+    summary: 'List changes and rejected requests, newest first; as CSV with `accept: text/csv`',
     scopes: ['audit_logs.list'],
     tenant: 'either',
     deletedToo: true,

@@ -26,7 +26,7 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
   if (!body.input_file_id.startsWith(ownFilePrefix)) {
     throw badField(
       'input_file_id',
-      'a batch that the service runs takes a file of the service: upload it without naming a provider',
+      'batches run by the service need a file in the service’s own store. Upload it without a provider',
     );
   }
   const newManager = managerOf(services, owner);
@@ -90,14 +90,14 @@ function runHeaders(
     const prefix = [settings.headerPrefix, ...settings.headerPrefixAliases].find((each) => lower.startsWith(each)) ?? '';
     const name = lower.slice(prefix.length);
     const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-    if (!/^[a-z0-9-]{1,64}$/.test(name)) throw badField(`svc_options.${given.slice(0, 64)}`, 'the name of a header is expected');
+    if (!/^[a-z0-9-]{1,64}$/.test(name)) throw badField(`svc_options.${given.slice(0, 64)}`, 'expected the name of a header');
     if (/^svc_(?:admin|ws|user|session|job)_/.test(text.replace(/^bearer\s+/i, ''))) {
       throw badField(
         `svc_options.${name}`,
-        'keys of this service do not belong here: lines are sent for the key that makes the batch',
+        'contains a key of this service. Remove it: lines run with the API key that created the batch',
       );
     }
-    if (/[\r\n\0]/.test(text) || text.length > 16_384) throw badField(`svc_options.${name}`, 'the text of a header is expected');
+    if (/[\r\n\0]/.test(text) || text.length > 16_384) throw badField(`svc_options.${name}`, 'expected the value of a header');
     if (!notKept.has(name)) headers[name] = text;
   }
   return headers;

@@ -48,21 +48,21 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
     const { document } = await services.readDocument('provider', `${made.workspaceId}/${made.providerSlug}`);
     const giveUp = (why: string) => {
-      services.log.warn({ batch: key, why }, 'what a batch has cost is not known and is not recorded');
+      services.log.warn({ batch: key, why }, 'the cost of a batch is unknown and not recorded');
       return 'done' as const;
     };
-    if (!document) return giveUp('its provider was deleted');
+    if (!document) return giveUp('the provider was deleted');
     const usage = await ask(services, document as ProviderDocument, made, signal).catch((cause: unknown) => causeOf(cause));
     if (typeof usage === 'object' && usage !== null && 'state' in usage) {
       const { state, parts } = usage as BatchUsageReply;
-      if (state === 'gone') return giveUp('its provider does not know it any more');
+      if (state === 'gone') return giveUp('the provider no longer has the batch');
       if (state === 'ended') {
         await record(services, organisationId, document as ProviderDocument, made, parts);
         return 'done';
       }
     }
     signal.throwIfAborted();
-    return ageMs > followedMs ? giveUp('it was not over in time, or could not be read') : { againInMs };
+    return ageMs > followedMs ? giveUp('the batch did not end in time or could not be read') : { againInMs };
   };
 }
 
@@ -79,7 +79,7 @@ async function ask(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(readingMsMax)]),
   });
-  if (reply.status !== 200) throw new Error(`a gateway answered ${reply.status}`);
+  if (reply.status !== 200) throw new Error(`a gateway replied with ${reply.status}`);
   return v.parse(batchUsageReply, await reply.json());
 }
 

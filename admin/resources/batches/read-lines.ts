@@ -43,7 +43,7 @@ export async function readLines(
       faults.push({
         code: 'line_too_long',
         line: number,
-        message: `A line has at most ${lineCharactersMax} characters`,
+        message: `A line can have at most ${lineCharactersMax} characters`,
         param: null,
       });
       total++;
@@ -52,7 +52,12 @@ export async function readLines(
     if (text.trim() === '') continue;
     total++;
     if (total > linesMax) {
-      faults.push({ code: 'too_many_tasks', line: number, message: `A batch has at most ${linesMax} requests`, param: null });
+      faults.push({
+        code: 'too_many_tasks',
+        line: number,
+        message: `A batch can have at most ${linesMax} requests`,
+        param: null,
+      });
       break;
     }
     const line = parseLine(text, number, batch, seen);
@@ -95,12 +100,13 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
     return fault('invalid_request', `${path ?? 'line'}: ${parsed.issues[0].message}`, path);
   }
   const { custom_id: customId, url, body } = parsed.output;
-  if (url !== batch.endpoint) return fault('mismatched_endpoint', `url: ${batch.endpoint} is expected, as the batch says`, 'url');
-  if (body.stream === true) return fault('invalid_request', 'body.stream: replies of a batch do not stream', 'body.stream');
+  if (url !== batch.endpoint)
+    return fault('mismatched_endpoint', `url: expected ${batch.endpoint}, the endpoint of the batch`, 'url');
+  if (body.stream === true) return fault('invalid_request', 'body.stream: not supported in batches. Remove it', 'body.stream');
   if (customId.includes('\0') || /\p{Surrogate}/u.test(customId)) {
-    return fault('invalid_request', 'custom_id: a zero character or half a character cannot be kept', 'custom_id');
+    return fault('invalid_request', 'custom_id: contains U+0000 or half a surrogate pair', 'custom_id');
   }
-  if (seen.has(customId)) return fault('duplicate_custom_id', 'custom_id: another line of the file has it too', 'custom_id');
+  if (seen.has(customId)) return fault('duplicate_custom_id', 'custom_id: not unique in the file', 'custom_id');
   seen.add(customId);
   try {
     return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };

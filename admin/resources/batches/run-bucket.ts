@@ -60,7 +60,7 @@ async function runLine(
   signal: AbortSignal,
 ): Promise<void> {
   if (headers === null) {
-    const error = { code: 'invalid_api_key', message: 'The key that made the batch is no longer there' };
+    const error = { code: 'invalid_api_key', message: 'The API key that created the batch was deleted' };
     return keep(newManager(), batch, line, { response: null, error }, true);
   }
   const { settings } = services;

@@ -26,9 +26,7 @@ export const createBatchBody = v.strictObject({
   /** Gateway headers the lines are sent with. */
   svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
   /** What providers that run batches themselves are sent with them: there is nobody to send it to. */
-  provider_options: v.nullish(
-    v.strictObject({}, 'the service runs this batch itself and sends no provider a batch: put parameters into the lines'),
-  ),
+  provider_options: v.nullish(v.strictObject({}, 'not supported for batches run by the service. Set parameters in the lines')),
 });
 
 /** One line of the input file (https://platform.openai.com/docs/api-reference/batch/request-input). */

@@ -62,7 +62,7 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
   if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
   for (const key of ['api_key', ...settingNames.secrets]) {
     if (settingOf(node, key) === undefined) continue;
-    const fault = 'a saved config holds no credential: create an integration and name its provider as @slug';
+    const fault = 'credentials are not allowed in saved configs. Create an integration and use its provider as @slug';
     yield { path: at(key), slug: null, fault };
   }
   for (const [index, child] of (node.targets ?? []).entries()) yield* referencesOf(child, `${at('targets')}[${index}]`);

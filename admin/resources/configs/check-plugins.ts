@@ -31,6 +31,6 @@ async function askGateway({ settings, log }: Pick<AdminServices, 'settings' | 'l
     return v.parse(configCheckReply, await reply.json()).errors;
   } catch (error) {
     log.warn({ cause: messageOf(error) }, 'no gateway could check the plugins of a config');
-    throw new AdminError('AB10', 'config.plugins: no gateway could check these settings; see GATEWAY_URL, and try again shortly');
+    throw new AdminError('AB10', 'config.plugins: no gateway could check these settings. Check GATEWAY_URL and try again');
   }
 }

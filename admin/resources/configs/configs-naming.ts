@@ -23,7 +23,7 @@ export async function refuseWhileNamed(
   const more = slugs.length > namedMax ? ', …' : '';
   const which = actor.scopes.has('configs.list') ? `: ${slugs.slice(0, namedMax).join(', ')}${more}` : '';
   throw conflict(
-    `The provider @${provider.slug} is used by ${many}${which}. Change those first, or delete it with force=true: requests then pass over their targets`,
+    `The provider @${provider.slug} is used by ${many}${which}. Change them first, or delete it with force=true: requests then skip their targets`,
   );
 }
 

@@ -112,11 +112,12 @@ export async function updateConfig(
 
 /** Archives; refused while something still stands on the config. */
 export async function archiveConfig(change: Change, config: Config): Promise<void> {
-  if (config.isDefault) throw conflict('This config is the default of its workspace; choose another default first');
+  if (config.isDefault) throw conflict('This config is the default of its workspace. Set another default first');
   const users = await change.tx.count(apiKeys, { organisationId: config.organisationId, defaultConfigId: config.id });
-  if (users > 0) throw conflict(`This config is the default of ${users} API keys; change those first`);
+  if (users > 0) throw conflict(`This config is the default of ${users} API keys. Change them first`);
   const workspace = await change.tx.findOne(workspaces, { organisationId: config.organisationId, userApiKeyConfigId: config.id });
-  if (workspace) throw conflict(`This config is the default of the user keys of workspace ${workspace.slug}; change that first`);
+  if (workspace)
+    throw conflict(`This config is the default of the user keys of workspace ${workspace.slug}. Change that setting first`);
   config.status = 'archived';
   config.lastUpdatedAt = new Date();
   change.about(config.id);

@@ -34,7 +34,11 @@ export class FileRoom {
       const { files } = await this.#others(tx);
       const { filesMax } = this.#quota;
       if (files >= filesMax) {
-        throw new StoreError(413, `file: this workspace keeps ${filesMax} files already, as many as it may; delete some`, 'file');
+        throw new StoreError(
+          413,
+          `file: this workspace has reached its limit of ${filesMax} files (WORKSPACE_FILES_MAX). Delete some`,
+          'file',
+        );
       }
       await tx.insert(storedFiles, this.#file);
     });
@@ -48,7 +52,7 @@ export class FileRoom {
       const { bytesMax } = this.#quota;
       const free = bytesMax - (await this.#others(tx)).bytes;
       if (bytes > free) {
-        const message = `file: the files of this workspace may have ${bytesMax} bytes together, and it does not fit; delete some`;
+        const message = `file: the files of this workspace would exceed ${bytesMax} bytes (WORKSPACE_FILE_BYTES_MAX). Delete some`;
         throw new StoreError(413, message, 'file');
       }
       // Twice as much each time: few questions for a large file, little taken for a small one.

@@ -47,7 +47,7 @@ export async function receiveFile(newManager: () => EntityManager, upload: Uploa
   try {
     const form = await readForm(newManager, upload, room, { id, organisationId: owner.organisationId });
     const purpose = form.fields.get('purpose') ?? upload.purpose ?? '';
-    if (!purposePattern.test(purpose)) throw badField('purpose', 'what the file is for is expected, such as batch');
+    if (!purposePattern.test(purpose)) throw badField('purpose', 'expected the purpose of the file, such as batch');
     const expiresAt = expiryOf(form.fields, upload.now);
     const more = { filename: form.filename, contentType: form.contentType, bytes: form.bytes, purpose, expiresAt };
     const found = await newManager().nativeUpdate(
@@ -96,9 +96,7 @@ async function readForm(
   const parser = openParser(upload.contentType);
   const finished = new Promise<void>((resolve, reject) => {
     parser.on('finish', resolve);
-    parser.on('error', (error: Error) =>
-      reject(new StoreError(400, `The body is not a form that can be read: ${error.message}`, 'body')),
-    );
+    parser.on('error', (error: Error) => reject(new StoreError(400, `The body is not a valid form: ${error.message}`, 'body')));
   });
   finished.catch(fail);
   parser.on('field', (name, value) => fields.set(name, value));

@@ -28,6 +28,6 @@ export function refuseMove(before: Configurations, after: Configurations, kept: 
     const now = originOf(after[name]);
     if (now === null || now === originOf(before[name])) continue;
     const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
-    throw invalid(`configurations.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
+    throw invalid(`configurations.${name}: a new host requires the credential again. Send it in ${paths.join(', ')}`);
   }
 }

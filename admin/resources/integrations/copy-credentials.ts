@@ -20,13 +20,13 @@ const scopes = ['virtual_keys.copy', 'virtual_keys.duplicate'];
  * it, AB02 when the caller does not reach the provider, AB01 when its credential is the organisation's: that is shared, not copied.
  */
 export async function findSource(em: EntityManager, actor: Actor, organisationId: string, id: string): Promise<Integration> {
-  if (!scopes.some((scope) => actor.scopes.has(scope))) throw forbidden(`${field}: this needs the scope ${scopes.join(' or ')}`);
+  if (!scopes.some((scope) => actor.scopes.has(scope))) throw forbidden(`${field}: requires the scope ${scopes.join(' or ')}`);
   const own = actor.workspaceId === null ? {} : { workspaceId: actor.workspaceId };
   const provider = await em.findOne(providers, { id, organisationId, ...own });
   const found = provider && (await em.findOne(integrations, { id: provider.integrationId, organisationId, status: 'active' }));
   if (!found) throw unknownReference(field, 'Virtual key');
   if (!found.workspaceId) {
-    throw invalid(`${field}: it stands on an integration of the organisation; make a provider with integration_id ${found.slug}`);
+    throw invalid(`${field}: it uses an integration of the organisation. Create a provider with integration_id ${found.slug}`);
   }
   return found;
 }
@@ -34,7 +34,7 @@ export async function findSource(em: EntityManager, actor: Actor, organisationId
 /** Throws AB01 when the source is of another type than was named, or a credential was sent beside it. */
 export function requireSource(source: Integration, type: string | undefined, key: string | null | undefined): void {
   if (type !== undefined && canonicalProviderId(type) !== source.aiProviderId) {
-    throw invalid(`${field}: it is of the provider type ${source.aiProviderId}`);
+    throw invalid(`${field}: has another provider type (${source.aiProviderId})`);
   }
   if (key) throw invalid(`key: not together with ${field}`);
 }
@@ -77,5 +77,5 @@ export async function takeCredentials(em: EntityManager, vault: Vault, source: I
 async function mappingsFor(em: EntityManager, source: Integration, workspaceId: string): Promise<Mapping[]> {
   const mapped = await mappingsOf(em, source);
   if (mapped.every(({ reference }) => isOpenTo(reference, workspaceId))) return mapped;
-  throw invalid(`${field}: it reads from a secret reference that is not open to this workspace`);
+  throw invalid(`${field}: uses a secret reference that is not open to this workspace`);
 }

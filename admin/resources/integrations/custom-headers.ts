@@ -4,7 +4,7 @@ const refusedHeaders =
   /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|cookie|proxy-.*|x-svc-.*|svc-internal-.*)$/i;
 /** They carry the integration's own credential. */
 const credentialHeaders = /^(authorization|api-key|x-api-key)$/i;
-const setByGateway = 'this header is set by the gateway and cannot be given';
+const setByGateway = 'this header is set by the gateway. Remove it';
 const anyHeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),

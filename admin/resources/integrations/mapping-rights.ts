@@ -24,11 +24,11 @@ export function requireMappingRight(
 ): void {
   if (all.length === 0 || (actor.workspaceId === null && actor.scopes.has('secret_references.update'))) return;
   const shown = added.find(({ isSecret }) => !isSecret);
-  if (shown) throw refused(`${targetOf(shown.field, 'configurations')}, which is no credential`);
+  if (shown) throw refused(`${targetOf(shown.field, 'configurations')}, which is not a credential`);
   for (const name of hostSettingNames) {
     const origin = originOf(now[name]);
     if (origin !== null && (added.length > 0 || origin !== originOf(before[name]))) {
-      throw refused(`an integration with a host of its own (configurations.${name})`);
+      throw refused(`an integration with a custom host (configurations.${name})`);
     }
   }
 }
@@ -49,7 +49,7 @@ export async function mappingsOfNew(
 
 function refused(what: string): AdminError {
   return forbidden(
-    `secret_mappings: mapping a secret to ${what} is for those who may change it (secret_references.update, of the organisation)`,
+    `secret_mappings: mapping a secret to ${what} requires the scope secret_references.update of the organisation`,
   );
 }
 

@@ -22,7 +22,7 @@ export function requireSettings(
 
 function otherIdentities(): string {
   const ids = providersWithMode('provider_auth_type', 'wif').join(' and ');
-  return `wif is for ${ids}; vertex-ai has vertex_auth_type wif, azure-openai and azure-ai azure_auth_mode workload`;
+  return `wif is for ${ids}; use vertex_auth_type wif for vertex-ai and azure_auth_mode workload for azure-openai and azure-ai`;
 }
 
 function pathOf(name: string): string {

@@ -177,7 +177,7 @@ function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly i
   const named = type ?? other;
   if (named === undefined) throw invalid('ai_provider_id: required');
   if (other !== undefined && canonicalProviderId(other) !== canonicalProviderId(named)) {
-    throw invalid('integration_id: it names another type of provider than ai_provider_id');
+    throw invalid('integration_id: has another provider type than ai_provider_id');
   }
   return named;
 }

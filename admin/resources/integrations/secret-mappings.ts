@@ -54,7 +54,7 @@ export async function resolveMappings(
     if (field === undefined) {
       throw invalid(`${path}.target_field: one of ${[...byTarget.keys()].join(', ')} is expected for ${place.aiProviderId}`);
     }
-    if (found.some((other) => other.field === field)) throw invalid(`${path}.target_field: named twice`);
+    if (found.some((other) => other.field === field)) throw invalid(`${path}.target_field: duplicate`);
     const lock = hold ? 'to use' : undefined;
     const reference = await findReference(em, place.organisationId, one.secret_reference_id, lock);
     if (!reference || (place.workspaceId !== null && !isOpenTo(reference, place.workspaceId))) {
@@ -86,7 +86,8 @@ function fieldsOf(aiProviderId: string): Map<string, boolean> {
 /** Throws AB01 when a field was given by a mapping and by a value. `given` are the fields with a value, by config name. */
 export function refuseBoth(mapped: readonly Mapping[], given: ReadonlySet<string>): void {
   const index = mapped.findIndex(({ field }) => given.has(field));
-  if (index >= 0) throw invalid(`secret_mappings[${index}].target_field: its value was sent too; send one of them`);
+  if (index >= 0)
+    throw invalid(`secret_mappings[${index}].target_field: the field also has a value in this request. Send one of them`);
 }
 
 /** The fields of one integration that are read from secret managers, in the order they were sent. */

@@ -198,9 +198,9 @@ export async function mayUse(em: EntityManager, row: Integration, workspaceId: s
 export function requireOwner(actor: Actor, workspaceId: string | null, action: string): void {
   const needed = workspaceId === null ? ['organisation_integrations'] : ['workspace_integrations', 'organisation_integrations'];
   if (workspaceId === null && actor.workspaceId !== null)
-    throw forbidden('Integrations of the organisation need an organisation key');
+    throw forbidden('Integrations of the organisation require an organisation API key');
   if (!needed.some((group) => actor.scopes.has(`${group}.${action}`))) {
-    throw forbidden(`This key lacks the scope ${needed.map((group) => `${group}.${action}`).join(' or ')}`);
+    throw forbidden(`This API key lacks the scope ${needed.map((group) => `${group}.${action}`).join(' or ')}`);
   }
 }
 

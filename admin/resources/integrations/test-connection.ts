@@ -51,7 +51,7 @@ export async function testConnection(
     return v.parse(connectionDiagnosis, await reply.json());
   } catch (error) {
     log.warn({ cause: messageOf(error) }, 'no gateway could test a connection');
-    throw new AdminError('AB10', 'No gateway could make the test; see GATEWAY_URL, and try again shortly');
+    throw new AdminError('AB10', 'No gateway could run the test. Check GATEWAY_URL and try again');
   }
 }
 

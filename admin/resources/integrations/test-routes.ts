@@ -32,7 +32,7 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/integrations/test',
-    summary: 'Try an account that is not saved, and say which field is wrong',
+    summary: 'Test an account that is not saved; the reply names the wrong field',
     reply: connectionDiagnosis,
     scopes,
     tenant: 'either',
@@ -63,7 +63,7 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',
     path: '/integrations/:slug/test',
-    summary: 'Try a stored account, and say which field is wrong',
+    summary: 'Test a stored account; the reply names the wrong field',
     reply: connectionDiagnosis,
     scopes,
     tenant: 'either',

@@ -15,7 +15,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/integrations/:slug/workspaces',
-    summary: 'List the workspaces that may use an integration',
+    summary: 'List the workspaces that can use an integration',
     reply: workspacesReply,
     scopes: ['organisation_integrations.read'],
     tenant: 'organisation',
@@ -52,7 +52,7 @@ export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',
     path: '/integrations/:slug/workspaces',
-    summary: 'Change which workspaces may use an integration',
+    summary: 'Change which workspaces can use an integration',
     reply: emptyReply,
     scopes: ['organisation_integrations.update'],
     tenant: 'organisation',

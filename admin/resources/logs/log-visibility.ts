@@ -61,4 +61,4 @@ async function visibilityForMember(em: EntityManager, user: User, workspaceId: s
   };
 }
 
-const refused = () => forbidden('Your role may not see logs here');
+const refused = () => forbidden('Your role does not allow reading logs of this workspace');

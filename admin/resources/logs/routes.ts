@@ -27,7 +27,7 @@ export const logRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/logs',
-    summary: 'List what requests left behind, newest first',
+    summary: 'List request records, newest first',
     reply: logListReply,
     scopes: ['logs.list', ...readScopes],
     tenant: 'either',
@@ -51,7 +51,7 @@ export const logRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',
     path: '/logs/:id',
-    summary: 'Read what one request left behind, by its id or the id of its trace',
+    summary: 'Read a request record by its id or trace id',
     reply: logReply,
     scopes: readScopes,
     tenant: 'either',

@@ -49,7 +49,7 @@ export const organisationUtilityRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource: 'api_keys',
     action: 'read',
-    summary: 'Say whether a key or session is good, and whose it is',
+    summary: 'Check a key or session and return its owner',
     reply: success(caller),
     query: tenantQuery,
     body: null,
@@ -65,12 +65,12 @@ export const organisationUtilityRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource: 'api_keys',
     action: 'read',
-    summary: 'Read the key the request is made with',
+    summary: 'Read the API key of this request',
     reply: success(apiKeyReply),
     query: tenantQuery,
     body: null,
     async handle({ actor, em, organisationId, tag }) {
-      if (actor.session) throw forbidden('This is for API keys');
+      if (actor.session) throw forbidden('This route requires an API key');
       const row = await em.findOne(apiKeys, { id: actor.keyId, organisationId });
       if (!row) throw notFound('API key');
       tag(row.revision);

@@ -17,7 +17,7 @@ const property = v.strictObject({
   minLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   maxLength: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
   pattern: v.optional(
-    v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'), v.check(isPattern, 'not a pattern that RE2 takes')),
+    v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'), v.check(isPattern, 'not a valid RE2 pattern')),
   ),
 });
 
@@ -52,7 +52,7 @@ export function checkMetadata(
   const errors = (check.errors ?? [])
     .slice(0, 50)
     .map((error) => `${path}${error.instancePath.replaceAll('/', '.')}: ${error.message}`);
-  throw new AdminError('AB01', errors[0] ?? `${path}: does not meet the schema of the organisation`, errors);
+  throw new AdminError('AB01', errors[0] ?? `${path}: does not match the schema of the organisation`, errors);
 }
 
 /** Patterns come from people: on RE2 none of them can stop this process. */

@@ -47,7 +47,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     path: '/organisations/self',
     scopes: updateScopes,
     action: 'update',
-    summary: 'Change settings of the organisation, and what workspaces may override',
+    summary: 'Change settings of the organisation and which of them workspaces can override',
     reply: nothing,
     body: updateBody,
     async handle(call) {
@@ -65,7 +65,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     path: '/organisations/:organisationId/auth-settings',
     scopes: readScopes,
     action: 'read',
-    summary: 'Read who may sign in, and for how long',
+    summary: 'Read the sign-in settings',
     reply: authSettingsReply,
     body: null,
     async handle(call) {
@@ -81,7 +81,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     path: '/organisations/:organisationId/auth-settings',
     scopes: updateScopes,
     action: 'update',
-    summary: 'Change who may sign in, and for how long',
+    summary: 'Change the sign-in settings',
     reply: nothing,
     body: authSettingsBody,
     async handle(call) {
@@ -137,7 +137,7 @@ export const organisationRoutes: readonly AdminRoute[] = [
     tenant: 'either',
     resource: 'organisations',
     action: 'read',
-    summary: 'Read which fields log exports leave out',
+    summary: 'Read which fields log exports omit',
     reply: fieldRestrictionsReply,
     query: tenantQuery,
     body: null,

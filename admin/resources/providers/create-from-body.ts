@@ -58,7 +58,7 @@ async function integrationFor(
   if (body.integration_id !== undefined) {
     const isInline = body.key || body.source_provider_api_key_id || body.secret_mappings?.length;
     if (isInline || Object.keys(configurations).length > 0) {
-      throw invalid('key: credentials belong to the integration; send either integration_id or credentials');
+      throw invalid('key: credentials belong to the integration. Send either integration_id or credentials');
     }
     const found = await sharedIntegration(change, actor, tenant, body.integration_id);
     if (inline !== undefined && canonicalProviderId(inline) !== found.aiProviderId)
@@ -113,11 +113,11 @@ async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, i
   const own = await findOwnIntegration(tx, place, idOrSlug).catch(asReference('integration_id', 'Integration'));
   if (own.workspaceId) throw unknownReference('integration_id', 'Integration');
   const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
-  if (decided) throw forbidden('This integration is switched off for the workspace');
+  if (decided) throw forbidden('This integration is disabled for the workspace');
   const now = new Date();
   const mapped = await mappingsOf(tx, own);
   if (!mapped.every(({ reference }) => isOpenTo(reference, tenant.workspaceId))) {
-    throw invalid('integration_id: it reads from a secret reference that is not open to this workspace');
+    throw invalid('integration_id: uses a secret reference that is not open to this workspace');
   }
   tx.create(integrationWorkspaces, {
     ...tenant,

@@ -21,7 +21,7 @@ export async function readProvider<Shown>(
   what?: string,
 ): Promise<Shown> {
   if (call.query.include_configurations === 'true') {
-    throw forbidden('include_configurations: credentials are for gateways only, and they have them by other ways');
+    throw forbidden('include_configurations: not supported. Credentials are sent to gateways only');
   }
   const row = await findProvider(call.em, call, call.params.slug ?? '', what);
   call.tag(row.revision);

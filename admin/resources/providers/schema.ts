@@ -27,7 +27,7 @@ const inlineCredentials = Object.fromEntries(credentialNames.map((key) => [key, 
 const sharedEntries = {
   usage_limits: v.nullish(usageLimitsBody),
   rate_limits: v.nullish(rateLimitsBody),
-  secret_mappings: onlyEmpty('what a provider reads from secret managers is said of its integration, or of a virtual key'),
+  secret_mappings: onlyEmpty('set secret_mappings on the integration or on a virtual key'),
   /** Whose credential, with its settings, is copied: the row id of another provider. */
   source_provider_api_key_id: v.optional(id),
   /** Models have no ids of their own here. */

@@ -41,7 +41,8 @@ export async function updateProviderFromBody(
   const says = body.key !== undefined || source !== undefined || Object.keys(configurations).length > 0;
   // That an integration of the organisation reads nothing for this one alone is so in any case.
   if (says || mappings?.length || (mappings !== undefined && integration?.workspaceId)) {
-    if (!integration?.workspaceId) throw invalid("key: credentials belong to the integration, which is the organisation's");
+    if (!integration?.workspaceId)
+      throw invalid('key: credentials belong to the integration of the organisation. Change them there');
     await nameAsSent(body, async () => {
       checkHosts(services.settings, configurations);
       if (source !== undefined) {

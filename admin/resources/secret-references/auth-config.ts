@@ -60,7 +60,7 @@ function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>,
   for (const name of addressSettings) {
     if (!(name in merged) || originOf(merged[name]) === originOf(known.auth[name])) continue;
     const paths = kept.map((secret) => `auth_config.${secret}`);
-    throw invalid(`auth_config.${name}: another host needs the credential again, send it in ${paths.join(', ')}`);
+    throw invalid(`auth_config.${name}: a new host requires the credential again. Send it in ${paths.join(', ')}`);
   }
 }
 

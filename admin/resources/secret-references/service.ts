@@ -82,7 +82,7 @@ export async function deleteReference(change: Change, actor: Actor, row: SecretR
   if (users.length > 0) {
     const mayKnow = ['organisation_integrations.list', 'workspace_integrations.list'].some((scope) => actor.scopes.has(scope));
     const who = mayKnow ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
-    throw invalid(`This secret reference is used by ${users.length} integrations or virtual keys${who}; change those first`);
+    throw invalid(`This secret reference is used by ${users.length} integrations or virtual keys${who}. Change them first`);
   }
   // What integrations that were archived by an older version have left.
   await change.tx.nativeDelete(secretMappings, { organisationId: row.organisationId, secretReferenceId: row.id });
@@ -135,7 +135,7 @@ async function setAccess(
     row.allowedWorkspaces = [];
     row.allowAllWorkspaces = true;
   } else if (all === false && (isNew || row.allowAllWorkspaces)) {
-    throw invalid('allowed_workspaces: required where allow_all_workspaces is false');
+    throw invalid('allowed_workspaces: required if allow_all_workspaces is false');
   }
 }
 

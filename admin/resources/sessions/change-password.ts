@@ -22,9 +22,9 @@ export async function changePassword(call: Call, userId: string): Promise<void> 
   try {
     if (!(await verifyPassword(body.current_password, user.passwordHash ?? null))) {
       wrong = true;
-      throw forbidden('current_password: it is not the right one');
+      throw forbidden('current_password: wrong password');
     }
-    if (body.new_password.toLowerCase() === user.email) throw invalid('new_password: must not be the e-mail');
+    if (body.new_password.toLowerCase() === user.email) throw invalid('new_password: must not be the e-mail address');
     const passwordHash = await hashPassword(body.new_password);
     await call.write(async ({ tx, about }) => {
       const row = await tx.findOneOrFail(users, { id: userId, organisationId });

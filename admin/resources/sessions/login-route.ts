@@ -8,7 +8,7 @@ import { users } from '../users/entity.ts';
 import { signIn } from './sign-in.ts';
 
 /** One text whatever was wrong, so that nobody learns who has an account here. */
-const refusal = 'The e-mail or the password is wrong (an e-mail that several organisations know needs organisation_id)';
+const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
 
 /** Signing in with e-mail and password. Unknown people cost the same time as known ones. */
 export const loginRoute = definePublicRoute({

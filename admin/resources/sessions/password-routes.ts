@@ -8,7 +8,7 @@ import { forgotBody, nothing, resetBody, verifyBody } from '../../identity/schem
 import { endSessions } from '../../identity/sessions.ts';
 import { users } from '../users/entity.ts';
 
-const linkIsOver = () => new AdminError('AB08', 'This link is not good any more; ask for another one');
+const linkIsOver = () => new AdminError('AB08', 'This link has expired or was used. Request a new one');
 
 /** Passwords that were forgotten, and e-mails to be shown to arrive: by links that work once. */
 export const passwordRoutes: readonly PublicRoute[] = [
@@ -17,7 +17,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
     path: '/auth/password/forgot',
     resource: 'users',
     action: 'forgot_password',
-    summary: 'Ask for a mail with a link to set a new password; the reply is the same for everybody',
+    summary: 'Request a mail with a link to set a new password; the reply does not show whether the user exists',
     reply: nothing,
     body: forgotBody,
     async handle(call) {
@@ -57,7 +57,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
         const user = await change.tx.findOne(users, { id: link.userId, organisationId: link.organisationId });
         if (!user || !(await useLink(change.tx, link))) throw linkIsOver();
         if (password.toLowerCase() === user.email)
-          throw new AdminError('AB01', 'password: must not be the e-mail', ['password: must not be the e-mail']);
+          throw new AdminError('AB01', 'password: must not be the e-mail address', ['password: must not be the e-mail address']);
         user.passwordHash = passwordHash;
         user.lastUpdatedAt = new Date(now);
         await endSessions(change.tx, user, null);
@@ -71,7 +71,7 @@ export const passwordRoutes: readonly PublicRoute[] = [
     path: '/auth/verify-email',
     resource: 'users',
     action: 'verify_email',
-    summary: 'Show with the token of a link that mails arrive',
+    summary: 'Confirm an e-mail address with the token of a link',
     reply: nothing,
     body: verifyBody,
     async handle(call) {

@@ -67,7 +67,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
     method: 'GET',
     path: '/auth/self',
     action: 'read',
-    summary: 'Who is signed in, or whom a token is for, and what they may do where',
+    summary: 'Read the signed-in user or the user of a token, with roles and scopes',
     reply: selfReply,
     body: null,
     async handle(call) {
@@ -117,7 +117,7 @@ export const sessionRoutes: readonly AdminRoute[] = [
     method: 'GET',
     path: '/auth/sessions',
     action: 'list',
-    summary: 'Where you are signed in',
+    summary: 'List your sessions',
     reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(v.strictObject(sessionEntries)) }),
     body: null,
     async handle(call) {

@@ -29,7 +29,8 @@ export const acceptInviteRoute = definePublicRoute({
   path: '/auth/invites/accept',
   resource: 'user_invites',
   action: 'accept',
-  summary: 'Accept an invite with the token of its link and choose a password; the reply holds the keys that go with it, once',
+  summary:
+    'Accept an invite with the token of its link and set a password; only this reply contains the keys that come with the invite',
   reply: v.strictObject({ ...signedInEntries, api_keys: v.array(keyReply) }),
   body: acceptBody,
   async handle(call) {
@@ -38,7 +39,7 @@ export const acceptInviteRoute = definePublicRoute({
     const where = { tokenHash: hashOf(body.token), status: 'pending' as const, expiresAt: { $gt: new Date(now) } };
     const invite = await call.em.findOne(userInvites, where);
     if (!invite) throw isOver();
-    if (body.password.toLowerCase() === invite.email) throw invalid('password: must not be the e-mail');
+    if (body.password.toLowerCase() === invite.email) throw invalid('password: must not be the e-mail address');
     const { organisationId } = invite;
     if (!(await isStillGranted(call.em, invite, now))) {
       call.auditRefusal({ organisationId, userId: null }, 404, 'AB08');
@@ -64,7 +65,7 @@ export const acceptInviteRoute = definePublicRoute({
   },
 });
 
-const isOver = () => new AdminError('AB08', 'This invite is not good any more; ask for another one');
+const isOver = () => new AdminError('AB08', 'This invite has expired or was used. Request a new one');
 
 /** Workspaces that are gone by now are left out. */
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {

@@ -40,7 +40,7 @@ export async function createInvite(
     await checkMetadata(change.tx, organisationId, apiKey.metadata, 'workspace_api_key_details.defaults.metadata');
   }
   if ((await change.tx.count(users, { organisationId, email: body.email })) > 0) {
-    throw conflict('There is a user with this e-mail already');
+    throw conflict('A user with this e-mail already exists');
   }
   return insertInvite(
     change,
@@ -108,7 +108,7 @@ export async function insertInvite(
   const { organisationId, email } = sent;
   const before = await change.tx.findOne(userInvites, { organisationId, email, status: 'pending' });
   if (before) {
-    if (before.expiresAt.getTime() > inviting.now) throw conflict('This e-mail is invited already');
+    if (before.expiresAt.getTime() > inviting.now) throw conflict('An invite for this e-mail already exists');
     before.status = 'expired';
     // Before the new one: only one may be pending.
     await change.tx.flush();
@@ -153,7 +153,7 @@ export async function resendInvite(change: Change, actor: Actor, row: UserInvite
 /** Takes an invite back. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
 export function cancelInvite(change: Change, actor: Actor, row: UserInvite): void {
   requireRank(actor, row.role);
-  if (row.status === 'accepted') throw conflict('This invite has been accepted; remove the user instead');
+  if (row.status === 'accepted') throw conflict('This invite has been accepted. Remove the user instead');
   row.status = 'cancelled';
   change.about(row.id);
 }

@@ -9,5 +9,5 @@ export async function checkEmailDomain(em: EntityManager, organisationId: string
   if (allowed.length === 0) return;
   const domain = email.slice(email.lastIndexOf('@') + 1);
   const fits = allowed.some((one) => domain === one.domain || (one.allow_subdomains && domain.endsWith(`.${one.domain}`)));
-  if (!fits) throw invalid('email: its domain is not one of those the organisation allows');
+  if (!fits) throw invalid('email: the organisation does not allow this domain');
 }

@@ -48,7 +48,7 @@ export async function insertUser(
   now: number,
 ): Promise<User> {
   const { organisationId, email } = sent;
-  if ((await change.tx.count(users, { organisationId, email })) > 0) throw conflict('There is a user with this e-mail already');
+  if ((await change.tx.count(users, { organisationId, email })) > 0) throw conflict('A user with this e-mail already exists');
   const user = change.tx.create(users, {
     id: newId(),
     organisationId,

@@ -40,7 +40,7 @@ export const workspaceExclusionRoutes: readonly AdminRoute[] = (['input', 'outpu
     path: `/workspace-exclusions/${kind}-guardrails`,
     scopes: ['organisation_exclusions.update'],
     action: 'update',
-    summary: `Exclude workspaces from the organisation's ${kind} guardrails, or take them in again`,
+    summary: `Exclude workspaces from the organisation's ${kind} guardrails, or include them again`,
     reply: v.strictObject({}),
     body: updateBody,
     async handle(call) {

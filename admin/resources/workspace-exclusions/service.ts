@@ -25,7 +25,7 @@ export async function updateExclusions(
   for (const [index, one] of body.workspaces.entries()) {
     const path = `workspaces[${index}].workspace_id`;
     const id = await workspaceIdOf(tx, organisationId, one.workspace_id, path);
-    if (wanted.has(id)) throw invalid(`${path}: named twice`);
+    if (wanted.has(id)) throw invalid(`${path}: duplicate`);
     wanted.set(id, one.excluded);
   }
   if (body.override_existing) for (const id of present.keys()) if (!wanted.has(id)) wanted.set(id, false);

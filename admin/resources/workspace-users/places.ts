@@ -43,7 +43,7 @@ export async function findPlaces(
     return { id: row.id, role };
   });
   const twice = found.findIndex((one, index) => found.findIndex((other) => other.id === one.id) !== index);
-  if (twice !== -1) throw invalid(`workspaces[${twice}].id: named twice`);
+  if (twice !== -1) throw invalid(`workspaces[${twice}].id: duplicate`);
   return found;
 }
 

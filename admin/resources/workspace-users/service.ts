@@ -35,7 +35,7 @@ export async function addWorkspaceUsers(
 ): Promise<void> {
   const { organisationId, id: workspaceId } = workspace;
   const ids = sent.map((one) => one.id.toLowerCase());
-  if (new Set(ids).size < ids.length) throw invalid('users: somebody is named twice');
+  if (new Set(ids).size < ids.length) throw invalid('users: duplicate user');
   const known = await change.tx.find(users, { organisationId, id: { $in: ids } });
   const unknown = sent.flatMap((one, index) =>
     known.some((user) => user.id === one.id.toLowerCase()) ? [] : [`users[${index}].id: User of the organisation not found`],
@@ -51,7 +51,7 @@ export async function addWorkspaceUsers(
   for (const { id, role } of sent) {
     requireWorkspaceRank(actor, role);
     const user = known.find((one) => one.id === id.toLowerCase()) as User;
-    if (there.some((one) => one.userId === user.id)) throw conflict('A user is in this workspace already');
+    if (there.some((one) => one.userId === user.id)) throw conflict('A user is already a member of this workspace');
     await addMember(change, user, workspaceId, role, making);
   }
 }

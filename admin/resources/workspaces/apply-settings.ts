@@ -37,7 +37,7 @@ export function applySettings(
     const section = sectionOf(group, key);
     const allowed = own.has(key) || (section !== undefined && (organisation.overrides ?? []).includes(section));
     if (!allowed) {
-      throw forbidden(`${settingGroups[group]}.${key}: the organisation does not let its workspaces change this`);
+      throw forbidden(`${settingGroups[group]}.${key}: the organisation does not allow its workspaces to change this`);
     }
     changes[key] = value;
   }

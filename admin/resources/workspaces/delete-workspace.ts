@@ -18,7 +18,7 @@ export async function deleteWorkspace(
   if (sent.name === undefined && sent.force_delete) throw invalid('name: required with force_delete');
   const names = [row.name, displayName(row, 'display'), displayName(row, 'plain')];
   if (sent.name !== undefined && !names.includes(sent.name)) {
-    throw invalid('name: must be the name of the workspace, to be sure that it is the one that is meant');
+    throw invalid('name: must equal the name of the workspace, as a confirmation');
   }
   if (row.isDefault) throw conflict('The default workspace cannot be deleted');
   const { tx } = change;
@@ -30,7 +30,7 @@ export async function deleteWorkspace(
       if (number > 0) held.push(`${number} ${what}`);
     }
     if (held.length > 0) {
-      throw conflict(`This workspace still has ${held.join(', ')}; delete them first, or send force_delete`);
+      throw conflict(`This workspace still has ${held.join(', ')}. Delete them first, or send force_delete`);
     }
   }
   // Also what does not hold a workspace back goes with it.

@@ -32,7 +32,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
       const { actor, query, em } = call;
       const visible = visibleIds(actor);
       if (visible !== null && query.status.includes('archived')) {
-        throw forbidden('Deleted workspaces are shown to owners and admins of the organisation only');
+        throw forbidden('Only owners and admins of the organisation can list deleted workspaces');
       }
       const where = {
         organisationId: actor.organisationId,
@@ -54,7 +54,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'organisation',
     resource: 'workspaces',
     action: 'create',
-    summary: 'Make a workspace',
+    summary: 'Create a workspace',
     reply: detailReply,
     query: nameQuery,
     body: createBody,
@@ -73,7 +73,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
     tenant: 'either',
     resource: 'workspaces',
     action: 'read',
-    summary: 'Read a workspace and what holds in it',
+    summary: 'Read a workspace with its settings',
     reply: detailReply,
     query: readQuery,
     body: null,

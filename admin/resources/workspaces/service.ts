@@ -78,7 +78,7 @@ export async function updateWorkspace(
   applyLimits(row, body);
   if (actor.type !== 'organisation-service' && !isDeepStrictEqual(limitsOf(row), limitsBefore)) {
     throw forbidden(
-      'usage_limits, rate_limits, reject_unmetered_requests: only the organisation changes the limits of its workspaces',
+      'usage_limits, rate_limits, reject_unmetered_requests: only the organisation can change the limits of its workspaces',
     );
   }
   const sightBefore = securitySettingsOf({ organisation, workspace: row });

@@ -54,7 +54,7 @@ const cache = v.union([
   ),
 ]);
 
-const guardrails = 'guardrails and hooks are not part of this version: a config that names them would run unguarded';
+const guardrails = 'guardrails and hooks are not part of this version. Remove them, because the config would run without them';
 /** Lists of the language that this build does not act on: only empty ones are accepted. */
 const guardrailKeys = [
   ...(['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks'] as const),
@@ -191,27 +191,24 @@ function checkPassthrough(node: GatewayConfig, at: (key: string) => string, erro
   const isRoot = at('') === '';
   const excluded = ['provider', 'virtual_key', 'api_key', 'custom_host', 'strategy', 'targets'] as const;
   for (const key of isRoot ? ([...excluded, 'override_params'] as const) : excluded) {
-    if (node[key] !== undefined)
-      errors.push(`${at(key)}: cannot stand beside passthrough, which takes the provider of the request`);
+    if (node[key] !== undefined) errors.push(`${at(key)}: not allowed with passthrough, which uses the provider of the request`);
   }
   if (isRoot) return;
   const model = node.override_params?.model;
   if (typeof model === 'string' && splitModelSlug(model)) {
-    errors.push(`${at('override_params.model')}: names a provider, but passthrough takes the one of the request`);
+    errors.push(`${at('override_params.model')}: names a provider, but passthrough uses the provider of the request`);
   }
 }
 
 function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]): void {
-  if (root.capacity) errors.push('capacity: only targets of loadbalance have it');
+  if (root.capacity) errors.push('capacity: allowed on targets of loadbalance only');
   const targets = root.targets ?? [];
   const most = root.strategy?.mode === 'conditional' ? limits.conditionalRootTargetsMax : limits.rootTargetsMax;
-  if (targets.length > most) errors.push(`targets: ${targets.length} are more than the ${most} a config may have`);
+  if (targets.length > most) errors.push(`targets: expected at most ${most}, received ${targets.length}`);
   for (const [index, child] of targets.entries()) {
     const below = countBelow(child);
     if (below <= limits.nestedTargetsMax) continue;
-    errors.push(
-      `targets[${index}].targets: ${below} are more than the ${limits.nestedTargetsMax} that may stand below one target`,
-    );
+    errors.push(`targets[${index}].targets: expected at most ${limits.nestedTargetsMax} nested targets, received ${below}`);
   }
 }
 

@@ -92,7 +92,7 @@ interface Test {
 function parseQuery(query: unknown, path: string, below: string): Group {
   if (!isObject(query)) throw fault(path, 'must be an object');
   const parts = Object.entries(query).map(([key, value]) => parseEntry(key, value, path, below));
-  if (parts.length === 0) throw fault(path, 'is empty: it would hold for every request');
+  if (parts.length === 0) throw fault(path, 'is empty and would match every request');
   return { kind: 'all', parts };
 }
 
@@ -103,7 +103,7 @@ function parseEntry(key: string, value: unknown, path: string, below: string): P
     const parts = value.map((item, index) => parseQuery(item, `${path}.${key}[${index}]`, `${here}[${index}]`));
     return { kind: key === '$and' ? 'all' : 'any', parts };
   }
-  if (key.startsWith('$')) throw fault(`${path}.${key}`, 'is no operator that joins queries; use $and or $or');
+  if (key.startsWith('$')) throw fault(`${path}.${key}`, 'is not a logical operator; use $and or $or');
   if (!fieldRoots.some((root) => key.startsWith(`${root}.`) && key.length > root.length + 1)) {
     throw fault(`${path}.${key}`, `must begin with ${fieldRoots.map((root) => `${root}.`).join(', ')}`);
   }
@@ -184,7 +184,7 @@ function compileOperator(operator: string, operand: unknown, path: string): (act
       return (actual) => typeof actual === 'string' && pattern.matcher(actual).find();
     }
     default:
-      throw fault(`${path}.${operator}`, 'is no operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
+      throw fault(`${path}.${operator}`, 'is not an operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
   }
 }
 
@@ -197,11 +197,11 @@ function compare(operand: unknown, path: string, operator: string, test: (left: 
 
 function compilePattern(operand: unknown, path: string): RE2JS {
   if (typeof operand !== 'string' || operand.length > patternLengthMax)
-    throw fault(path, `must be a text of at most ${patternLengthMax} characters`);
+    throw fault(path, `must be a string of at most ${patternLengthMax} characters`);
   try {
     return RE2JS.compile(operand);
   } catch (thrown) {
-    throw fault(path, `is no pattern RE2 knows: ${messageOf(thrown)}`);
+    throw fault(path, `is not a valid RE2 pattern: ${messageOf(thrown)}`);
   }
 }
 

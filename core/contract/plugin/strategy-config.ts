@@ -22,7 +22,7 @@ const breaker = v.pipe(
   }),
   v.check(
     (config) => config.failure_threshold !== undefined || config.failure_threshold_percentage !== undefined,
-    'needs failure_threshold or failure_threshold_percentage: it would never open',
+    'needs failure_threshold or failure_threshold_percentage, else the circuit never opens',
   ),
 );
 
@@ -107,14 +107,15 @@ export function checkStrategy(
 ): void {
   for (const [field, modes] of Object.entries(modesOfField)) {
     if (!(field in strategy) || modes.includes(strategy.mode)) continue;
-    const text = modes.length === 1 ? `only the ${modes[0]} strategy has it` : `only the strategies ${modes.join(', ')} have it`;
+    const text =
+      modes.length === 1 ? `allowed with the strategy ${modes[0]} only` : `allowed with the strategies ${modes.join(', ')} only`;
     errors.push(`${at(`strategy.${field}`)}: ${text}`);
   }
   if (strategy.mode === 'loadbalance') checkBalance(strategy, targets, at, errors);
   const algorithm = strategy.mode === 'loadbalance' ? strategy.algorithm : undefined;
   for (const [index, target] of targets.entries()) {
     if (target.capacity === undefined || algorithm === 'priority_capacity') continue;
-    errors.push(`${at(`targets[${index}].capacity`)}: only targets of loadbalance with algorithm priority_capacity have it`);
+    errors.push(`${at(`targets[${index}].capacity`)}: allowed on targets of loadbalance with algorithm priority_capacity only`);
   }
   if (strategy.mode === 'conditional') checkConditions(strategy, targets, at, errors);
 }
@@ -126,22 +127,22 @@ function checkBalance(
   errors: string[],
 ): void {
   if (targets.every((target) => target.weight === 0)) {
-    errors.push(`${at('targets')}: every weight is 0, so no target could ever be chosen`);
+    errors.push(`${at('targets')}: at least one weight must be above 0`);
   }
   if (sticky?.enabled && algorithm !== 'weighted') {
-    errors.push(`${at('strategy.sticky')}: works with the algorithm weighted only`);
+    errors.push(`${at('strategy.sticky')}: allowed with the algorithm weighted only`);
   }
   if (algorithm === 'least_latency' || algorithm === 'priority_capacity') {
     for (const [index, { weight }] of targets.entries()) {
       if (weight === undefined || weight === 0 || weight === 1) continue;
-      errors.push(`${at(`targets[${index}].weight`)}: ${algorithm} does not share out by weight; 0 (never) and 1 are allowed`);
+      errors.push(`${at(`targets[${index}].weight`)}: ${algorithm} does not use weights; only 0 (never) and 1 are allowed`);
     }
   }
   if (algorithm !== 'priority_capacity') return;
   const last = targets.findLastIndex((target) => target.weight !== 0);
   for (const [index, target] of targets.entries()) {
     if (target.capacity !== undefined || target.weight === 0 || index === last) continue;
-    errors.push(`${at(`targets[${index}].capacity`)}: required: without it no target after this one is ever asked`);
+    errors.push(`${at(`targets[${index}].capacity`)}: required, because targets after one without capacity are never used`);
   }
 }
 
@@ -160,9 +161,9 @@ function checkConditions(
       errors.push((thrown as Error).message);
     }
     if (!names.has(condition.then))
-      errors.push(`${at(`strategy.conditions[${index}].then`)}: no target is named ${condition.then}`);
+      errors.push(`${at(`strategy.conditions[${index}].then`)}: no target has the name ${condition.then}`);
   }
   if (strategy.default !== undefined && !names.has(strategy.default)) {
-    errors.push(`${at('strategy.default')}: no target is named ${strategy.default}`);
+    errors.push(`${at('strategy.default')}: no target has the name ${strategy.default}`);
   }
 }

@@ -27,10 +27,10 @@ export function checkJwk(input: unknown): JwkCheck {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return bad('', 'must be an object');
   const jwk = input as Record<string, unknown>;
   const secret = privateParameters.find((name) => name in jwk);
-  if (secret !== undefined) return bad(secret, 'is a private parameter: send public keys only, and replace this key');
+  if (secret !== undefined) return bad(secret, 'is a private parameter. Send public keys only, and replace this key');
   if (jwk.kty !== 'RSA') return bad('kty', 'must be RSA');
   const { kid, n, e } = jwk;
-  if (typeof kid !== 'string' || kid === '' || kid.length > 255) return bad('kid', 'must be a text of 1 to 255 characters');
+  if (typeof kid !== 'string' || kid === '' || kid.length > 255) return bad('kid', 'must be a string of 1 to 255 characters');
   if (jwk.alg !== undefined && jwk.alg !== 'RS256') return bad('alg', 'must be RS256');
   if (jwk.use !== undefined && jwk.use !== 'sig') return bad('use', 'must be sig');
   if (jwk.key_ops !== undefined && !(Array.isArray(jwk.key_ops) && jwk.key_ops.includes('verify')))
@@ -48,8 +48,8 @@ function checkModulus(jwk: PublicJwk): JwkCheck {
     return bad('n', 'is not the modulus of an RSA key');
   }
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
-  if (modulusLength < bits.least) return bad('n', `must have ${bits.least} bits at least, and has ${modulusLength}`);
-  if (modulusLength > bits.most) return bad('n', `must have ${bits.most} bits at most`);
+  if (modulusLength < bits.least) return bad('n', `must have at least ${bits.least} bits, has ${modulusLength}`);
+  if (modulusLength > bits.most) return bad('n', `must have at most ${bits.most} bits`);
   // Long exponents make every check slow; 1 and even ones are no signatures at all.
   if (publicExponent < 3n || publicExponent % 2n === 0n || publicExponent >= 1n << 32n)
     return bad('e', 'must be odd, and from 3 to 4294967295');

@@ -31,7 +31,7 @@ export const ownStorePath = /^\/internal\/v1\/store\/(files|batches)(\/[\w-]{1,8
 
 /** These headers for this caller. Throws where nobody is known: nothing is kept for nobody. */
 export function callerHeaderList(caller: Caller | null | undefined): HeaderList {
-  if (!caller) throw new Error('the own store was asked for nobody');
+  if (!caller) throw new Error('the own store was called without a workspace');
   return [
     callerHeaders.organisation,
     caller.organisationId,

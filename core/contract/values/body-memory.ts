@@ -25,7 +25,7 @@ export class BodyMemory {
     const bytesMax = bytes > smallBytes ? this.bytesMax * 0.875 : this.bytesMax;
     if (this.usedBytes + bytes > bytesMax) {
       throw new GatewayError('overloaded', {
-        message: 'The gateway holds as many request and reply bodies as it may; try again shortly',
+        message: 'The gateway has no memory for further bodies (BODY_MEMORY_MAX). Try again shortly',
         retryAfterMs: 1000,
       });
     }

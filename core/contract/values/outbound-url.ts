@@ -33,14 +33,14 @@ export type OutboundUrlCheck = { readonly ok: true; readonly url: OutboundUrl } 
 export function checkOutboundUrl(text: string, policy: OutboundPolicy): OutboundUrlCheck {
   if (typeof text !== 'string' || text === '') return refused('must be a URL');
   if (text.length > urlLengthMax) return refused(`must not be longer than ${urlLengthMax} characters`);
-  if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text)) return refused('must not hold spaces, control characters or backslashes');
+  if (/[\u0000-\u0020\u007f-\u00a0\\]/.test(text)) return refused('must not contain spaces, control characters or backslashes');
   if (text.includes('#')) return refused('must not have a fragment');
   const parts = /^(https?):\/\/([^/?]*)([^?]*)(\?.*)?$/i.exec(text);
   if (!parts) return refused('must begin with http:// or https://');
   const [, scheme, authority, path, query = ''] = parts as unknown as [string, string, string, string, string | undefined];
   if (/[^\u0021-\u007e]/.test(path + query)) return refused('must have non-ASCII characters of its path percent-encoded');
   if (query !== '' && !policy.allowQuery) return refused('must not have a query');
-  if (authority.includes('@')) return refused('must not hold a user name or password');
+  if (authority.includes('@')) return refused('must not contain a user name or password');
   if (authority.includes('%')) return refused('must not have % in its host');
   const split = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/i.exec(authority);
   if (!split) return refused('must have a host and, if any, a port of digits');
@@ -49,7 +49,7 @@ export function checkOutboundUrl(text: string, policy: OutboundPolicy): Outbound
   const port = portText === undefined ? (protocol === 'https:' ? 443 : 80) : Number(portText);
   if (portText !== undefined && String(port) !== portText) return refused('must have a port without leading zeros');
   const hostname = canonicalHost(spelled);
-  if (hostname === null) return refused('must name its host plainly');
+  if (hostname === null) return refused('must have a plain host name or IP address');
   const reason = checkHost(hostname, port, policy.trusted);
   if (reason !== null) return refused(reason);
   const host = hostname.includes(':') ? `[${hostname}]` : hostname;
@@ -66,15 +66,16 @@ export function checkHost(hostname: string, port: number, trusted: TrustedHosts)
   const labels = hostname.split('.');
   if (labels.length < 2 || labels.length > labelsMax)
     return labels.length < 2 ? internalHost : `must have a host name of at most ${labelsMax} labels`;
-  if (hostname.length > 253 || !labels.every((label) => labelPattern.test(label))) return 'must name its host plainly';
+  if (hostname.length > 253 || !labels.every((label) => labelPattern.test(label)))
+    return 'must have a plain host name or IP address';
   if (blockedNames.has(hostname)) return internalHost;
   const top = labels.at(-1) as string;
   if (blockedSuffixes.has(top) || blockedSuffixes.has(`${labels.at(-2)}.${top}`)) return internalHost;
   return null;
 }
 
-const privateAddress = 'must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS';
-const internalHost = 'must not be an internal host; the operator can allow one in TRUSTED_CUSTOM_HOSTS';
+const privateAddress = 'must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS';
+const internalHost = 'must not be an internal host. The operator can allow one in TRUSTED_CUSTOM_HOSTS';
 
 /**
  * Judges the address that `hostname` was resolved to; the reason for refusing it, or null. Called for every answer of a look-up

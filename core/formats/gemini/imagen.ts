@@ -80,7 +80,7 @@ function referenceImages(params: JsonObject, call: OperationCall): JsonObject[] 
   const images = sentImages(params, call);
   if (images.length === 0) throw badParam('image', 'the image that is to be edited is expected');
   // OpenAI marks by transparency what is to change, Imagen by white: the one taken for the other would change the wrong place.
-  if (sentImages(params, call, 'mask').length > 0) throw badParam('mask', 'Imagen reads masks in another way than this route');
+  if (sentImages(params, call, 'mask').length > 0) throw badParam('mask', 'Imagen does not support masks on this route');
   return images.map(({ body }, index) => ({
     referenceType: 'REFERENCE_TYPE_RAW',
     referenceId: index + 1,

@@ -61,7 +61,7 @@ function imageRequest(
   if (typeof prompt !== 'string' || prompt === '') throw badParam('prompt', 'a description of the image is expected');
   // Without it the whole image would be open to change.
   if (kind === 'edit' && sentImages(params, call, 'mask').length > 0) {
-    throw badParam('mask', 'Gemini edits by words alone: say in the prompt what is to change');
+    throw badParam('mask', 'Gemini does not support masks. Describe the change in the prompt');
   }
   const passed: JsonObject = {};
   for (const [name, value] of Object.entries(others)) {

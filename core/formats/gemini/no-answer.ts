@@ -15,7 +15,7 @@ export function noAnswer(provider: string, reply: JsonObject, wanted: string): G
     textIn(candidate?.finishMessage) ??
     heldBack(candidate?.finishReason) ??
     saidInstead(candidate) ??
-    'no reason was given';
+    'no reason given';
   return new GatewayError('upstream_status', {
     status: 400,
     message: `${provider} error: the reply holds no ${wanted}: ${why.slice(0, 500)}`,

@@ -118,7 +118,7 @@ function baseUrlOf(row: CompatibleProvider, settings: ProviderSettings): string 
   if (typeof row.baseUrl === 'function') return row.baseUrl(settings);
   if (row.baseUrl !== null) return row.baseUrl;
   throw new GatewayError('invalid_custom_host', {
-    message: `Provider ${row.id} has no address of its own: set custom_host, for example x-svc-custom-host: https://llm.example.com`,
+    message: `Provider ${row.id} has no default address. Set custom_host, for example x-svc-custom-host: https://llm.example.com`,
     param: 'custom_host',
   });
 }

@@ -12,7 +12,7 @@ import { retryAfterMs } from '../retry-after.ts';
 export function providerFault(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderFault {
   return (status, body, headers) => {
     const error: JsonObject = isObject(body?.error) ? body.error : (body ?? {});
-    const said = messageIn(body) ?? `the provider answered with status ${status} and no message`;
+    const said = messageIn(body) ?? `the provider replied with status ${status} and no message`;
     return {
       message: `${id} error: ${said}`,
       type: textOf(error.type),
@@ -28,7 +28,7 @@ export function streamFault(id: string, error: unknown): GatewayError {
   const { code, status }: JsonObject = isObject(error) ? error : {};
   const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599);
   return new GatewayError('upstream_status', {
-    message: `${id} error: ${messageIn({ error }) ?? 'the provider broke off the stream'}`,
+    message: `${id} error: ${messageIn({ error }) ?? 'the provider ended the stream early'}`,
     ...(stated === undefined ? {} : { status: stated }),
     detail: JSON.stringify(error)?.slice(0, 2000),
   });

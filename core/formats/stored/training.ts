@@ -33,7 +33,7 @@ export function supervisedHyperparameters(params: JsonObject, provider: string):
   const { method, hyperparameters } = params;
   if (!isObject(method)) return isObject(hyperparameters) ? hyperparameters : {};
   if (method.type !== undefined && method.type !== 'supervised') {
-    throw badParam('method.type', `${provider} has supervised fine-tuning here; other methods are reached by pass-through`);
+    throw badParam('method.type', `${provider} supports supervised fine-tuning on this route. Use /v1/proxy/… for other methods`);
   }
   const { supervised } = method;
   return [isObject(supervised) ? supervised.hyperparameters : undefined, hyperparameters].find(isObject) ?? {};

@@ -21,7 +21,7 @@ export function noteOfUpload(call: OperationCall, model: unknown = null): string
   if (said.every((value) => value === null)) return '';
   const note = `.${Buffer.from(JSON.stringify(said)).toString('base64url')}`;
   if (note.length > noteMax)
-    throw badParam('provider_model', 'too long to be kept with a file; name the model when the batch is made');
+    throw badParam('provider_model', 'too long to be stored with a file. Set the model when creating the batch');
   return note;
 }
 

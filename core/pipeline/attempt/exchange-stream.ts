@@ -38,7 +38,7 @@ export function exchangeStream(transport: UpstreamTransport, call: UpstreamCall)
       if (isOver) return;
       isOver = true;
       exchange.abort();
-      const error = new Error('the exchange was given up');
+      const error = new Error('the exchange was cancelled');
       settle.reject(error);
       chunks.end(error);
     },

@@ -62,9 +62,9 @@ function streamedForm(
   const isStuck = known.model === undefined && model !== '' && model !== undefined;
   const isRemade = operation.toContent !== undefined && !operation.takesForms;
   if (isRemade || changed !== undefined || isStuck) {
-    const why = isRemade ? 'this provider takes it in another shape' : `${changed ?? 'model'} has to be changed in it`;
+    const why = isRemade ? 'this provider needs the body in another form' : `${changed ?? 'model'} has to be changed in it`;
     throw new GatewayError('body_too_large', {
-      message: `Payload size exceeds the limit: a form over ${bytesMax} bytes goes through as it arrives, but ${why}`,
+      message: `Payload size exceeds the limit: a form over ${bytesMax} bytes is streamed unchanged, but ${why}`,
     });
   }
   return { contentType: contentTypeOf(ctx), body: takenOnce(ctx, form.body(model === '' ? null : model)) };

@@ -135,7 +135,7 @@ function withClientQuery(ctx: RequestContext, path: string): string {
 /** `strict_params`: the caller would rather know than have something left out. */
 function noPlaceFor(dropped: readonly string[], provider: string): GatewayError {
   return new GatewayError('bad_request', {
-    message: `strict_params: ${provider} has no place for ${dropped.join(', ').slice(0, 1000)}`,
+    message: `strict_params: ${provider} does not support ${dropped.join(', ').slice(0, 1000)}`,
     param: dropped[0] as string,
   });
 }

@@ -64,7 +64,7 @@ export class PlanStore implements PlanSource {
         version: document.versionId,
         reason: reasonOf(thrown),
       };
-      this.#compiler?.services.log.error(fields, 'a saved config does not compile; its last good version goes on serving');
+      this.#compiler?.services.log.error(fields, 'a saved config does not compile; serving its last valid version');
       if (!entry) throw thrown;
       // Kept under the new document, so that the failure is reported once and not on every request.
       this.#saved.set(document.id, { document, plan: entry.plan });
@@ -75,7 +75,7 @@ export class PlanStore implements PlanSource {
   inline(text: string): Plan {
     if (text.length > configLimits.inlineBytes) {
       throw invalidConfig([
-        `config: an inline config holds at most ${configLimits.inlineBytes} bytes, this one has ${text.length}; save it instead`,
+        `config: inline configs can have at most ${configLimits.inlineBytes} bytes, received ${text.length}. Save the config instead`,
       ]);
     }
     // Inline configs may hold provider keys: the digest is kept as the key, not the text.
@@ -93,7 +93,9 @@ export class PlanStore implements PlanSource {
     }
     const plan = this.#compile({ config: this.#parse(parsed), slug: null, versionId: null });
     if (plan.targets.length > configLimits.inlineTargets) {
-      throw invalidConfig([`targets: an inline config holds at most ${configLimits.inlineTargets} targets; save it instead`]);
+      throw invalidConfig([
+        `targets: inline configs can have at most ${configLimits.inlineTargets} targets. Save the config instead`,
+      ]);
     }
     this.#inline.set(key, plan);
     return plan;
@@ -168,7 +170,7 @@ export class PlanStore implements PlanSource {
       try {
         hook();
       } catch (thrown) {
-        this.#compiler?.services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin threw');
+        this.#compiler?.services.log.error({ reason: reasonOf(thrown) }, 'onClose of a plugin failed');
       }
     }
   }

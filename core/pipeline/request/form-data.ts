@@ -28,12 +28,12 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
     checkPartHeaders(body, fail);
     parser.on('finish', resolve);
     parser.on('error', (error: Error) => fail(error.message));
-    parser.on('partsLimit', () => fail(`it has more than ${partsMax} parts`));
+    parser.on('partsLimit', () => fail(`more than ${partsMax} parts`));
     // In slices: the parser reads to the end of what it is given, also behind an error.
     for (let at = 0; at < body.length && !failed; at += sliceBytes) parser.write(body.subarray(at, at + sliceBytes));
     if (!failed) parser.end();
   }).finally(() => parser.removeAllListeners());
-  if (parts.length === 0 && bytes.length > 0) throw unreadable('it has no parts');
+  if (parts.length === 0 && bytes.length > 0) throw unreadable('no parts');
   return parts;
 }
 
@@ -158,5 +158,5 @@ type Parser = InstanceType<typeof Busboy>;
 const noBytes = new Uint8Array(0);
 
 function unreadable(why: string): GatewayError {
-  return new GatewayError('bad_request', { message: `The body is not a form that can be read: ${why}`, param: 'body' });
+  return new GatewayError('bad_request', { message: `The body is not a valid form: ${why}`, param: 'body' });
 }

@@ -59,7 +59,7 @@ export class JsonLimits {
           break;
         case 0x3a: // :
           if (++this.#keys > keysMax) {
-            throw new GatewayError('bad_request', { message: `The body holds more than ${keysMax} keys` });
+            throw new GatewayError('bad_request', { message: `The body contains more than ${keysMax} keys` });
           }
           break;
         case 0x5b: // [
@@ -81,7 +81,7 @@ export class JsonLimits {
     this.#values += weight;
     if (this.#values <= this.#valuesMax) return;
     throw new GatewayError('body_too_large', {
-      message: `Payload size exceeds the limit: the body holds more than ${this.#valuesMax} values, counting five for each object and array (JSON_VALUES_MAX)`,
+      message: `Payload size exceeds the limit: the body contains more than ${this.#valuesMax} values, where an object or array counts as five (JSON_VALUES_MAX)`,
     });
   }
 

@@ -66,7 +66,7 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const adapter = options.providers.get(type);
       if (adapter) return adapter;
       throw new GatewayError('invalid_provider', {
-        message: `Invalid provider passed: ${type.slice(0, 100)} is not a provider this gateway knows${didYouMean(type, [...options.providers.keys()])}`,
+        message: `Invalid provider passed: ${type.slice(0, 100)} is not a known provider type${didYouMean(type, [...options.providers.keys()])}`,
         param: 'provider',
       });
     },

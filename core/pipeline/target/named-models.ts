@@ -65,7 +65,7 @@ const modelFields = ['model', 'modelId'] as const;
 async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
-  if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body as it is');
+  if (encoding !== undefined && encoding !== 'identity') throw hidden('content-encoding', 'send the body uncompressed');
   const text = Buffer.from(ctx.body.buffer, ctx.body.byteOffset, ctx.body.byteLength).toString('utf8');
   let parsed: unknown = null;
   try {
@@ -75,7 +75,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   }
   if (!isObject(parsed)) return [];
   const field = batchFields.find((name) => name in (parsed as JsonObject));
-  if (field !== undefined) throw hidden(field, 'make the batch at POST /v1/batches');
+  if (field !== undefined) throw hidden(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
   const names = [...texts(model), ...texts(modelId)];

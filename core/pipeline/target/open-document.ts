@@ -66,10 +66,10 @@ export function buildOpened(document: ProviderDocument, build: () => ResolvedTar
     const error = toGatewayError(thrown);
     if (error.code !== 'invalid_config' && error.code !== 'invalid_custom_host') throw error;
     const fields = (error.errors ?? []).map((line) => /^[a-z0-9_]+/.exec(line)?.[0]).filter(Boolean);
-    throw unusable(document, fields.length > 0 ? `${fields.join(', ')} cannot be used` : 'its settings cannot be used');
+    throw unusable(document, fields.length > 0 ? `invalid values in ${fields.join(', ')}` : 'the settings are invalid');
   }
   if (built.headers.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
-    throw unusable(document, 'a value holds characters that no header can carry');
+    throw unusable(document, 'a value contains characters that are not allowed in a header');
   }
   return built;
 }

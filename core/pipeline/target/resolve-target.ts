@@ -86,7 +86,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     // A stored credential goes to the host it was stored for and nowhere else.
     if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
       throw new GatewayError('invalid_custom_host', {
-        message: `Invalid custom host: @${slug} has a stored credential, which is only sent to its own host; set custom_host on its integration instead`,
+        message: `Invalid custom host: the stored credential of @${slug} is sent to its own host only. Set custom_host on its integration instead`,
         param: 'custom_host',
       });
     }
@@ -96,7 +96,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     for (const key of [...pinned, ...keptOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
       if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
       throw new GatewayError('invalid_config', {
-        message: `${key}: it is stored with the credential of @${slug} and cannot be replaced by a request or config`,
+        message: `${key}: stored with the credential of @${slug}; a request or config cannot change it`,
         param: key,
       });
     }
@@ -141,7 +141,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (own && asked?.customHost && asked.customHost !== target.customHost) {
       throw new GatewayError('invalid_custom_host', {
         message:
-          'Invalid custom host: a key from a config is only sent to the host of that config; send the provider key with the request',
+          'Invalid custom host: a key from a config is sent to the host of that config only. Send the provider key with the request',
         param: 'x-svc-custom-host',
       });
     }
@@ -167,7 +167,7 @@ function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObj
   const key = names.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
   if (key === undefined) return;
   throw new GatewayError('invalid_config', {
-    message: `${key}: the models of @${document.slug} are restricted, so it cannot be replaced by a request or config`,
+    message: `${key}: the models of @${document.slug} are restricted; a request or config cannot change it`,
     param: key,
   });
 }
@@ -186,7 +186,7 @@ function refuseMove(from: ResolvedTarget, to: ResolvedTarget, by: Readonly<JsonO
   if (from.origin === to.origin || to.adapter.movedBy?.some((key) => by[key] !== undefined)) return;
   const names = Object.keys(by).join(', ');
   throw new GatewayError('invalid_custom_host', {
-    message: `Invalid custom host: ${whose}, which is only sent to its own host; ${names} would send it to another`,
+    message: `Invalid custom host: ${whose}, which is sent to its own host only. ${names} would change the host`,
     param: names,
   });
 }

@@ -31,8 +31,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
     async fetch(request) {
       if (request.metadata && !options.machineIdentity) {
         throw new GatewayError('forbidden', {
-          message:
-            'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+          message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
         });
       }
       const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
@@ -58,7 +57,10 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
 function metadataPlace(text: string): { origin: string; path: string } {
   const url = URL.parse(text);
   if (url === null || !metadataOrigins.includes(url.origin)) {
-    throw new GatewayError('forbidden', { message: 'Not a metadata service of a cloud', detail: text.slice(0, 200) });
+    throw new GatewayError('forbidden', {
+      message: 'Expected the address of a cloud metadata service',
+      detail: text.slice(0, 200),
+    });
   }
   return { origin: url.origin, path: url.pathname + url.search };
 }

@@ -45,7 +45,7 @@ export async function estimateUsage(
       reply === null ? ctx.streamEvents : await services.countTokens(textsBelow(parse(reply), replyKeys), timeoutMs);
     return { ...emptyUsage(), inputTokens, outputTokens, estimated: true };
   } catch (thrown) {
-    services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'the tokens of a reply could not be estimated');
+    services.log.warn({ requestId: ctx.id, reason: String(thrown) }, 'could not estimate the tokens of a reply');
     return null;
   }
 }

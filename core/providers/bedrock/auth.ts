@@ -33,7 +33,7 @@ export function storageOrigin(settings: ProviderSettings): string {
 function keyForStorage(): GatewayError {
   return new GatewayError('invalid_config', {
     message:
-      'bedrock keeps files in S3, which takes no Bedrock API key: aws_access_key_id and aws_secret_access_key, or a role, are needed',
+      'files of bedrock are stored in S3, which does not accept Bedrock API keys. Set aws_access_key_id and aws_secret_access_key, or a role',
     param: 'aws_auth_type',
   });
 }

@@ -60,5 +60,5 @@ async function* toLines(
 
 function errorOf(error: unknown): JsonObject {
   const { errorCode: code, errorMessage: message }: JsonObject = isObject(error) ? error : {};
-  return { code: code === undefined ? 'failed' : String(code), message: message ?? 'the provider gave no result' };
+  return { code: code === undefined ? 'failed' : String(code), message: message ?? 'the provider returned no result' };
 }

@@ -76,7 +76,8 @@ function imageBlock(part: JsonObject, path: string): JsonObject {
   const at = `${path}.image_url`;
   if (typeof url !== 'string' || url === '') throw badParam(at, 'a URL is expected');
   if (url.startsWith('s3://')) return { image: { format: imageFormat(mediaTypeOf(url), at), source: stored(url) } };
-  if (!url.startsWith('data:')) throw badParam(at, 'bedrock fetches no images from the web: send a data URL or an s3:// address');
+  if (!url.startsWith('data:'))
+    throw badParam(at, 'bedrock does not fetch images from the web. Send a data URL or an s3:// address');
   const { mediaType, base64 } = dataUrl(url, at);
   return { image: { format: imageFormat(mediaType, at), source: { bytes: base64 } } };
 }
@@ -93,7 +94,7 @@ function fileBlock(part: JsonObject, path: string, nameDocument: NameDocument): 
   const at = `${path}.file`;
   const data = file.file_data ?? file.file_id;
   if (typeof data !== 'string' || data === '') throw badParam(at, 'file_data is expected');
-  if (/^https?:/.test(data)) throw badParam(at, 'bedrock fetches no files from the web: send a data URL or an s3:// address');
+  if (/^https?:/.test(data)) throw badParam(at, 'bedrock does not fetch files from the web. Send a data URL or an s3:// address');
   if (data.startsWith('s3://')) return mediaBlock(mediaTypeOf(data), stored(data), file, at, nameDocument);
   if (data.startsWith('data:')) {
     const { mediaType, base64 } = dataUrl(data, `${at}.file_data`);

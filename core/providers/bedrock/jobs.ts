@@ -23,8 +23,7 @@ export interface JobKind {
 export function requireAws({ settings }: OperationCall): void {
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
   throw new GatewayError('invalid_config', {
-    message:
-      'custom_host: files, batches and fine-tuning of bedrock are reached at AWS itself; use a provider without custom_host for them',
+    message: 'custom_host: not supported for files, batches and fine-tuning of bedrock. Use a provider without custom_host',
     param: 'custom_host',
   });
 }
@@ -35,7 +34,7 @@ export function jobPath(kind: JobKind, call: OperationCall): string {
 }
 
 function pathOfJob(kind: JobKind, id: string, param: string): string {
-  if (!kind.id.test(id)) throw badParam(param, 'the id of a job is expected, as it was given when the job was made');
+  if (!kind.id.test(id)) throw badParam(param, 'expected the id of a job, as returned when the job was created');
   return `${kind.path}/${encodeURIComponent(id)}`;
 }
 

@@ -12,7 +12,7 @@ const partBytes = 8 * 1024 * 1024;
 export function bucketOf({ settings }: OperationCall): string {
   if (typeof settings.aws_s3_bucket === 'string') return settings.aws_s3_bucket;
   throw new GatewayError('invalid_config', {
-    message: 'bedrock keeps files in S3: x-svc-aws-s3-bucket must name the bucket',
+    message: 'files of bedrock are stored in S3. Set the bucket in x-svc-aws-s3-bucket',
     param: 'aws_s3_bucket',
   });
 }

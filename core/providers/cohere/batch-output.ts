@@ -83,5 +83,5 @@ function linkOf(given: unknown, call: OperationCall): URL {
   const url = URL.parse(typeof given === 'string' ? given : '');
   const own = URL.parse(typeof call.settings.custom_host === 'string' ? call.settings.custom_host : '');
   if (url !== null && (url.origin === storage || url.origin === own?.origin)) return url;
-  throw new GatewayError('upstream_invalid', { message: 'The output of the batch is kept where cohere keeps none' });
+  throw new GatewayError('upstream_invalid', { message: 'The output of the batch has an unknown location' });
 }

@@ -65,7 +65,7 @@ function batchLine({ customId, body }: BatchRequest, kind: BatchKind, model: str
   const unknown = Object.keys(line).find((name) => !kind.fields.has(name));
   if (unknown !== undefined) {
     const way = 'completion_window "immediate" runs the batch line by line instead';
-    throw badParam(`${customId.slice(0, 64)}: ${unknown}`, `cohere knows no such field in batches; ${way}`);
+    throw badParam(`${customId.slice(0, 64)}: ${unknown}`, `not supported in batches of cohere; ${way}`);
   }
   return Buffer.from(`${JSON.stringify({ custom_id: customId, body: line })}\n`);
 }

@@ -94,7 +94,8 @@ async function found(id: string, call: OperationCall, services: StepServices, be
   // A model that must not be is refused before the provider is asked anything.
   const named = beside === null ? null : callOfLine(call, { model: beside }).model;
   const said = readDatasetName((await validatedDataset(services, id)).name);
-  if (named === null && !said) throw badParam('model', 'a batch of a dataset that was not uploaded here needs one, beside it');
+  if (named === null && !said)
+    throw badParam('model', 'required for a batch of a dataset that was not uploaded through the gateway');
   const model = named ?? callOfLine(call, { model: said?.model }).model;
   return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model };
 }

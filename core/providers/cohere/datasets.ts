@@ -54,9 +54,9 @@ export async function validatedDataset(services: StepServices, id: string): Prom
     const dataset = await readDataset(services, id);
     const { validation_status: status, validation_error: error } = dataset;
     if (status === 'validated' || status === 'skipped') return dataset;
-    if (status === 'failed') throw badParam('input_file_id', `cohere refuses the lines: ${String(error ?? '').slice(0, 500)}`);
+    if (status === 'failed') throw badParam('input_file_id', `cohere rejected the lines: ${String(error ?? '').slice(0, 500)}`);
     if (waitedMs >= waitMsMax) {
-      throw new GatewayError('request_timeout', { message: `cohere has not looked through the file in ${waitMsMax} ms` });
+      throw new GatewayError('request_timeout', { message: `cohere did not validate the file within ${waitMsMax} ms` });
     }
     const ms = pausesMs[Math.min(look, pausesMs.length - 1)] as number;
     await pause(ms);

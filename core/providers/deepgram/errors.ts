@@ -8,7 +8,7 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
   const { err_code: code, err_msg: text, category, message, details } = body ?? {};
   const said = [text, message, details].find((value) => typeof value === 'string' && value !== '');
   return {
-    message: `deepgram error: ${said ?? `the provider answered with status ${status}`}`,
+    message: `deepgram error: ${said ?? `the provider replied with status ${status}`}`,
     type: typeof category === 'string' ? category : null,
     param: null,
     code: typeof code === 'string' ? code : null,

@@ -82,7 +82,7 @@ function partOf(part: unknown, index: number): unknown {
   }
   if (part.type === 'file' && isObject(part.file)) {
     const data = part.file.file_data;
-    if (typeof data !== 'string') throw badParam(`messages[${index}].content`, 'files are taken with their data by reka-ai');
+    if (typeof data !== 'string') throw badParam(`messages[${index}].content`, 'reka-ai accepts files as data only');
     return { type: 'pdf_url', pdf_url: data.includes(':') ? data : `data:application/pdf;base64,${data}` };
   }
   return part;

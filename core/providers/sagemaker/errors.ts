@@ -10,7 +10,7 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
 export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};
   const said = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
-  const from = typeof originalStatus === 'number' ? `the container answered ${originalStatus}: ` : '';
+  const from = typeof originalStatus === 'number' ? `the container replied with ${originalStatus}: ` : '';
   return {
     message: `sagemaker error: ${from}${said ?? `status ${status}`}`,
     type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),

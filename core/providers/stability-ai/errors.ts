@@ -9,7 +9,7 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
   const list = Array.isArray(errors) ? errors.filter((text) => typeof text === 'string').join('; ') : '';
   const said = list !== '' ? list : message;
   return {
-    message: `stability-ai error: ${typeof said === 'string' && said !== '' ? said : `the provider answered with status ${status}`}`,
+    message: `stability-ai error: ${typeof said === 'string' && said !== '' ? said : `the provider replied with status ${status}`}`,
     type: typeof name === 'string' && name !== '' ? name : null,
     param: null,
     code: null,

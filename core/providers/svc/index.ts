@@ -15,7 +15,7 @@ export const ownStore: ProviderAdapter = {
   baseUrl: () => ownStoreOrigin,
   headers: () => [],
   proxyPath() {
-    throw new GatewayError('unsupported_operation', { message: 'svc, the store of the service, has no pass-through routes' });
+    throw new GatewayError('unsupported_operation', { message: 'svc (the service’s own store) has no pass-through routes' });
   },
   operations: {
     uploadFile: stored((call) => `/files${queryOf(call)}`),

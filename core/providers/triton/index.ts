@@ -52,7 +52,7 @@ export const triton: ProviderAdapter = {
     if (typeof host === 'string' && host !== '') return host.replace(/\/+$/, '').replace(/\/v2$/, '');
     throw new GatewayError('invalid_custom_host', {
       message:
-        'Provider triton has no address of its own: set custom_host, for example x-svc-custom-host: https://triton.example.com',
+        'Provider triton has no default address. Set custom_host, for example x-svc-custom-host: https://triton.example.com',
       param: 'custom_host',
     });
   },

@@ -61,7 +61,7 @@ async function* toLines(results: AsyncIterable<Uint8Array>, model: string, call:
 
 function messageOf(line: JsonObject, reply: JsonObject | null): unknown {
   const error = isObject(line.error) ? line.error : isObject(reply?.error) ? reply.error : {};
-  return line.status || error.message || 'the provider gave no result';
+  return line.status || error.message || 'the provider returned no result';
 }
 
 /** Some models' answers come as JSON inside a text. */

@@ -18,7 +18,7 @@ export function bucketOf(call: OperationCall): string {
   const bucket = bucketIn(call);
   if (bucket !== null) return bucket;
   throw new GatewayError('invalid_config', {
-    message: 'vertex-ai keeps files in Cloud Storage: x-svc-vertex-storage-bucket-name must name the bucket',
+    message: 'files of vertex-ai are stored in Cloud Storage. Set the bucket in x-svc-vertex-storage-bucket-name',
     param: 'vertex_storage_bucket_name',
   });
 }
@@ -27,8 +27,7 @@ export function bucketOf(call: OperationCall): string {
 export function requireGoogle({ settings }: OperationCall): void {
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
   throw new GatewayError('invalid_config', {
-    message:
-      'custom_host: files, batches and fine-tuning of vertex-ai are reached at Google itself; use a provider without custom_host for them',
+    message: 'custom_host: not supported for files, batches and fine-tuning of vertex-ai. Use a provider without custom_host',
     param: 'custom_host',
   });
 }

@@ -46,12 +46,12 @@ export async function machineProject(services: SignServices): Promise<string> {
   const { status, body } = await services.fetch(metadata('/project/project-id'));
   const text = Buffer.from(body).toString('utf8').trim();
   if (status === 200 && /^[a-z0-9.:-]{1,100}$/.test(text)) return text;
-  throw new GatewayError('upstream_invalid', { message: `${who}: the metadata service did not say which project this is` });
+  throw new GatewayError('upstream_invalid', { message: `${who}: the metadata service returned no project` });
 }
 
 async function subjectToken(file: ExternalAccount, services: SignServices): Promise<string> {
   const source = file.credential_source;
-  if (source.executable !== undefined) throw invalidFile('credential_source.executable is not supported: nothing is run here');
+  if (source.executable !== undefined) throw invalidFile('credential_source.executable: not supported. Use url or file');
   if (source.environment_id !== undefined)
     throw invalidFile('credential_source.environment_id: AWS as a source is not supported');
   if (source.file !== undefined) return tokenIn(await fileText(source.file, services), file);
@@ -60,7 +60,10 @@ async function subjectToken(file: ExternalAccount, services: SignServices): Prom
   const request: TokenRequest = { url: source.url, method: 'GET', headers, body: null };
   const { status, body } = await services.fetch(isMetadata(source.url) ? { ...request, metadata: true } : request);
   if (status !== 200) {
-    throw new GatewayError('upstream_status', { message: `${who}: the source of the subject token answered ${status}`, status });
+    throw new GatewayError('upstream_status', {
+      message: `${who}: the source of the subject token replied with ${status}`,
+      status,
+    });
   }
   return tokenIn(Buffer.from(body).toString('utf8'), file);
 }
@@ -84,7 +87,7 @@ function tokenIn(text: string, file: ExternalAccount): string {
   const field = format?.type === 'json' ? (format.subject_token_field_name ?? 'access_token') : null;
   const token = field === null ? text.trim() : parsed(text)?.[field];
   if (typeof token === 'string' && token !== '') return token;
-  throw new GatewayError('upstream_invalid', { message: `${who}: the source of the subject token holds none` });
+  throw new GatewayError('upstream_invalid', { message: `${who}: the source of the subject token contains no token` });
 }
 
 /** https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken */
@@ -138,8 +141,7 @@ export function requireLent(services: SignServices, callOrigin: string | null = 
     return;
   }
   throw new GatewayError('forbidden', {
-    message:
-      'The identity of the machine is not lent here: that takes a stored provider, and MACHINE_IDENTITY set for the gateway',
+    message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
   });
 }
 

@@ -57,7 +57,7 @@ function editRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { image, images: list, mask: _mask, n, ...others } = shapedRequest(params, call);
   // Without it the whole image would be open to change.
   if (sentImages(params, call, 'mask').length > 0)
-    throw badParam('mask', 'x-ai edits by words alone: say in the prompt what to change');
+    throw badParam('mask', 'x-ai does not support masks. Describe the change in the prompt');
   const sent = call.form ? sentImages(params, call).map((one) => urlPart(dataUrl(one))) : jsonImages(list ?? image);
   if (sent.length === 0) throw badParam('image', 'the image that is to be edited is expected');
   return {

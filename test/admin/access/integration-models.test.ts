@@ -79,6 +79,6 @@ describe.each(databases)('settings about the models of integrations, on %s', (da
     const { token } = people.get('manager') as Person;
     const request = () => plane.ask('PUT', `${paths[0]}${plane.workspaceId}`, { key: token, body: put });
     const reply = await expectRefusal(plane, request, 403, 'AB03', true);
-    expect(reply.body.data.message).toBe('Your role may not change models of integrations here');
+    expect(reply.body.data.message).toBe('Your role does not allow changing models of integrations in this workspace');
   });
 });

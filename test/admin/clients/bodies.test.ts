@@ -20,7 +20,7 @@ describe('POST /api-keys/workspace/user without user_id', () => {
 
   it('is rejected while the organisation has no owner, with the reason', async () => {
     const reply = await plane.ask('POST', '/api-keys/workspace/user', { body: body() });
-    expect(reply.body.data.errors).toEqual(['user_id: required, because no person made the key of this request']);
+    expect(reply.body.data.errors).toEqual(['user_id: required, because the API key of this request belongs to no user']);
   });
 
   it('makes a key of the first owner for the key of the first start', async () => {

@@ -35,7 +35,7 @@ describe('path parameters in the body', () => {
     const reply = await plane.ask('POST', '/api-keys/workspace/service', { body });
     expect(reply).toMatchObject({
       status: 400,
-      body: { data: { errors: ['type: must equal the value in the path; leave it out'] } },
+      body: { data: { errors: ['type: must equal the value in the path. Remove it from body and query'] } },
     });
   });
 
@@ -44,7 +44,7 @@ describe('path parameters in the body', () => {
     expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id, name: 'changed' } })).toMatchObject({ status: 200 });
     expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id: other } })).toMatchObject({
       status: 400,
-      body: { data: { errors: ['id: must equal the value in the path; leave it out'] } },
+      body: { data: { errors: ['id: must equal the value in the path. Remove it from body and query'] } },
     });
     expect(await plane.ask('PUT', `/api-keys/${id}`, { body: { id: 5 } })).toMatchObject({ status: 400 });
   });
@@ -53,7 +53,7 @@ describe('path parameters in the body', () => {
     const path = `/admin/workspaces/${plane.workspaceId}/users/${userId}`;
     expect(await plane.ask('PUT', path, { body: { [name]: userId, role: 'manager' } })).toMatchObject({ status: 200 });
     const wrong = await plane.ask('PUT', path, { body: { [name]: plane.workspaceId, role: 'manager' } });
-    expect(wrong.body.data.errors).toEqual([`${name}: must equal the value in the path; leave it out`]);
+    expect(wrong.body.data.errors).toEqual([`${name}: must equal the value in the path. Remove it from body and query`]);
   });
 
   it.each(['workspace_id', 'workspaceId'])('DELETE /admin/workspaces/{id} accepts %s and rejects another one', async (name) => {

@@ -79,7 +79,7 @@ describe.each(databases)('commands beside the database, on %s', (name) => {
       const other = { ...settings, encryptionKey: new Uint8Array(randomBytes(32)) };
       for (const command of ['admin-key', 'cluster-key']) {
         const { code, err } = await whileStopped(other, command);
-        expect([code, err]).toEqual([2, expect.stringContaining('ENCRYPTION_KEY: does not open')]);
+        expect([code, err]).toEqual([2, expect.stringContaining('ENCRYPTION_KEY: cannot decrypt')]);
       }
       const renewed = { ...settings, clusterKey: new Uint8Array(randomBytes(32)) };
       if (name === 'PostgreSQL') {

@@ -13,7 +13,7 @@ describe('bodies, queries and headers of admin requests', () => {
 
   it('refuses broken JSON with the position and without the text', async () => {
     const reply = await expectRefusal(plane, () => post('{"name":"planted", oops}'), 400, 'AB01', true);
-    expect(reply.body.data.message).toBe('body: invalid JSON at position 19: a key in double quotes was expected');
+    expect(reply.body.data.message).toBe('body: invalid JSON at position 19: expected a key in double quotes');
     expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
   });
 

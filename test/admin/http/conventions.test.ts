@@ -49,7 +49,7 @@ describe.each(databases)('conventions of the control plane, on %s', (database) =
       }
       const rename = () => plane.ask('PUT', `${path}/${slug}`, { body: { slug: 'other' } });
       const reply = await expectRefusal(plane, rename, 400, 'AB01', true);
-      expect(reply.body.data.message).toBe('slug: it cannot be changed; make another one');
+      expect(reply.body.data.message).toBe('slug: cannot be changed. Create a new one instead');
       expect((await plane.ask('PUT', `${path}/${slug}`, { body: { slug, name: 'as it is' } })).status).toBe(200);
     });
   });
@@ -100,9 +100,9 @@ describe.each(databases)('conventions of the control plane, on %s', (database) =
     [
       '/providers',
       { integration_id: 'mock', usage_limits: { credit_limit: null } },
-      'usage_limits.credit_limit: required, or alert_threshold; null in the place of usage_limits removes the budget',
+      'usage_limits.credit_limit or .alert_threshold is required. To remove the budget, send null as usage_limits',
     ],
-    ['/providers', { integration_id: 'mock', expires_at: '2030-02-31T00:00:00Z' }, 'expires_at: there is no such day'],
+    ['/providers', { integration_id: 'mock', expires_at: '2030-02-31T00:00:00Z' }, 'expires_at: this date does not exist'],
     ['/providers', { integration_id: 'mock', name: ' ' }, 'name: must not be empty'],
     ['/providers', { integration_id: 'mock', name: 'a\u0007' }, 'name: control characters are not allowed'],
   ])('%s says what is expected instead of %j', async (path, body, message) => {

@@ -88,7 +88,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
     await use(key, 500);
     expect(await read()).toMatchObject({ status: 'exhausted', usage_limits: { current_usage: 1_100, status: 'exhausted' } });
     const mails = await tell();
-    expect(mails.map((mail) => mail.subject)).toContain('The budget of the API key "night job" is used up');
+    expect(mails.map((mail) => mail.subject)).toContain('The budget of the API key "night job" is exhausted');
     expect(mails.map((mail) => mail.to)).not.toContain(owner);
     expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.data).toHaveLength(1);
   });

@@ -91,7 +91,7 @@ describe('mail', () => {
     plane = await start('us%40er:wrong@');
     const reply = await plane.ask('POST', '/users', { body: { email: 'unlucky@example.com' } });
     expect(reply.status).toBe(200);
-    await until(() => plane.log.lines.some((line) => line.message === 'a mail could not be sent'));
+    await until(() => plane.log.lines.some((line) => line.message === 'could not send a mail'));
     expect(JSON.stringify(plane.log.lines)).not.toContain('wrong@');
     expect(JSON.stringify(plane.log.lines)).not.toContain(tokenOf(reply.body.set_password_link));
     expect(lettersTo('unlucky@example.com')).toEqual([]);

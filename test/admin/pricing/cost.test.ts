@@ -253,7 +253,7 @@ describe('saved prices', () => {
       { operation: 'divide', operands: [{ value: 1 }] },
       'request.operation: sum or multiply is expected',
     ],
-    ['a rate without a price', { value: 'rates.response_token' }, ': it names a rate that pay_as_you_go has no price for'],
+    ['a rate without a price', { value: 'rates.response_token' }, ': pay_as_you_go has no price for this rate'],
     ['too many operands', wide(50), 'request: at most 200 operands in all'],
   ];
   it.each(refused)('refuse %s in a calculation', (_, request, message) => {

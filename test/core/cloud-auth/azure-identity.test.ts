@@ -96,7 +96,7 @@ describe('azure_auth_mode entra', () => {
     await expect(attempt).rejects.toMatchObject({
       code: 'upstream_status',
       status: 401,
-      message: 'azure-openai error: the token endpoint answered 401: invalid_client: AADSTS7000215: Invalid client secret.',
+      message: 'azure-openai error: the token endpoint replied with 401: invalid_client: AADSTS7000215: Invalid client secret.',
     });
   });
 

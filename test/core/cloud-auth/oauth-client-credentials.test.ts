@@ -68,7 +68,7 @@ describe('OAuth client credentials towards an upstream', () => {
     );
     const alone = await gateway.send({ headers: { 'x-svc-provider': '@inner' }, body: { model: 'gpt-5', messages: [] } });
     expect(alone.status).toBe(400);
-    expect(alone.text).toContain('the token endpoint answered 400: unauthorized_client: Unknown client');
+    expect(alone.text).toContain('the token endpoint replied with 400: unauthorized_client: Unknown client');
     gateway.script(answer(400, { error: 'unauthorized_client' }), answer(200, chatReply('two')));
     const second = await gateway.send({ headers: { 'x-svc-config': 'pc-two' }, body: { model: 'gpt-5', messages: [] } });
     expect(second.status).toBe(200);

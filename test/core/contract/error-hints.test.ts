@@ -65,7 +65,7 @@ describe('errors of gateways', () => {
 describe('malformed keys', () => {
   it('a provider’s key is recognised, and none of it is repeated', () => {
     for (const key of ['sk-proj-abcdefgh12345678', 'sk-ant-api03-abcdefgh', 'AIzaSyA1234567890', 'gsk_abcdefgh1234']) {
-      expect(malformedKeyReason(key)).toContain('looks like a key of a provider');
+      expect(malformedKeyReason(key)).toContain('looks like a provider key');
       expect(malformedKeyReason(key)).not.toContain(key.slice(-8));
     }
   });

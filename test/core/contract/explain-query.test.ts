@@ -44,6 +44,6 @@ describe('explainQuery', () => {
   });
 
   it('throws for what cannot be read', () => {
-    expect(() => explainQuery({ 'metadata.a': { $near: 1 } }, read)).toThrow('query.metadata.a.$near: is no operator');
+    expect(() => explainQuery({ 'metadata.a': { $near: 1 } }, read)).toThrow('query.metadata.a.$near: is not an operator');
   });
 });

@@ -40,11 +40,11 @@ describe('which field a status of the provider points to', () => {
 describe('which field an error of the gateway points to', () => {
   const cases: [ConstructorParameters<typeof GatewayError>, string, RegExp][] = [
     [['upstream_connect', { detail: 'ENOTFOUND: x' }], 'configurations.aws_region', /DNS/],
-    [['upstream_connect', { detail: 'ECONNREFUSED: x' }], 'configurations.aws_region', /nothing listens/],
+    [['upstream_connect', { detail: 'ECONNREFUSED: x' }], 'configurations.aws_region', /no server listens/],
     [['upstream_connect', { detail: 'ERR_TLS_CERT_ALTNAME_INVALID: x' }], 'configurations.aws_region', /TLS/],
     [['upstream_connect', { detail: 'SELF_SIGNED_CERT_IN_CHAIN: x' }], 'configurations.aws_region', /certificate/],
     [['request_timeout', {}], 'configurations.aws_region', /in time/],
-    [['invalid_custom_host', {}], 'configurations.aws_region', /must not be called/],
+    [['invalid_custom_host', {}], 'configurations.aws_region', /is not allowed/],
     [['invalid_provider', { message: 'no such' }], 'ai_provider_id', /no such/],
     [
       ['invalid_config', { message: 'Invalid settings for bedrock: aws_region: a region is expected' }],

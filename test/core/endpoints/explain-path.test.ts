@@ -9,7 +9,7 @@ describe('explanations of a path', () => {
     ['POST', '/v1/image/generations', 404, 'Did you mean /v1/images/generations?'],
     ['POST', '/v1/v1/messages', 404, 'Did you mean /v1/messages? This client adds /v1 itself: set its base URL without /v1.'],
     ['POST', '/chat/completions', 404, 'Did you mean /v1/chat/completions? Set the base URL of the client with /v1 at its end.'],
-    ['POST', '/v1/otel/v1/traces', 404, "A provider's route is /v1/proxy/otel/v1/traces."],
+    ['POST', '/v1/otel/v1/traces', 404, 'To call the route of a provider, use /v1/proxy/otel/v1/traces.'],
     ['GET', '/v1/chat/completions', 405, 'GET is not allowed on /v1/chat/completions. Use POST.'],
     ['HEAD', '/v1/embeddings', 405, 'HEAD is not allowed on /v1/embeddings. Use POST.'],
     ['GET', '/v2/rerank', 405, 'Use POST.'],

@@ -61,7 +61,7 @@ describe('a token', () => {
       const error = await test.refusal(test.sign(claims));
       expect([error.status, error.message]).toEqual([
         401,
-        expect.stringContaining('the claim exp is later than the 600 seconds'),
+        expect.stringContaining('the claim exp is more than 600 seconds ahead'),
       ]);
     }
     await test.verify(test.sign({ iat: undefined, exp: now + 500 }));

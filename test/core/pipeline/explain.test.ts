@@ -105,7 +105,7 @@ describe('POST /v1/configs/explain', () => {
       [1, true],
       [0, false],
     ]);
-    expect(found.warnings).toEqual(['config.targets[2]: no condition and no default names it']);
+    expect(found.warnings).toEqual(['config.targets[2]: never used; neither a condition nor strategy.default names it']);
     expect(JSON.stringify(found)).not.toContain('sk-');
   });
 
@@ -115,7 +115,10 @@ describe('POST /v1/configs/explain', () => {
       targets: [{ name: 'a', provider: '@one' }],
     };
     const found = await explain(createHarness(), { config, request: { body } });
-    expect(found.strategy).toMatchObject({ why: 'no condition holds, and there is no default', refusal: expect.any(String) });
+    expect(found.strategy).toMatchObject({
+      why: 'no condition matches and strategy.default is not set',
+      refusal: expect.any(String),
+    });
     expect(found.targets[0]).toMatchObject({ first: 0, reachable: false });
   });
 
@@ -130,7 +133,7 @@ describe('POST /v1/configs/explain', () => {
     };
     const found = await explain(createHarness(), { config, request: { body } });
     expect(found.targets.map((target: JsonObject) => target.first)).toEqual([0.25, 0.375, 0.375, 0]);
-    expect(found.warnings).toEqual(['config.targets[2]: its weight is 0, so it is never chosen']);
+    expect(found.warnings).toEqual(['config.targets[2]: never chosen, because its weight is 0']);
   });
 
   it('says where a circuit is open, and that a sticky identity decides', async () => {
@@ -222,7 +225,7 @@ describe('POST /v1/configs/explain', () => {
     const found = await explain(createHarness(), { config, request: { body: { ...body, logit_bias: { 1: 1 } } } });
     expect(found.targets[0]?.provider.error).toMatchObject({ code: 'invalid_provider' });
     expect(found.warnings).toEqual([
-      'config.targets[0]: Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers; it is passed over',
+      'config.targets[0]: Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers; the target is skipped',
     ]);
     expect(found.targets[1]?.request.error).toMatchObject({
       code: 'bad_request',
@@ -241,7 +244,7 @@ describe('POST /v1/configs/explain', () => {
     expect(found.targets).toHaveLength(100);
     expect(JSON.stringify(found).length).toBeLessThan(1024 * 1024);
     expect(found.targets[99]).toEqual({ path: 'config.targets[99]', first: 0, reachable: true });
-    expect(found.warnings).toEqual([expect.stringContaining('some are only named')]);
+    expect(found.warnings).toEqual([expect.stringContaining('some have names only')]);
   });
 
   it.each([
@@ -314,7 +317,7 @@ describe('x-svc-debug-route', () => {
 
   it('tells keys that may not see configs nothing', async () => {
     const reply = await createHarness().send({ headers });
-    expect(reply.header('x-svc-debug-route')).toBe('{"error":"the key needs the scope configs.read"}');
+    expect(reply.header('x-svc-debug-route')).toBe('{"error":"the API key requires the scope configs.read"}');
   });
 
   it('is absent unless asked for, and refused where it is neither true nor false', async () => {

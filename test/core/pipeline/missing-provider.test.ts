@@ -23,7 +23,7 @@ describe('a target whose provider does not exist', () => {
     [
       'deleted',
       { provider: '@gone' },
-      'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+      'Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers',
     ],
     ['of an unknown type', { provider: 'no-such-type', api_key: 'k' }, 'no-such-type'],
   ])('%s: a fallback passes it over, whatever its statuses are, and the record shows it', async (_what, target, name) => {
@@ -59,7 +59,7 @@ describe('a target whose provider does not exist', () => {
     expect(reply.status).toBe(400);
     const { message } = (reply.json as { error: { message: string } }).error;
     expect(message).toBe(
-      `Following keys are not valid: ${given.slice(1)}. The workspace has no provider with this slug; GET /v1/providers lists its providers${hint}`,
+      `Following keys are not valid: ${given.slice(1)}. The workspace has no provider with this slug. GET /v1/providers lists its providers${hint}`,
     );
   });
 
@@ -81,7 +81,7 @@ describe('a target whose provider does not exist', () => {
       error: {
         code: 'invalid_provider',
         message:
-          'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+          'Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers',
       },
     });
     expect(gateway.records).toMatchObject([
@@ -118,7 +118,7 @@ describe('a target whose provider does not exist', () => {
       error: {
         code: 'invalid_provider',
         message:
-          'Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers',
+          'Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers',
       },
     });
   });

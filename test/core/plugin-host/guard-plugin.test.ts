@@ -246,8 +246,8 @@ describe('errors of plugins', () => {
 
 describe('what onConfig returns', () => {
   it.each([
-    ['a misspelt hook', () => ({ onRequset: () => undefined }), 'onRequset: no such field; did you mean onRequest?'],
-    ['an unknown hook', () => ({ onRequestHeaders: () => undefined }), 'onRequestHeaders: no such hook'],
+    ['a misspelt hook', () => ({ onRequset: () => undefined }), 'onRequset: unknown field; did you mean onRequest?'],
+    ['an unknown hook', () => ({ onRequestHeaders: () => undefined }), 'onRequestHeaders: unknown hook'],
     ['a hook that is no function', () => ({ onRequest: 5 }), 'onRequest: got number, expected a function'],
     ['a promise', async () => null, 'got a promise: onConfig must be synchronous'],
     ['a text', () => 'hooks', 'got string, expected an object of hooks'],

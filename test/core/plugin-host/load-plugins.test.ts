@@ -106,8 +106,8 @@ it.each([
     "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {}, onConifg: () => null }",
     'did you mean onConfig?',
   ],
-  ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: no such hook'],
-  ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: no such field'],
+  ['./hook.mjs', source('a', 'export default').replace(' };', ', onRequest() {} };'), '(a) onRequest: unknown hook'],
+  ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: unknown field'],
   ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],
   ['./broken.mjs', 'export default {', './broken.mjs cannot be loaded'],
 ])('refuses %s, naming what is wrong', async (name, text, reason) => {

@@ -54,7 +54,7 @@ describe('the end of a session', () => {
     session.socket.send(JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: 5, output_tokens: 6 } } }));
     await client.received(1);
     session.socket.terminate();
-    expect(await client.closed).toEqual({ code: 1014, reason: 'The provider closed the connection without saying why' });
+    expect(await client.closed).toEqual({ code: 1014, reason: 'The provider closed the connection without a reason' });
     const log = await logOf(client);
     expect(log).toMatchObject({
       outcome: 'cut',
@@ -67,7 +67,7 @@ describe('the end of a session', () => {
   it('closes at the provider at once when the client vanishes', async () => {
     const { client, session } = await open();
     client.socket.terminate();
-    expect(await within(session.closed, 'the close at the provider')).toEqual({ code: 1001, reason: 'The client has gone' });
+    expect(await within(session.closed, 'the close at the provider')).toEqual({ code: 1001, reason: 'The client disconnected' });
     const log = await logOf(client);
     expect(log).toMatchObject({
       outcome: 'aborted',

@@ -94,8 +94,8 @@ it('reads a changed reference anew, at once', async () => {
 });
 
 describe.each([
-  ['does not answer', stallBeforeHead(), 'the secret manager did not answer in time'],
-  ['cuts the connection', cutBeforeHead(), 'the secret manager closed the connection before it answered'],
+  ['does not answer', stallBeforeHead(), 'the secret manager did not reply in time'],
+  ['cuts the connection', cutBeforeHead(), 'the secret manager closed the connection before it replied'],
   ['answers 500', reply(500, 'oops'), 'HashiCorp Vault answered 500'],
   ['is sealed', reply(503, { errors: ['Vault is sealed'] }), 'HashiCorp Vault answered 503'],
   ['has too many callers', reply(429, { errors: [] }), 'HashiCorp Vault answered 429'],
@@ -130,8 +130,8 @@ describe.each([
     await settled(6);
     expect(await under.read(document)).toEqual({ api_key: 'sk-2' });
     expect(under.logLines.map(({ message }) => message)).toEqual([
-      'a secret cannot be read from its manager',
-      'a secret can be read again',
+      'cannot read a secret from its secret manager',
+      'reading a secret works again',
     ]);
   });
 
@@ -143,7 +143,7 @@ describe.each([
       status: 503,
       retryAfterMs: 5_000,
       message:
-        '@one: key comes from the secret reference our-reference, whose secret manager cannot be asked right now; try again shortly',
+        '@one: key comes from the secret reference our-reference, whose secret manager cannot be reached. Try again shortly',
     });
   });
 });
@@ -185,7 +185,7 @@ describe.each([
       code: 'secret_unavailable',
       status: 503,
       message:
-        '@one: key comes from the secret reference our-reference, which gives no usable value; a test of the integration says why',
+        '@one: key comes from the secret reference our-reference, which has no usable value. Test the integration to see the reason',
       detail: reason,
     });
     vault.tokens.add('hvs.given');

@@ -51,7 +51,7 @@ describe('with access keys', () => {
     aws.secrets.set('noise', { SecretBinary: Buffer.from([0xff, 0xfe, 0x00]).toString('base64') });
     const under = start();
     expect(await under.read(mapped({ path: 'bytes' }))).toEqual({ api_key: 'größer' });
-    expect(await under.managers.check(mapped({ path: 'noise' }))).toEqual(['the secret is binary and no text']);
+    expect(await under.managers.check(mapped({ path: 'noise' }))).toEqual(['the secret is binary. Store it as text']);
   });
 
   it('an ARN is asked for in its own region', async () => {
@@ -62,7 +62,7 @@ describe('with access keys', () => {
     });
     expect(clouds.requests.at(-1)?.host).toBe(`secretsmanager.${region}.amazonaws.com`);
     expect(await under.managers.check(mapped({ path: 'arn:aws:secretsmanager:evil.example:1:secret:x' }))).toEqual([
-      'secret_path: the ARN names no region of AWS',
+      'secret_path: expected an ARN with an AWS region',
     ]);
   });
 

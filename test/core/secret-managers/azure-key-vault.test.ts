@@ -80,15 +80,15 @@ describe('as an application', () => {
     const { managers } = start();
     expect(await managers.check(mapped({ path: 'none' }))).toEqual(['Azure Key Vault answered 404 SecretNotFound']);
     expect(await managers.check(mapped({ secrets: { azure_entra_client_secret: 'wrong one' } }))).toEqual([
-      expect.stringMatching(/^Azure Key Vault error: the token endpoint answered 401: invalid_client: AADSTS7000215/),
+      expect.stringMatching(/^Azure Key Vault error: the token endpoint replied with 401: invalid_client: AADSTS7000215/),
     ]);
     for (const [given, reason] of [
-      [{ path: '../keys/x' }, 'secret_path must be the name of a secret, or name/version'],
-      [{ path: 'a?b' }, 'secret_path must be the name of a secret, or name/version'],
+      [{ path: '../keys/x' }, 'secret_path: expected the name of a secret, or name/version'],
+      [{ path: 'a?b' }, 'secret_path: expected the name of a secret, or name/version'],
       [{ secrets: {} }, 'azure_entra_client_secret is missing'],
       [{ auth: { ...entra(), azure_entra_tenant_id: '' } }, 'azure_entra_tenant_id: expected a tenant id or domain'],
       [{ auth: { ...entra(), azure_auth_mode: 'x' } }, 'azure_auth_mode: expected one of entra, managed, default'],
-      [{ auth: { ...entra(), azure_vault_url: 'http://team.vault.azure.net' } }, 'azure_vault_url must begin with https://'],
+      [{ auth: { ...entra(), azure_vault_url: 'http://team.vault.azure.net' } }, 'azure_vault_url: expected a URL with https://'],
     ] as const) {
       expect(await managers.check(mapped(given))).toEqual([reason]);
     }
@@ -156,7 +156,7 @@ describe('as the machine', () => {
     for (const host of ['vault.example.com', 'team.vault.azure.net.example.com', 'vault.azure.net']) {
       const { under, asked } = machine();
       expect(await under.managers.check(mapped(auth(mode, { azure_vault_url: `https://${host}` })))).toEqual([
-        'azure_vault_url: the identity of the machine is shown to vaults of Azure and to trusted hosts only',
+        'azure_vault_url: machine-identity tokens are sent only to vaults of Azure and to hosts in TRUSTED_CUSTOM_HOSTS',
       ]);
       expect(asked).toEqual([]);
     }

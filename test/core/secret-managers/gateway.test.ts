@@ -194,7 +194,7 @@ describe('a value that cannot be had', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
     const { error } = (await refused.json()) as { error: object };
     expect(error).toEqual({
-      message: `@${slug}: key comes from the secret reference ref-missing, which gives no usable value; a test of the integration says why`,
+      message: `@${slug}: key comes from the secret reference ref-missing, which has no usable value. Test the integration to see the reason`,
       type: 'service_unavailable',
       param: null,
       code: 'secret_unavailable',
@@ -217,7 +217,7 @@ describe('a value that cannot be had', () => {
     });
     expect([answered.status, answered.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
     const alone = (await (await chat(away)).json()) as { error: { message: string } };
-    expect(alone.error.message).toMatch(/whose secret manager cannot be asked right now; try again shortly$/);
+    expect(alone.error.message).toMatch(/whose secret manager cannot be reached. Try again shortly$/);
   });
 
   it('is never repeated, where it does not fit', async () => {
@@ -235,7 +235,10 @@ describe('a value that cannot be had', () => {
     expect(text).not.toContain('planted');
     vault.v2.set('secret/lines', { api_key: 'planted\r\nx-other: header' });
     const split = await chat(put([inVault('lines')]).slug);
-    expect([split.status, await split.text()]).toEqual([503, expect.stringMatching(/characters that no header can carry/)]);
+    expect([split.status, await split.text()]).toEqual([
+      503,
+      expect.stringMatching(/characters that are not allowed in a header/),
+    ]);
   });
 });
 
@@ -297,7 +300,7 @@ describe('what else uses a provider', () => {
         {
           field: 'secret_mappings[0]',
           status: 'ok',
-          message: 'key, from the secret reference ref-tested: its value can be read',
+          message: 'key, from the secret reference ref-tested: the value can be read',
         },
         {
           field: 'secret_mappings[1]',

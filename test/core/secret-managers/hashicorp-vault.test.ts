@@ -63,7 +63,7 @@ describe('a token', () => {
     expect(await under.read(documentWith(mapped({ auth: { ...auth, vault_namespace: 'team/a' } })))).toEqual({ api_key: 'sk' });
     expect(await under.managers.check(documentWith(mapped({ auth })))).toEqual(['HashiCorp Vault answered 403']);
     expect(await under.managers.check(documentWith(mapped({ auth: { ...auth, vault_namespace: 'a b' } })))).toEqual([
-      'vault_namespace is no path of a namespace',
+      'vault_namespace: expected the path of a namespace',
     ]);
   });
 
@@ -76,7 +76,7 @@ describe('a token', () => {
     expect(vault.reads.at(-1)?.path).toBe('/v1/secret/data/team/open%20ai');
     for (const path of ['secret/data/../../sys/seal', 'secret//data', '', 'secret/data/']) {
       expect(await under.managers.check(documentWith(mapped({ path }))), path).toEqual([
-        expect.stringContaining('secret_path must be a path'),
+        expect.stringContaining('secret_path: expected a path'),
       ]);
     }
     await under.managers.check(documentWith(mapped({ path: 'secret/data/x?list=true#y' })));
@@ -85,7 +85,7 @@ describe('a token', () => {
 
   it('says that a path of version 2 lacks data/', async () => {
     expect(await managersOfTest().managers.check(documentWith(mapped({ path: 'secret/openai' })))).toEqual([
-      'secret_path lies in a key/value engine of version 2: write it with data/ behind the mount',
+      'secret_path: the key/value engine has version 2. Insert data/ after the mount',
     ]);
   });
 
@@ -95,13 +95,13 @@ describe('a token', () => {
     const faults = [
       [{ auth: { vault_auth_type: 'token' } }, 'vault_addr is missing'],
       [{ secrets: {} }, 'vault_token is missing'],
-      [{ secrets: { vault_token: 'two\r\nlines' } }, 'vault_token holds what no header may hold'],
+      [{ secrets: { vault_token: 'two\r\nlines' } }, 'vault_token: contains characters that are not allowed in a header'],
       [{ auth: { vault_addr: vault.addr } }, 'vault_auth_type: expected one of token, approle, kubernetes'],
-      [{ auth: { ...auth, vault_addr: 'http://vault.example.com' } }, 'vault_addr must begin with https://'],
+      [{ auth: { ...auth, vault_addr: 'http://vault.example.com' } }, 'vault_addr: expected a URL with https://'],
       [{ auth: { ...auth, vault_addr: 'https://169.254.169.254' } }, 'vault_addr must not be a metadata service'],
       [
         { auth: { ...auth, vault_addr: 'https://10.0.0.1' } },
-        'vault_addr must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+        'vault_addr must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
       ],
     ] as const;
     for (const [given, reason] of faults) {
@@ -139,7 +139,7 @@ describe('the value', () => {
   it('is refused, with the reason, where it is not one', async () => {
     const { managers } = under();
     for (const [key, reason] of [
-      [null, 'the secret has several values, and secret_key, which says which of them is meant, is missing'],
+      [null, 'the secret has several values. Set secret_key to select one'],
       ['b', 'the secret has no value "b"'],
       ['toString', 'the secret has no value "toString"'],
       ['empty', 'the value is empty'],
@@ -205,7 +205,7 @@ describe('AppRole', () => {
     const document = documentWith(approle());
     const auth = { client_token: 'x'.repeat(20_000), lease_duration: 60 };
     upstream.on('/v1/auth/approle/login', reply(200, { auth }));
-    expect(await managersOfTest().managers.check(document)).toEqual(['the login at HashiCorp Vault gave no token']);
+    expect(await managersOfTest().managers.check(document)).toEqual(['the login at HashiCorp Vault returned no token']);
     expect(vault.reads).toEqual([]);
   });
 
@@ -244,13 +244,13 @@ describe('Kubernetes', () => {
       secrets: {},
     });
     expect(await lent.managers.check(documentWith(elsewhere))).toEqual([
-      'vault_addr: the identity of the machine is shown to trusted hosts only',
+      'vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS',
     ]);
     expect(upstream.requests).toEqual([]);
   });
 
   it('says that there is no pod', async () => {
     const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: '/nowhere/token' });
-    expect(await under.managers.check(kubernetes())).toEqual(['the machine has no service account token to lend']);
+    expect(await under.managers.check(kubernetes())).toEqual(['this machine has no service account token']);
   });
 });

@@ -109,7 +109,7 @@ describe('children', () => {
 
   it('prints no first key elsewhere: only where they are, and a call that reads them there', async () => {
     const run = start('control-plane:first-start');
-    await run.line(/^The first keys are in \/.*first-keys\.json, readable by you alone\.$/);
+    await run.line(/^The first keys are in \/.*first-keys\.json, readable only by you\.$/);
     await run.line(/^ {2}curl .* -H "x-svc-api-key: \$\(node -p "require\('\/.*first-keys\.json'\)\.workspace_key"\)" /);
     expect(run.lines.join('\n')).not.toContain('made-up');
   });
@@ -189,7 +189,7 @@ describe('death', () => {
     await run.line(/^log error died/, 5);
     const waits = run.lines
       .filter((line) => line.startsWith('log error died'))
-      .map((line) => JSON.parse(line.slice('log error died; starting it again '.length)));
+      .map((line) => JSON.parse(line.slice('log error process died; restarting it '.length)));
     expect(waits.map((fields) => fields.restartInMs)).toEqual([0, 100, 200, 400, 800]);
     expect(waits.every((fields) => fields.child === 'gateway 1' && fields.code === 1)).toBe(true);
   });
@@ -350,7 +350,7 @@ describe('the program', () => {
       code: 78,
       out: '',
       err:
-        'warning: GATEWAY_PROCESES: no such setting; did you mean GATEWAY_PROCESSES?\n' +
+        'warning: GATEWAY_PROCESES: unknown setting; did you mean GATEWAY_PROCESSES?\n' +
         'PORT: got "x", expected a whole number from 0 to 65535\nROLE: got "y", expected one of all, gateway, control-plane\n',
     });
     expect(existsSync(dataDir)).toBe(false);

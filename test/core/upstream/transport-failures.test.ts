@@ -71,7 +71,7 @@ describe('a provider that closes', () => {
     expect(await sent.error).toMatchObject({
       code: 'upstream_reset',
       status: 502,
-      message: 'The provider closed the connection before it answered',
+      message: 'The provider closed the connection before it replied',
     });
     expect(sent.events).toEqual(['error']);
   });

@@ -75,7 +75,7 @@ describe('keys', () => {
     });
     const reply = await gateway.send({ headers: { 'x-svc-api-key': admin.text } });
     expect(reply.status).toBe(403);
-    expect(reply.text).toContain('workspace key');
+    expect(reply.text).toContain('workspace API key');
   });
 
   it('keep their old secret through a rotation, until its time is over', async () => {

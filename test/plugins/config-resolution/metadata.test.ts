@@ -38,10 +38,10 @@ describe('the metadata header', () => {
   });
 
   it.each([
-    ['no JSON', '{a}', 'it must be a JSON object'],
-    ['a list', '[]', 'it must be a JSON object'],
-    ['null', '{"n":null}', 'n must be a string, a number or a boolean'],
-    ['a long value', `{"n":"${'x'.repeat(129)}"}`, 'n is longer than 128 characters'],
+    ['no JSON', '{a}', 'expected a JSON object'],
+    ['a list', '[]', 'expected a JSON object'],
+    ['null', '{"n":null}', 'n: expected a string, a number or a boolean'],
+    ['a long value', `{"n":"${'x'.repeat(129)}"}`, 'n: expected at most 128 characters'],
     ['many keys', JSON.stringify(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, '']))), 'at most 50 keys'],
   ])('is refused with what is wrong for %s', async (_what, header, message) => {
     const gateway = createHarness();

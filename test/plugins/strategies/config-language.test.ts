@@ -107,10 +107,10 @@ describe('targets without a strategy', () => {
     });
     expect(reply.json).toMatchObject({
       warnings: [
-        'config.weight: no effect here, only targets of loadbalance have it',
-        'config.targets[0].weight: no effect here, only targets of loadbalance have it',
-        'config.targets[1].on_status_codes: no effect here, only targets of fallback have it',
-        'config.targets[1]: the strategy single only asks the first target',
+        'config.weight: no effect here; only targets of loadbalance use it',
+        'config.targets[0].weight: no effect here; only targets of loadbalance use it',
+        'config.targets[1].on_status_codes: no effect here; only targets of fallback use it',
+        'config.targets[1]: never used; the strategy single uses the first target only',
       ],
     });
   });
@@ -123,7 +123,7 @@ describe('strict_params', () => {
     const gateway = createHarness();
     const reply = await send(gateway, { provider: '@claude', strict_params: true }, lossy);
     expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
-    expect(reply.text).toContain('strict_params: anthropic has no place for logit_bias');
+    expect(reply.text).toContain('strict_params: anthropic does not support logit_bias');
   });
 
   it('lets a fallback go on to a target that has one', async () => {

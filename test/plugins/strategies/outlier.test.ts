@@ -32,7 +32,7 @@ describe('a target with failures in a row', () => {
 
   it.each([
     ['5xx', result(503)],
-    ['no answer in time', result(408, { error: new GatewayError('request_timeout') })],
+    ['no reply in time', result(408, { error: new GatewayError('request_timeout') })],
     ['not reached', result(502, { error: new GatewayError('upstream_connect') })],
     ['429 that says when to come back', result(429, { retryAfterMs: 1 })],
     ['a stream that was cut', result(200, { error: new GatewayError('upstream_reset') })],

@@ -182,18 +182,21 @@ const refusedFields: [object, string][] = [
   [{ strategy: { mode: 'fallback', cb_config: { ...opening, other: 1 } }, targets }, 'strategy.cb_config.other'],
   [
     { strategy: { mode: 'conditional', conditions, cb_config: opening }, targets },
-    'strategy.cb_config: only the strategies single, fallback, loadbalance have it',
+    'strategy.cb_config: allowed with the strategies single, fallback, loadbalance only',
   ],
-  [{ strategy: { mode: 'single', outlier: {} }, targets }, 'strategy.outlier: only the strategies fallback, loadbalance have it'],
+  [
+    { strategy: { mode: 'single', outlier: {} }, targets },
+    'strategy.outlier: allowed with the strategies fallback, loadbalance only',
+  ],
   [{ strategy: { mode: 'fallback', outlier: { cooldown: 70_000 } }, targets }, 'strategy.outlier: max_cooldown'],
-  [balance({ algorithm: 'round_robin', sticky: { enabled: true } }), 'strategy.sticky: works with the algorithm weighted only'],
-  [balance({ algorithm: 'least_latency' }, [{ weight: 2 }]), 'targets[0].weight: least_latency does not share out by weight'],
-  [balance({ algorithm: 'least_busy' }, [{ capacity: { rpm: 1 } }]), 'targets[0].capacity: only targets of loadbalance'],
+  [balance({ algorithm: 'round_robin', sticky: { enabled: true } }), 'strategy.sticky: allowed with the algorithm weighted only'],
+  [balance({ algorithm: 'least_latency' }, [{ weight: 2 }]), 'targets[0].weight: least_latency does not use weights'],
+  [balance({ algorithm: 'least_busy' }, [{ capacity: { rpm: 1 } }]), 'targets[0].capacity: allowed on targets of loadbalance'],
   [
     { strategy: { mode: 'fallback' }, targets: [{ ...targets[0], capacity: { rpm: 1 } }] },
-    'targets[0].capacity: only targets of',
+    'targets[0].capacity: allowed on targets of',
   ],
-  [{ provider: '@one', capacity: { rpm: 1 } }, 'capacity: only targets of loadbalance'],
+  [{ provider: '@one', capacity: { rpm: 1 } }, 'capacity: allowed on targets of loadbalance'],
   [balance({ algorithm: 'priority_capacity' }), 'targets[0].capacity: required'],
   [balance({ algorithm: 'priority_capacity' }, [{ capacity: {} }]), 'targets[0].capacity: needs in_flight or rpm'],
   [balance({ algorithm: 'priority_capacity' }, [{ capacity: { in_flight: 0 } }]), 'targets[0].capacity.in_flight'],
@@ -214,20 +217,23 @@ it.each([
 
 describe('a strategy that cannot work is refused when it is saved or sent', () => {
   it.each([
-    [{ strategy: { mode: 'loadbalance' }, targets: [{ provider: 'a', weight: 0 }] }, 'targets: every weight is 0'],
+    [
+      { strategy: { mode: 'loadbalance' }, targets: [{ provider: 'a', weight: 0 }] },
+      'targets: at least one weight must be above 0',
+    ],
     [{ strategy: { mode: 'conditional' }, targets }, 'strategy.conditions: required'],
     [
       { strategy: { mode: 'conditional', conditions: [{ query: { 'params.a': 1 }, then: 'z' }] }, targets },
-      'conditions[0].then: no target is named z',
+      'conditions[0].then: no target has the name z',
     ],
     [
       { strategy: { mode: 'conditional', conditions: [{ query: { 'params.a': { $x: 1 } }, then: 'a' }], default: 'y' }, targets },
-      'query.params.a.$x: is no operator',
+      'query.params.a.$x: is not an operator',
     ],
-    [{ strategy: { mode: 'fallback', default: 'a' }, targets }, 'strategy.default: only the conditional strategy has it'],
+    [{ strategy: { mode: 'fallback', default: 'a' }, targets }, 'strategy.default: allowed with the strategy conditional only'],
     [
       { strategy: { mode: 'single', algorithm: 'round_robin' }, targets },
-      'strategy.algorithm: only the loadbalance strategy has it',
+      'strategy.algorithm: allowed with the strategy loadbalance only',
     ],
     [{ strategy: { mode: 'loadbalance', algorithm: 'fastest' }, targets }, 'strategy.algorithm'],
     ...refusedFields,

@@ -90,7 +90,7 @@ describe.each(databases)('the setting about tokens, on %s', (database) => {
     const secrets = { d: 'PRIVATE-D', p: 'PRIVATE-P', qi: 'PRIVATE-QI' };
     const reply = await expectRefusal(plane, () => put({ jwks: { keys: [{ ...key.jwk, ...secrets }] } }), 400, 'AB01', true);
     expect(reply.body.data.message).toBe(
-      'jwt.jwks.keys[0].d: is a private parameter: send public keys only, and replace this key',
+      'jwt.jwks.keys[0].d: is a private parameter. Send public keys only, and replace this key',
     );
     await put({ jwks: JSON.stringify({ keys: [{ ...key.jwk, ...secrets }] }) });
     const from = new Date(Date.now() - 60_000).toISOString();
@@ -166,7 +166,7 @@ describe.each(databases)('refused tokens, on %s', (database) => {
     count: 3,
     status: 401,
     code: 'invalid_api_key',
-    reason: 'Invalid token: its signature cannot be verified',
+    reason: 'Invalid token: the signature cannot be verified',
     subject: 'ada@example.com',
     kid: 'k1',
     method: 'GET',

@@ -38,7 +38,7 @@ describe.each(databases)('API keys that are refused, on %s', (database) => {
       'a service key with a user',
       service,
       { ...base, user_id: '7f9c2d1e-0000-4000-8000-000000000001' },
-      'user_id: only keys of users',
+      'user_id: only user keys',
     ],
     ['an expiry that is no time', service, { ...base, expires_at: 'tomorrow' }, 'expires_at: an ISO 8601 time'],
     [

@@ -78,10 +78,10 @@ describe('a rotation policy', () => {
     expect(refused(null, { rotation_period: 'weekly' }, 7)).toBe('accepted');
     expect(refused(null, { rotation_period: 'monthly' }, 30)).toBe('accepted');
     expect(refused(null, { key_transition_period_ms: 3_600_000 }, 7)).toBe('accepted');
-    expect(refused(null, { rotation_period: 'monthly' }, 7)).toContain('prescribes a rotation every 7 days');
-    expect(refused(null, { rotation_period_days: 8 }, 7)).toContain('prescribes a rotation every 7 days');
-    expect(refused(null, { next_rotation_at: at('2027-01-01T00:00:00Z') }, 7)).toContain('prescribes when');
-    expect(refused(prescribed, null, 7)).toContain('prescribes a rotation every 7 days');
+    expect(refused(null, { rotation_period: 'monthly' }, 7)).toContain('requires a rotation every 7 days');
+    expect(refused(null, { rotation_period_days: 8 }, 7)).toContain('requires a rotation every 7 days');
+    expect(refused(null, { next_rotation_at: at('2027-01-01T00:00:00Z') }, 7)).toContain('sets the rotation');
+    expect(refused(prescribed, null, 7)).toContain('requires a rotation every 7 days');
     expect(mergeRotationPolicy(weekly, null, null, now).nextRotationAt).toBeNull();
   });
 });

@@ -96,14 +96,14 @@ describe.each(databases)('a batch that a provider runs, on %s', (database) => {
   });
 
   it.each([
-    ['its provider does not know it any more', async () => void answers.push({ state: 'gone', parts: [] })],
+    ['the provider no longer has the batch', async () => void answers.push({ state: 'gone', parts: [] })],
     [
-      'its provider was deleted',
+      'the provider was deleted',
       async () => {
         expect((await plane.ask('DELETE', `/providers/p?workspace_id=${plane.workspaceId}`)).status).toBe(200);
       },
     ],
-    ['it was not over in time, or could not be read', async () => void time.advance(11 * 86_400_000)],
+    ['the batch did not end in time or could not be read', async () => void time.advance(11 * 86_400_000)],
   ])('is given up with a warning: %s', async (why, happen) => {
     answers = [];
     const record = made();

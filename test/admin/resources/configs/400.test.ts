@@ -42,7 +42,7 @@ describe.each(databases)('configs that are refused, on %s', (database) => {
     [
       'a credential',
       { name: 'x', config: { provider: 'openai', api_key: 'sk-planted-secret' } },
-      'config.api_key: a saved config holds no credential',
+      'config.api_key: credentials are not allowed in saved configs',
     ],
     [
       'a credential under another name, deep inside',
@@ -50,7 +50,7 @@ describe.each(databases)('configs that are refused, on %s', (database) => {
         name: 'x',
         config: { strategy: { mode: 'single' }, targets: [{ provider: 'bedrock', aws_secret_access_key: 'sk-planted-secret' }] },
       },
-      'config.targets[0].aws_secret_access_key: a saved config holds no credential',
+      'config.targets[0].aws_secret_access_key: credentials are not allowed in saved configs',
     ],
     ['text that is no JSON', { name: 'x', config: '{"a":' }, 'config: invalid JSON at position 5'],
     ['a slug with a slash', { name: 'x', slug: 'a/b', config: {} }, 'slug: '],

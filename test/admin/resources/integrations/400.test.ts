@@ -25,7 +25,7 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     [
       'a private custom host',
       { ...base, configurations: { custom_host: 'http://10.1.2.3/v1' } },
-      'configurations.custom_host: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'configurations.custom_host: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     ],
     [
       'a metadata service as token endpoint',
@@ -35,7 +35,7 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     [
       'a custom host with a password',
       { ...base, configurations: { custom_host: 'http://u:p@h.example/' } },
-      'configurations.custom_host: must not hold a user name or password',
+      'configurations.custom_host: must not contain a user name or password',
     ],
     [
       'a custom header that the gateway sets itself',
@@ -149,7 +149,7 @@ describe.each(databases)('integrations that are refused, on %s', (database) => {
     expect((await plane.ask('POST', at, { body: sent })).status).toBe(200);
     const put = (change: object) => plane.ask('PUT', `${by}/${slug}`, { body: change });
     const reply = await expectRefusal(plane, () => put(body), 400, 'AB01', true);
-    expect(reply.body.data.message).toContain('another host needs the credential again, send it in key');
+    expect(reply.body.data.message).toContain('a new host requires the credential again. Send it in key');
     expect((await put({ ...body, key: 'sk-of-the-other-host' })).status).toBe(200);
   });
 

@@ -89,7 +89,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
       const request = put('moved', { configurations: { custom_host, ...(custom_headers && { custom_headers }) } });
       const refused = await expectRefusal(plane, request, 400, 'AB01', true);
       expect(refused.body.data.message).toBe(
-        'configurations.custom_host: another host needs the credential again, send it in configurations.custom_headers.cf-access-client-secret',
+        'configurations.custom_host: a new host requires the credential again. Send it in configurations.custom_headers.cf-access-client-secret',
       );
     }
     const asProvider = () => plane.ask('PUT', '/providers/moved', { body: { customHost: custom_host, customHeaders: shown } });
@@ -139,7 +139,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
       expect((await rowOf(made)).customHeaders).not.toBe((await rowOf('source')).customHeaders);
       const away = { ...body, slug: `away-${name}`, custom_host: 'https://evil.example.com' };
       const refused = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body: away }), 400, 'AB01', true);
-      expect(refused.body.data.message).toMatch(/^custom_host: another host needs the credential again/);
+      expect(refused.body.data.message).toMatch(/^custom_host: a new host requires the credential again/);
       const take = await plane.ask('PUT', '/virtual-keys/target', { body: { source_provider_api_key_id: id } });
       expect(take.status, JSON.stringify(take.body)).toBe(200);
       expect(await given('target')).toEqual(stored);

@@ -143,7 +143,7 @@ describe.each(databases)('mappings of integrations that are shared, on %s', (dat
     await create('apart', 'limited');
     const body = { name: 'P', integration_id: 'apart', workspace_id: second };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 400, 'AB01', true);
-    expect(reply.body.data.message).toMatch(/^integration_id: it reads from a secret reference/);
+    expect(reply.body.data.message).toMatch(/^integration_id: uses a secret reference/);
     expect((await plane.ask('POST', '/providers', { body: { ...body, workspace_id: plane.workspaceId } })).status).toBe(200);
   });
 });

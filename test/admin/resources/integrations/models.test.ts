@@ -124,7 +124,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     [
       'a private host',
       { models: [{ slug: 'x', enabled: true, configurations: { custom_host: 'http://192.168.0.1/' } }] },
-      'models[0].configurations.custom_host: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'models[0].configurations.custom_host: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     ],
     [
       'a header that is the gateway’s',

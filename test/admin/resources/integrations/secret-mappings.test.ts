@@ -166,14 +166,17 @@ describe.each(databases)('fields of integrations that are read from secret manag
 
   it('are refused twice, beside a value, and in other shapes than a list', async () => {
     const cases: [object, string][] = [
-      [{ secret_mappings: [key, { ...key, secret_key: 'b' }] }, 'secret_mappings[1].target_field: named twice'],
-      [{ secret_mappings: [key], key: 'sk-planted' }, 'secret_mappings[0].target_field: its value was sent too'],
+      [{ secret_mappings: [key, { ...key, secret_key: 'b' }] }, 'secret_mappings[1].target_field: duplicate'],
+      [
+        { secret_mappings: [key], key: 'sk-planted' },
+        'secret_mappings[0].target_field: the field also has a value in this request',
+      ],
       [
         {
           secret_mappings: [key, { ...key, target_field: 'configurations.openai_project' }],
           configurations: { openai_project: 'p' },
         },
-        'secret_mappings[1].target_field: its value was sent too',
+        'secret_mappings[1].target_field: the field also has a value in this request',
       ],
       [{ secret_mappings: key }, 'secret_mappings: expected'],
       [{ secret_mappings: Array.from({ length: 51 }, () => key) }, 'secret_mappings: at most 50 fields'],

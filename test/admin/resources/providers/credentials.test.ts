@@ -186,7 +186,7 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
     [{ provider: 'bedrock', ...keys, aws_region: 5 }, 'aws_region: expected string, received number'],
     [
       { provider: 'openai', customHost: 'http://10.0.0.1' },
-      'customHost: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'customHost: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     ],
     [
       { provider: 'azure-openai', resourceName: 5, deploymentName: 'd', apiVersion: 'v' },
@@ -299,8 +299,8 @@ describe.each(databases)('credentials sent in place, on %s', (database) => {
     });
 
     const refused: [string, Record<string, unknown>, string][] = [
-      ['another host, which would get them', { custom_host: 'https://evil.example.com' }, 'custom_host: another host'],
-      ['another type of provider', { provider: 'anthropic' }, 'source_provider_api_key_id: it is of the provider type openai'],
+      ['another host, which would get them', { custom_host: 'https://evil.example.com' }, 'custom_host: a new host'],
+      ['another type of provider', { provider: 'anthropic' }, 'source_provider_api_key_id: has another provider type (openai)'],
       ['a key beside them', { key: 'sk-2' }, 'key: not together with source_provider_api_key_id'],
       ['an integration beside them', { integration_id: 'mock' }, 'key: credentials belong to the integration'],
       ['no id', { source_provider_api_key_id: 'source' }, 'source_provider_api_key_id: a UUID is expected'],

@@ -34,7 +34,7 @@ describe.each(databases)('a provider that configs name, on %s', (database) => {
     await save('of-another', { provider: '@prod-2', override_params: { user: '@prod' } });
     for (const route of ['providers', 'virtual-keys']) {
       expect(await refused(`/${route}/prod`)).toBe(
-        'The provider @prod is used by 3 configs: as-virtual-key, in-a-model, in-a-target. Change those first, or delete it with force=true: requests then pass over their targets',
+        'The provider @prod is used by 3 configs: as-virtual-key, in-a-model, in-a-target. Change them first, or delete it with force=true: requests then skip their targets',
       );
     }
     const blind = await plane.newKey(['providers.delete']);

@@ -64,8 +64,8 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
         'usage_limits.periodic_reset_days',
       ],
       [{ rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] }, 'rate_limits[0].unit'],
-      [{ integration_id: 'mock' }, 'integration_id: it cannot be changed'],
-      [{ provider: 'anthropic' }, 'provider: it cannot be changed'],
+      [{ integration_id: 'mock' }, 'integration_id: cannot be changed'],
+      [{ provider: 'anthropic' }, 'provider: cannot be changed'],
       [{ key: 'sk-other-0123456789' }, 'key: credentials belong to the integration'],
     ];
     for (const [body, start] of faults) {

@@ -43,7 +43,7 @@ describe.each(databases)('secret references that are refused, on %s', (database)
     [
       'neither all workspaces nor some',
       { ...vaultReference, allow_all_workspaces: false },
-      'allowed_workspaces: required where allow_all_workspaces is false',
+      'allowed_workspaces: required if allow_all_workspaces is false',
     ],
     ['no way to authenticate', { ...vaultReference, auth_config: {} }, 'auth_config.vault_auth_type: required for'],
     ['no auth_config', { ...vaultReference, auth_config: undefined }, 'auth_config: required'],
@@ -58,10 +58,14 @@ describe.each(databases)('secret references that are refused, on %s', (database)
     [
       'a private address',
       withAuth({ vault_addr: 'http://10.1.2.3:8200' }),
-      'auth_config.vault_addr: must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'auth_config.vault_addr: must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     ],
     ['a metadata service', withAuth({ vault_addr: 'http://169.254.169.254' }), 'auth_config.vault_addr: must not be a metadata'],
-    ['an address with a user', withAuth({ vault_addr: 'https://u:p@v.example' }), 'auth_config.vault_addr: must not hold a user'],
+    [
+      'an address with a user',
+      withAuth({ vault_addr: 'https://u:p@v.example' }),
+      'auth_config.vault_addr: must not contain a user',
+    ],
     [
       'an address with a query',
       withAuth({ vault_addr: 'https://v.example/?a=b' }),
@@ -132,10 +136,10 @@ describe.each(databases)('secret references that are refused, on %s', (database)
   });
 
   const changes: [string, unknown, string][] = [
-    ['another slug', { slug: 'other' }, 'slug: it cannot be changed'],
-    ['another manager', { manager_type: 'aws_sm' }, 'manager_type: it cannot be changed'],
+    ['another slug', { slug: 'other' }, 'slug: cannot be changed'],
+    ['another manager', { manager_type: 'aws_sm' }, 'manager_type: cannot be changed'],
     ['no workspace', { allowed_workspaces: [] }, 'allowed_workspaces: at least one workspace'],
-    ['nobody', { allow_all_workspaces: false }, 'allowed_workspaces: required where'],
+    ['nobody', { allow_all_workspaces: false }, 'allowed_workspaces: required if'],
     [
       'a token that is taken away',
       { auth_config: { vault_token: null } },
@@ -149,17 +153,17 @@ describe.each(databases)('secret references that are refused, on %s', (database)
     [
       'another host for the stored token',
       { auth_config: { vault_addr: 'https://elsewhere.example.com' } },
-      'auth_config.vault_addr: another host needs the credential again, send it in auth_config.vault_token',
+      'auth_config.vault_addr: a new host requires the credential again. Send it in auth_config.vault_token',
     ],
     [
       'another port for the stored token',
       { auth_config: { vault_addr: 'https://vault.example.com:8200' } },
-      'auth_config.vault_addr: another host needs the credential again',
+      'auth_config.vault_addr: a new host requires the credential again',
     ],
     [
       'another host and the mask of the stored token',
       { auth_config: { ...vault, vault_addr: 'https://elsewhere.example.com', vault_token: '****cdef' } },
-      'auth_config.vault_addr: another host needs the credential again',
+      'auth_config.vault_addr: a new host requires the credential again',
     ],
   ];
   it.each(changes)('refuses to change it to %s', async (what, body, start) => {

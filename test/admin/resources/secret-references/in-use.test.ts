@@ -105,10 +105,10 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
   it('are not deleted, and say who uses them to those who may know', async () => {
     const remove = (key?: string) => plane.ask('DELETE', '/secret-references/vault', key ? { key } : {});
     const reply = await expectRefusal(plane, () => remove(), 400, 'AB01', true);
-    expect(reply.body.data.message).toMatch(/is used by 2 integrations or virtual keys: org, own-\w+; change those first$/);
+    expect(reply.body.data.message).toMatch(/is used by 2 integrations or virtual keys: org, own-\w+\. Change them first$/);
     const key = await plane.newKey(['secret_references.delete'], 'organisation/service');
     const other = await expectRefusal(plane, () => remove(key), 400, 'AB01', true);
-    expect(other.body.data.message).toMatch(/is used by 2 integrations or virtual keys; change those first$/);
+    expect(other.body.data.message).toMatch(/is used by 2 integrations or virtual keys\. Change them first$/);
   });
 
   it('that are taken from a workspace take its providers out of use there, until they are given back', async () => {

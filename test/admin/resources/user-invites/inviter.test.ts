@@ -33,7 +33,7 @@ describe.each(databases)('an invite grants no more than who sent it may grant no
     const people = async () => (await plane.ask('GET', '/admin/users')).body.total as number;
     const before = await people();
     const reply = await accept(plane, token);
-    expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('not good any more')]);
+    expect([reply.status, reply.body.data?.message]).toEqual([404, expect.stringContaining('has expired or was used')]);
     expect(await people()).toBe(before);
     await plane.control.services.background.settled();
     expect(await plane.lastAudit()).toMatchObject({ action: 'accept', responseStatusCode: 404, errorCode: 'AB08' });

@@ -93,7 +93,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
         { secret_mappings: [{ ...key, target_field: 'configurations.openai_project' }] },
         'secret_mappings[0].target_field: one of key, model_config.',
       ],
-      [{ secret_mappings: [key], key: 'sk-x' }, 'secret_mappings[0].target_field: its value was sent too'],
+      [{ secret_mappings: [key], key: 'sk-x' }, 'secret_mappings[0].target_field: the field also has a value in this request'],
       [{ secret_mappings: [key], integration_id: 'mock', provider: undefined }, 'key: credentials belong to the integration'],
     ];
     for (const [body, start] of cases) {
@@ -111,14 +111,14 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     expect((await read('org')).secret_mappings).toEqual([]);
     expect((await put('org', { secret_mappings: [] })).status).toBe(200);
     const reply = await expectRefusal(plane, () => put('org', { secret_mappings: [key] }), 400, 'AB01', true);
-    expect(reply.body.data.message).toContain("which is the organisation's");
+    expect(reply.body.data.message).toContain('belong to the integration of the organisation');
     expect((await plane.ask('GET', '/integrations/org')).body.secret_mappings).toHaveLength(1);
   });
 
   it('as providers say it by their integration', async () => {
     const body = { name: 'P', provider: 'openai', secret_mappings: [key], workspace_id: plane.workspaceId };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 400, 'AB01', true);
-    expect(reply.body.data.message).toMatch(/^secret_mappings: what a provider reads/);
+    expect(reply.body.data.message).toMatch(/^secret_mappings: set secret_mappings on the integration/);
     expect((await plane.ask('POST', '/providers', { body: { ...body, secret_mappings: [], key: 'k' } })).status).toBe(200);
   });
 

@@ -63,7 +63,7 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
       { workspace_id: second, excluded: false },
     ];
     const reply = await expectRefusal(plane, () => put(input, { workspaces }), 400, 'AB01', true);
-    expect(reply.body.data.message).toBe('workspaces[1].workspace_id: named twice');
+    expect(reply.body.data.message).toBe('workspaces[1].workspace_id: duplicate');
   });
 
   it('are refused for workspaces that are not there, for workspace keys, and for nonsense', async () => {

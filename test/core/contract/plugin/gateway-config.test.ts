@@ -43,13 +43,10 @@ describe('a config is refused, with the path, for', () => {
     [{ provider: '@a', unknown: 1 }, 'unknown: '],
     [{ provider: '@a', metadata: { a: null } }, 'metadata.a: '],
     [{ provider: '@a', retry: { attempts: 6 } }, 'retry.attempts: '],
-    [{ passthrough: true, provider: '@a' }, 'provider: cannot stand beside passthrough'],
-    [{ passthrough: true, override_params: { a: 1 } }, 'override_params: cannot stand beside passthrough'],
-    [{ passthrough: true, strategy: fallback, targets: two }, 'targets: cannot stand beside passthrough'],
-    [
-      { strategy: fallback, targets: [{ passthrough: true, api_key: 'k' }] },
-      'targets[0].api_key: cannot stand beside passthrough',
-    ],
+    [{ passthrough: true, provider: '@a' }, 'provider: not allowed with passthrough'],
+    [{ passthrough: true, override_params: { a: 1 } }, 'override_params: not allowed with passthrough'],
+    [{ passthrough: true, strategy: fallback, targets: two }, 'targets: not allowed with passthrough'],
+    [{ strategy: fallback, targets: [{ passthrough: true, api_key: 'k' }] }, 'targets[0].api_key: not allowed with passthrough'],
     [
       { strategy: fallback, targets: [{ passthrough: true, override_params: { model: '@a/gpt' } }] },
       'targets[0].override_params.model: names a provider',
@@ -76,14 +73,19 @@ describe('how many targets a config may have', () => {
   const nest = (count: number) => ({ strategy: fallback, targets: [{ strategy: fallback, targets: many(count) }] });
 
   it.each([
-    ['100 at the root', { strategy: fallback, targets: many(100) }, { strategy: fallback, targets: many(101) }, 'targets: 101'],
+    [
+      '100 at the root',
+      { strategy: fallback, targets: many(100) },
+      { strategy: fallback, targets: many(101) },
+      'targets: expected at most 100, received 101',
+    ],
     [
       '1,000 at a conditional root',
       { strategy: conditional, targets: many(1000) },
       { strategy: conditional, targets: many(1001) },
       '1001',
     ],
-    ['50 below one target', nest(50), nest(51), 'targets[0].targets: 51'],
+    ['50 below one target', nest(50), nest(51), 'targets[0].targets: expected at most 50 nested targets, received 51'],
   ])('is %s', (_name, most, tooMany, text) => {
     expect(faults(most)).toBe('');
     expect(faults(tooMany)).toContain(text);
@@ -92,7 +94,7 @@ describe('how many targets a config may have', () => {
   it('counts all depths, and is what the settings say', () => {
     const limits = { rootTargetsMax: 1, conditionalRootTargetsMax: 1, nestedTargetsMax: 2 };
     const deep = { strategy: fallback, targets: [{ strategy: fallback, targets: [{ strategy: fallback, targets: many(2) }] }] };
-    expect(faults(deep, limits)).toContain('targets[0].targets: 3 are more than the 2');
-    expect(faults({ strategy: fallback, targets: two }, limits)).toContain('targets: 2 are more than the 1');
+    expect(faults(deep, limits)).toContain('targets[0].targets: expected at most 2 nested targets, received 3');
+    expect(faults({ strategy: fallback, targets: two }, limits)).toContain('targets: expected at most 1, received 2');
   });
 });

@@ -44,14 +44,14 @@ describe('a routing query', () => {
   it.each([
     [{}, 'query: is empty'],
     ['text', 'query: must be an object'],
-    [{ 'params.model': { $like: 'x' } }, 'query.params.model.$like: is no operator'],
-    [{ $not: [] }, 'query.$not: is no operator'],
+    [{ 'params.model': { $like: 'x' } }, 'query.params.model.$like: is not an operator'],
+    [{ $not: [] }, 'query.$not: is not a logical operator'],
     [{ $or: [] }, 'query.$or: must be a list'],
     [{ $or: [{ 'params.a': { $in: 'x' } }] }, 'query.$or[0].params.a.$in: must be a list'],
     [{ 'body.model': 'x' }, 'query.body.model: must begin with'],
     [{ 'params.a': { $gt: 'many' } }, 'query.params.a.$gt: must be a number'],
-    [{ 'params.a': { $regex: '(' } }, 'query.params.a.$regex: is no pattern'],
-    [{ 'params.a': { $regex: 'a'.repeat(300) } }, 'query.params.a.$regex: must be a text'],
+    [{ 'params.a': { $regex: '(' } }, 'query.params.a.$regex: is not a valid RE2 pattern'],
+    [{ 'params.a': { $regex: 'a'.repeat(300) } }, 'query.params.a.$regex: must be a string'],
     [{ 'params.a': {} }, 'query.params.a: has no operator'],
   ])('%j is refused with its path', (query, message) => {
     expect(() => compileQuery(query, 'query')).toThrow(message);

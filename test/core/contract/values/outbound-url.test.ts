@@ -66,11 +66,11 @@ describe('checkOutboundUrl', () => {
 
   it('says what is wrong in words', () => {
     expect(reasonOf('http://127.0.0.1/')).toBe(
-      'must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     );
     expect(reasonOf('http://169.254.169.254/')).toBe('must not be a metadata service');
     expect(reasonOf('http://example.com:6379/')).toBe('must not use port 6379');
-    expect(reasonOf('http://me:pw@example.com/')).toBe('must not hold a user name or password');
+    expect(reasonOf('http://me:pw@example.com/')).toBe('must not contain a user name or password');
   });
 });
 
@@ -168,7 +168,7 @@ describe('trusted hosts', () => {
     const trusted = parseTrustedHosts(['ollama:11434']);
     expect(checkAddress('10.0.0.7', 'ollama', 11434, trusted)).toBeNull();
     expect(checkAddress('10.0.0.7', 'ollama', 11435, trusted)).toBe(
-      'must be a public address; the operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
+      'must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     );
     expect(checkAddress('169.254.169.254', 'ollama', 11434, trusted)).toBe('must not be a metadata service');
   });

@@ -30,10 +30,10 @@ describe('the plugin list', () => {
   });
 
   it.each([
-    ['a name that is taken', [plugin('auth', 'auth'), plugin('auth', 'auth')], /auth: the name is taken/],
+    ['a name that is taken', [plugin('auth', 'auth'), plugin('auth', 'auth')], /auth: another plugin has the same name/],
     ['a name that is no kebab-case', [plugin('My Plugin', 'auth')], /must be kebab-case/],
     ['a stage nobody knows', [plugin('x', 'nowhere' as Stage)], /x: unknown stage nowhere/],
-    ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth stands after cache/],
+    ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth is listed after cache/],
     ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: needs z earlier/],
   ])('is refused at start for %s, naming the plugin', (_name, list, message) => {
     expect(() => orderPlugins(list)).toThrow(message);

@@ -144,7 +144,7 @@ describe('a service account', () => {
     const refusal = json({ error: 'invalid_grant', error_description: 'Invalid JWT Signature.' }, 400);
     await expect(signed(serviceAccount(), services([refusal]))).rejects.toMatchObject({
       status: 400,
-      message: 'vertex-ai error: the token endpoint answered 400: invalid_grant: Invalid JWT Signature.',
+      message: 'vertex-ai error: the token endpoint replied with 400: invalid_grant: Invalid JWT Signature.',
     });
   });
 });

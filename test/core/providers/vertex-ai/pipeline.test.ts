@@ -140,7 +140,7 @@ describe('a stored Vertex AI provider', () => {
     gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
     const alone = await gateway.send({ body: body('a-gemini-text') });
     expect(alone.status).toBe(401);
-    expect(alone.text).toContain('vertex-ai error: the token endpoint answered 401: invalid_client');
+    expect(alone.text).toContain('vertex-ai error: the token endpoint replied with 401: invalid_client');
     gateway.script(refusal, answer(200, { choices: [], model: 'gpt-5' }));
     const second = await gateway.send({
       headers: { 'x-svc-config': 'pc-two' },
