@@ -43,11 +43,12 @@ async function make(template: string): Promise<void> {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** Hash of all migrations and the version of PGlite. */
+/** Hash of the names and texts of all migrations and the version of PGlite. */
 export async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   const files = (await readdir(admin, { recursive: true })).filter((name) => /[/\\]migrations[/\\]/.test(name));
-  for (const name of files.sort()) hash.update(await readFile(new URL(name, admin)));
+  // The name too: it is what the database records of a migration.
+  for (const name of files.sort()) hash.update(name).update(await readFile(new URL(name, admin)));
   hash.update(await readFile(new URL('../../../node_modules/@electric-sql/pglite/package.json', import.meta.url)));
   return hash.digest('hex').slice(0, 16);
 }
