@@ -7,8 +7,8 @@ import { apiKeys } from './entity.ts';
 import type { KeyOwner } from './user-key-rules.ts';
 
 /**
- * Returns the user of a new key for whom nobody was named: the caller, else the person who made the caller's key; for the key of the
- * first start the first owner. Null if there is no such person.
+ * Returns the user of a new key that names no user: the caller, else the user who created the caller's key. For the key of the
+ * first start, the first owner. Null if there is no such user.
  */
 export async function ownerByDefault(em: EntityManager, actor: Actor): Promise<string | null> {
   if (actor.userId !== null) return actor.userId;
@@ -24,7 +24,7 @@ export async function ownerByDefault(em: EntityManager, actor: Actor): Promise<s
 /** Throws AB02 unless the user of a new key belongs to its workspace: as a member, or as owner or admin of the organisation. */
 export async function checkOwner(tx: EntityManager, owner: KeyOwner): Promise<void> {
   const { organisationId, workspaceId, userId } = owner;
-  // Until the commit nobody removes them: their keys would stay behind.
+  // Locks the user until the commit. If the user were removed first, these keys would stay behind.
   const user = (await holdUser(tx, organisationId, userId)) && (await tx.findOne(users, { id: userId, organisationId }));
   if (user && user.role !== 'member') return;
   const places = await tx.execute<unknown[]>(

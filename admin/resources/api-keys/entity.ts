@@ -20,9 +20,9 @@ export const apiKeys = defineEntity({
     /** While a rotation is in transition: the secret before, and until when it is good. */
     previousDigest: p.text().nullable(),
     previousExpiresAt: p.datetime().nullable(),
-    /** What the key may do now: what it was granted, as far as its grantor may still give it away. */
+    /** Current scopes of the key: the granted scopes that its grantor may still give away. */
     scopes: p.json().$type<string[]>(),
-    /** What it was granted; null in rows of before, and then `scopes` says it. */
+    /** Scopes originally granted. Null in older rows; `scopes` then holds them. */
     grantedScopes: p.json().$type<string[]>().nullable(),
     /** The key, or the user behind a session, that gave it its scopes; null: the installation itself. */
     grantedByKeyId: p.uuid().nullable(),

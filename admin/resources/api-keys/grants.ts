@@ -8,7 +8,7 @@ import { AdminError, forbidden } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { ApiKey } from './entity.ts';
 
-/** Who gave a key its scopes, as its row says it. */
+/** Grantor of the scopes of a key, as stored in the row of the key. */
 export type Grantor = Pick<ApiKey, 'grantedByKeyId' | 'grantedByUserId'>;
 
 /**
@@ -29,8 +29,9 @@ export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly stri
 }
 
 /**
- * Holds the key that asks as it is until the transaction ends, so that nobody narrows it between the check and the commit of what
- * it grants; a person is held in their role. Throws AB05 when it is gone, AB03 when it has lost scopes since the request began.
+ * Locks the key of the actor until the transaction ends, so that its scopes cannot shrink between the check and the commit of the
+ * grant. For a session, locks the user's role. Throws AB05 if the key is gone, AB03 if it has lost scopes since the request
+ * began.
  */
 export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Grantor> {
   if (actor.session) {
@@ -123,8 +124,8 @@ export async function followPerson(
 }
 
 /**
- * A key is about to go: what it granted stays as narrow as it is now and passes to whoever granted the key itself. Services
- * go on when the key that set them up is replaced.
+ * Call before a key is deleted. Scopes that it granted stay as narrow as they are now, and their grantor becomes the grantor of
+ * the key itself. Services keep working when the key that set them up is replaced.
  */
 export async function handOverGrants(tx: EntityManager, row: ApiKey): Promise<void> {
   await tx.execute(

@@ -39,7 +39,7 @@ export async function listKeys(em: EntityManager, reach: Reach, query: ListQuery
 
 type Reach = ReturnType<typeof whereReachable>;
 
-/** Where the list goes on behind a key; null when there is no such key (any more). */
+/** Returns the filter for the rows after a key. Null if the key does not exist. */
 async function pageAfter(em: EntityManager, reach: Reach, id: string, limit: number) {
   const last = await em.findOne(apiKeys, { $and: [reach, { id }] });
   if (!last) return null;

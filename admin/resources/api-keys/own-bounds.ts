@@ -3,7 +3,7 @@ import type { Actor } from '../../http/actor.ts';
 import { forbidden } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 
-/** What holds a key: how much it may spend, how long it lives, what its requests run under. Null where there is nothing. */
+/** Returns the bounds of a key: what it may spend, how long it lives, what its requests run under. Null entries are unset. */
 export function boundsOf(row: ApiKey): readonly unknown[] {
   return [
     row.usageLimits ?? null,
@@ -23,8 +23,8 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
 }
 
 /**
- * Throws AB03 when a key has changed its own bounds: one that leaked must not make itself last longer or spend more. Sending back what
- * it reads changes nothing. The key of the first start has nobody above it.
+ * Throws AB03 if a key has changed its own bounds: a leaked key must not extend its life or its budget. Sending back unchanged
+ * values is allowed. The key of the first start is exempt.
  */
 export function requireOwnBoundsKept(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
   if (row.id !== actor.keyId || actor.actsAsOwner || isDeepStrictEqual(before, boundsOf(row))) return;

@@ -13,7 +13,7 @@ export const scopeGroups: Readonly<Record<ApiKeyType, string>> = {
   'workspace-user': 'workspace_user_api_keys',
 };
 
-/** What a route asks for that works on keys of any type; which type it may be, is asked again once the key is known. */
+/** Scopes of a route that works on keys of any type. The exact type is checked after the key is loaded. */
 export const inAnyGroup = (action: string) => Object.values(scopeGroups).map((group) => `${group}.${action}`);
 
 interface Call {
@@ -52,8 +52,8 @@ export async function findReachable(em: EntityManager, call: Call, action: strin
 }
 
 /**
- * Throws AB03 when whoever asks may not have the secret of this key: with it they could do what the key can, and that must not be more
- * than they could give away. Their own keys are held to their role whenever they are used.
+ * Throws AB03 if the actor may not have the secret of this key. The secret allows everything the key allows, which must not
+ * exceed what the actor could grant. The actor's own keys are exempt: they are limited to the actor's role on each use.
  */
 export function requireSecretOf(actor: Actor, row: ApiKey): void {
   if (row.id === actor.keyId || (row.userId && row.userId === actor.userId)) return;

@@ -26,7 +26,7 @@ export async function roleChanged(
     await followPerson(change, { ...person, workspaceId }, mayGrant(own, [...own, ...dataPlaneScopes]));
     return;
   }
-  // What only an owner or admin could grant is gone; what each workspace still lets them grant is theirs to keep.
+  // Scopes that only an owner or admin could grant are removed. Scopes that a workspace still allows the user to grant stay.
   if (workspaceId === null) await followPerson(change, { ...person, workspaceId }, mayGrant([], []));
   for (const one of workspaceId === null ? await grantedIn(change, person) : [workspaceId]) {
     const scopes = (await scopesOfKnownUser(change.tx, user, one)) ?? [];

@@ -6,8 +6,9 @@ import { noticeMs } from './rotation-policy.ts';
 const keysMax = 500;
 
 /**
- * Tells people once that a key must be rotated soon, and when it stops working otherwise: its owner, who manages its workspace or
- * organisation, and its own alert addresses. Several processes may run it at once. Without a mail server nobody is marked as told.
+ * Sends one mail when a key must soon be rotated, with the time at which it stops working otherwise. Recipients are its owner,
+ * the managers of its workspace or organisation, and its own alert addresses. Several processes may run this at once. Without a
+ * mail server, no notice is marked as sent.
  */
 export async function tellOfRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
   if (!mailer.on) return 0;

@@ -52,7 +52,7 @@ export function mergeRotationPolicy(
   };
 }
 
-/** How long before it falls due people are told of a rotation, in milliseconds; a rotation from then on is the one that was due. */
+/** Milliseconds between the notice and the due time of a rotation. A rotation after the notice counts as the due one. */
 export const noticeMs = 86_400_000;
 
 /** When the next rotation falls due after one at `now` whose transition ends at `end`. It is always possible then. */
@@ -86,7 +86,7 @@ export function cadenceOf(row: RotationColumns): Cadence {
 
 const dayMs = 86_400_000;
 
-/** Whether a day is sent back as it was read. */
+/** Returns true if a date is sent back unchanged. */
 function isSame(sent: Date | null | undefined, before: Date | null | undefined): boolean {
   return Boolean(sent && before && sent.getTime() === before.getTime());
 }

@@ -171,7 +171,7 @@ function unusedOf(type: ApiKeyType, body: UpdateBody): readonly string[] {
   return [...limits, ...defaults].filter((path) => path !== '');
 }
 
-/** What was used of the budgets of these keys, where it is asked for. */
+/** Returns the budget usage of these keys if the query asks for it. */
 async function usageOf({ query, em, organisationId, services }: AdminCall<ReadQuery, unknown>, rows: readonly ApiKey[]) {
   if (query.include_usage !== 'true' && query.usage !== 'true') return undefined;
   return readUsageOf(em, organisationId, rows, services.clock.now());

@@ -14,7 +14,10 @@ const defaults = v.strictObject({
   allow_config_override: v.optional(v.boolean()),
 });
 
-/** Whether the key may hold a scope is checked where its type and grantor are known. The description lists the possible ones. */
+/**
+ * The type and grantor of the key decide which scopes are allowed; that check runs where both are loaded. The description lists
+ * the possible scopes.
+ */
 const scopesOf = (possible: Iterable<string>) =>
   withoutEffect(
     v.pipe(
@@ -32,7 +35,7 @@ const transitionMs = v.pipe(
   v.maxValue(366 * 86_400_000, 'at most 366 days'),
 );
 
-/** Whether it lies ahead is asked where it is known what is there already. */
+/** The check for a future time runs where the stored value is loaded. */
 const time = v.pipe(
   timestamp,
   v.transform((value) => new Date(value)),
@@ -43,7 +46,7 @@ const rotationPolicy = v.strictObject({
   rotation_period_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
   next_rotation_at: v.nullish(time),
   key_transition_period_ms: v.optional(transitionMs),
-  // What is read beside it means nothing when it is sent back.
+  // Read-only fields. Clients may send them back; they have no effect.
   status: v.optional(v.unknown()),
   secret_expires_at: v.optional(v.unknown()),
 });

@@ -23,7 +23,7 @@ const details = v.strictObject({
   workspace_details: v.optional(v.nullable(workspaceDetails)),
 });
 
-/** What a key may know of itself: everything but its secret. Any scope will do (control-plane reference §4). */
+/** Returns the actor's own key without its secret. Any scope is enough. */
 export const selfRoute = defineRoute({
   method: 'GET',
   path: '/api-keys/self/details',

@@ -8,9 +8,9 @@ import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 import { keyState } from './key-state.ts';
 
 /**
- * What gateways see of the keys with these public ids, in their order, null where there is none, and a revision all are at least
- * as new as. One statement, but for what the role of a user takes away: gateways ask it for every key that is new to them,
- * among a million.
+ * Returns the documents for the keys with these public ids, in the given order (null if there is none), and a revision that all
+ * of them include. Uses one statement, except for the scopes that a user's role removes: gateways call it for every key that is
+ * new to them, among a million.
  */
 export async function readApiKeyDocuments(
   database: Pick<Database, 'em' | 'ask'>,

@@ -30,7 +30,7 @@ export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date
   return asked ?? latest;
 }
 
-/** Until the commit nobody else gives this user a key: two at once could both find room for one. */
+/** Locks the owner until the commit. Two concurrent requests could otherwise both pass the maximum number of keys. */
 export async function lockOwner(tx: EntityManager, owner: KeyOwner): Promise<void> {
   await tx.execute('select pg_advisory_xact_lock(hashtextextended(?, 4715003))', [`${owner.workspaceId}/${owner.userId}`]);
 }

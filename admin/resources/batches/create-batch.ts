@@ -70,7 +70,7 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
   });
 }
 
-/** Of no use to a single line, or none of the caller's to say. */
+/** Headers that do not apply to a single line, or that the caller may not set. */
 const notKept: ReadonlySet<string> = new Set(['api-key', 'trace-id', 'request-timeout', 'file-purpose']);
 
 /**

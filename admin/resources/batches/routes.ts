@@ -6,7 +6,7 @@ import { tenantQuery } from '../../http/schemas.ts';
 import { rowIdOf } from '../files/to-reply.ts';
 import { batches } from './entity.ts';
 
-/** What is written down about a batch from outside; gateways answer everything else about batches. */
+/** Routes that store batches for clients outside the gateway. Gateways serve all other batch requests. */
 export const batchRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'PUT',

@@ -83,7 +83,7 @@ async function expireLines(em: EntityManager, batch: Batch): Promise<void> {
   );
 }
 
-/** From the state it was read in to another one; what somebody else has changed meanwhile stays. */
+/** Moves a batch to another state if it is still in the state it was read in. A concurrent change wins. */
 async function enter(
   services: AdminServices,
   batch: Batch,

@@ -25,7 +25,7 @@ export const createBatchBody = v.strictObject({
   metadata: v.nullish(metadata),
   /** Gateway headers the lines are sent with. */
   svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
-  /** What providers that run batches themselves are sent with them: there is nobody to send it to. */
+  /** Options for providers that run batches themselves. The service runs this batch, so there is no provider to send them to. */
   provider_options: v.nullish(v.strictObject({}, 'not supported for batches run by the service. Set parameters in the lines')),
 });
 
@@ -37,5 +37,5 @@ export const batchLine = v.looseObject({
   body: v.record(v.string(), v.unknown()),
 });
 
-/** What a gateway sends for `POST /batches`. */
+/** Body that a gateway sends for `POST /batches`. */
 export const createRequest = v.object({ batch: v.unknown(), headers: v.record(v.string(), v.string()) });

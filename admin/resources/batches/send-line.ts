@@ -2,7 +2,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isObject } from '../../../core/contract/values/json.ts';
 
-/** What a gateway answered to one line. */
+/** Reply of a gateway to one line. */
 export interface LineReply {
   readonly status: number;
   readonly requestId: string;
@@ -12,7 +12,10 @@ export interface LineReply {
 
 const replyBytesMax = 64 * 1024 * 1024;
 
-/** Sends one line. Rejects when no whole answer came: then nobody knows whether it was done, and it may be sent again. */
+/**
+ * Sends one line. Rejects if the reply is incomplete. It is then unknown whether the line was processed, and the line may be sent
+ * again.
+ */
 export function sendLine(
   url: string,
   headers: Readonly<Record<string, string>>,

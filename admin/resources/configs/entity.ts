@@ -22,7 +22,7 @@ export const configs = defineEntity({
   },
 });
 
-/** What a config said at one time; never changed after it was written. */
+/** One version of a config. Versions never change once written. */
 export const configVersions = defineEntity({
   name: 'ConfigVersion',
   tableName: 'config_versions',

@@ -129,7 +129,7 @@ export async function listVersions(em: EntityManager, config: Config): Promise<C
   return em.find(configVersions, versionsOf(config), { orderBy: { number: 'desc' } });
 }
 
-/** What the config says now. */
+/** Returns the current version of a config. */
 export async function currentVersion(em: EntityManager, config: Config): Promise<ConfigVersion> {
   return em.findOneOrFail(configVersions, { ...versionsOf(config), id: config.versionId });
 }

@@ -3,7 +3,7 @@ import { isUuid } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { configs, configVersions } from './entity.ts';
 
-/** What gateways see of the config `<workspace id>/<slug>`, where tokens may also name its id; null when there is none. */
+/** Returns the document of the config `<workspace id>/<slug>`, in which tokens may also name its id. Null if there is none. */
 export async function toConfigDocument(em: EntityManager, workspaceId: string, name: string): Promise<ConfigDocument | null> {
   const own = { workspaceId, status: 'active' } as const;
   const config =

@@ -14,7 +14,7 @@ export const storedFiles = defineEntity({
     purpose: p.text(),
     contentType: p.text(),
     bytes: p.bigint('number'),
-    /** `uploading` until its last byte is stored: nobody sees it before. */
+    /** `uploading` until the last byte is stored. A file is not visible before that. */
     status: p.text().$type<'uploading' | 'processed'>(),
     createdAt: p.datetime(),
     expiresAt: p.datetime().nullable(),

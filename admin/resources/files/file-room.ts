@@ -2,9 +2,9 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { type StoredFile, storedFiles } from './entity.ts';
 import { StoreError } from './store-error.ts';
 
-/** What one workspace may keep in the store. */
+/** Storage quota of one workspace. */
 export interface FileQuota {
-  /** Of all its files together. */
+  /** Maximum size of all its files together. */
   readonly bytesMax: number;
   readonly filesMax: number;
 }
@@ -61,7 +61,7 @@ export class FileRoom {
     });
   }
 
-  /** What the workspace keeps beside this file; nobody else takes room until the transaction ends. */
+  /** Returns the storage used by the other files of the workspace. Locks the quota until the transaction ends. */
   async #others(tx: EntityManager): Promise<{ readonly bytes: number; readonly files: number }> {
     const { id, organisationId, workspaceId } = this.#file;
     await tx.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`files/${workspaceId}`]);

@@ -2,7 +2,7 @@ import { callerHeaders } from '../../../core/contract/provider/own-store.ts';
 import { isUuid } from '../../db/new-id.ts';
 import { StoreError } from './store-error.ts';
 
-/** Whose file or batch it is, as a gateway says that has checked the key. */
+/** Owner of a file or batch, sent by a gateway that has verified the key. */
 export interface Owner {
   readonly organisationId: string;
   readonly workspaceId: string;
@@ -10,7 +10,7 @@ export interface Owner {
   readonly userId: string | null;
 }
 
-/** Throws 400 where a gateway left something out: nothing is kept for nobody. */
+/** Throws 400 if the gateway left out a header. Every stored file needs an owner. */
 export function readOwner(header: (name: string) => string | undefined): Owner {
   const read = (name: keyof typeof callerHeaders): string => {
     const value = header(callerHeaders[name]) ?? '';

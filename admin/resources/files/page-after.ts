@@ -1,6 +1,6 @@
 import { badField } from './store-error.ts';
 
-/** What a list in OpenAI's form is asked by. */
+/** Query of a list in OpenAI's format. */
 export interface ListQuery {
   readonly limit: number;
   /** Id of the last item of the page before. */

@@ -64,7 +64,7 @@ export function fileStoreApp(services: AdminServices): Hono {
     const newManager = managerOf(services, owner);
     const file = await findFile(services, owner, c.req.param('id'));
     return bytesReply(c, readFileBytes(newManager, file), {
-      // What a browser would make of it is nobody's wish: it is a file to be saved.
+      // Browsers must save the file, not display it.
       'content-type': 'application/octet-stream',
       'content-length': String(file.bytes),
       'content-disposition': `attachment; filename="${file.filename.replace(/[^\w. -]/g, '_')}"`,

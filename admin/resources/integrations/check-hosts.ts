@@ -18,9 +18,9 @@ export function checkHosts(settings: Policy, configurations: Configurations | nu
 }
 
 /**
- * A stored credential goes to the host it was stored for: who names another one sends the credential along. Otherwise whoever may
- * change an integration could have its secrets brought to a host of their own. `kept` are those that were not sent, by config name.
- * Throws AB01.
+ * A stored credential stays on the host it was stored for. A change of the host needs the credential in the same request.
+ * Otherwise anyone who may change an integration could send its secrets to a host of their own. `kept` are the credentials that
+ * were not sent, by config name. Throws AB01.
  */
 export function refuseMove(before: Configurations, after: Configurations, kept: readonly string[]): void {
   if (kept.length === 0) return;

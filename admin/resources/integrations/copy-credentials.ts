@@ -73,7 +73,7 @@ export async function takeCredentials(em: EntityManager, vault: Vault, source: I
   await putSecrets(em, vault, target, { ...emptied, ...(await openSecrets(em, vault, source)) });
 }
 
-/** What is mapped there is mapped here, where this workspace may use the references too. Throws AB01 where it may not. */
+/** Copies the mappings of the source. Throws AB01 if this workspace may not use one of the references. */
 async function mappingsFor(em: EntityManager, source: Integration, workspaceId: string): Promise<Mapping[]> {
   const mapped = await mappingsOf(em, source);
   if (mapped.every(({ reference }) => isOpenTo(reference, workspaceId))) return mapped;

@@ -28,12 +28,15 @@ export const integrations = defineEntity({
     /** For reads: each header with its value, masked where it looks like a credential. */
     headerNames: p.json().$type<Record<string, string>>(),
     globalWorkspaceAccess: p.boolean(),
-    /** Of every workspace that has it by the global access and no word of its own; each counts for itself. */
+    /**
+     * Limits of every workspace that has the integration through global access and no limits of its own. Each workspace is
+     * counted separately.
+     */
     globalUsageLimits: p.json().$type<UsageLimits>().nullable(),
     globalRateLimits: p.json().$type<RateLimit[]>(),
     /** With the global access: every workspace gets a provider of this slug; null: none is made. */
     globalProviderSlug: p.text().nullable(),
-    /** Whether models that `integrationModels` does not name may be called. */
+    /** Allows calls to models that `integrationModels` does not list. */
     allowAllModels: p.boolean(),
     /** Multipliers of prices. */
     pricingAdjustments: p.json().$type<PricingAdjustments>().nullable(),

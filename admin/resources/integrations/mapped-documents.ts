@@ -14,7 +14,10 @@ export async function usableMappings(em: EntityManager, row: Integration, worksp
   return mapped.every(({ reference }) => isOpenTo(reference, workspaceId)) ? mapped : null;
 }
 
-/** What gateways need to read the values: credentials for the managers sealed with the transport key, nothing else secret. */
+/**
+ * Returns the documents gateways need to read the values. Credentials for the secret managers are sealed with the transport key.
+ * The documents contain no other secret.
+ */
 export async function mappedDocuments(
   em: EntityManager,
   vault: Vault,

@@ -11,10 +11,9 @@ import { type Mapping, type MappingPlace, resolveMappings, type SettingsName, ta
 type Settings = Readonly<Record<string, unknown>>;
 
 /**
- * Whoever names a reference never sees what it leads to: it could be brought out by sending it to a host of one's own, or by putting it
- * where calls show it. Both are for those who may change references. Throws AB03.
- *
- * `added` are the mappings that are new, `all` those there are now; settings as they were and as they are.
+ * Checks the right to map secrets. An actor who maps a reference must not see its value, but could read it by sending it to a
+ * host of their own, or by mapping it to a field that calls reveal. Both need the right to change references. Throws AB03.
+ * `added` are the new mappings, `all` the current ones. The settings are passed before and after the change.
  */
 export function requireMappingRight(
   actor: Actor,

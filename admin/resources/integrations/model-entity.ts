@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { PricingConfig } from '../../pricing/schema.ts';
 
-/** What was said about one model of an integration. Models without a row are open or closed by `allowAllModels`. */
+/** Settings of one model of an integration. `allowAllModels` decides about models without a row. */
 export const integrationModels = defineEntity({
   name: 'IntegrationModel',
   tableName: 'integration_models',
@@ -18,7 +18,7 @@ export const integrationModels = defineEntity({
     /** The model it stands on: its price holds where none is given here. */
     baseModelSlug: p.text().nullable(),
     pricingConfig: p.json().$type<PricingConfig>().nullable(),
-    /** Where calls of this model go instead of the integration's host. */
+    /** Host for calls of this model, instead of the integration's host. */
     customHost: p.text().nullable(),
     /** JSON of the model's headers, name to value, sealed by the organisation's data key; null when there are none. */
     customHeaders: p.text().nullable(),

@@ -12,7 +12,7 @@ import type { Integration } from './entity.ts';
 import { type IntegrationModel, integrationModels } from './model-entity.ts';
 import type { ModelBody, ModelsBody } from './model-schema.ts';
 
-/** What models are stored with. */
+/** Services that store models. */
 export interface ModelServices {
   readonly vault: Vault;
   readonly settings: Pick<Settings, 'trustedCustomHosts'>;
@@ -52,7 +52,7 @@ export async function removeModels(change: Change, integration: Integration, slu
 export interface ListedModel {
   readonly slug: string;
   readonly enabled: boolean;
-  /** What was said about it; null where nothing was. */
+  /** Stored settings of the model; null if there are none. */
   readonly row: IntegrationModel | null;
   /** The maker's name of it, where it is another. */
   readonly canonicalSlug: string | null;

@@ -9,8 +9,8 @@ import { integrationModels } from './model-entity.ts';
 type Priced = Pick<RequestRecord, 'workspaceId' | 'providerSlug' | 'model'>;
 
 /**
- * What the integrations behind a batch of records say about prices: three statements, however many records. The function it gives
- * answers null for records of providers that are not stored, or no longer.
+ * Reads the price settings of the integrations behind a batch of records with three statements, however many records there are.
+ * The returned function gives null for records whose provider is not stored or has been deleted.
  */
 export async function readPricing(
   em: EntityManager,

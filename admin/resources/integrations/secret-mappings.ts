@@ -11,7 +11,7 @@ import { secretMappings } from './secret-mapping-entity.ts';
 export interface Mapping {
   /** Config name: `api_key`, `aws_region`. */
   readonly field: string;
-  /** Whether it is a credential, or a plain setting. */
+  /** True for a credential, false for a plain setting. */
   readonly isSecret: boolean;
   /** Which value of the secret; null: the reference says it. */
   readonly secretKey: string | null;
@@ -19,12 +19,12 @@ export interface Mapping {
   readonly reference: SecretReference;
 }
 
-/** What stands before settings in `target_field`. */
+/** Prefixes of settings in `target_field`. */
 export type SettingsName = 'configurations' | 'model_config';
 
 export interface MappingPlace {
   readonly organisationId: string;
-  /** Whose integration it is; null: the organisation's. */
+  /** Workspace of the integration; null: the organisation's. */
   readonly workspaceId: string | null;
   readonly aiProviderId: string;
 }

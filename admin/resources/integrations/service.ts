@@ -125,7 +125,7 @@ export async function updateIntegration(
   await announceProviders(change, row.id, 'upsert');
 }
 
-/** What needs no value among the plain settings. */
+/** Fields that need no value among the plain settings. */
 function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<string> {
   return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
@@ -174,7 +174,7 @@ export async function findUsableIntegration(
   return (await mayUse(em, found, workspaceId)) ? found : null;
 }
 
-/** The integration as whoever may read it finds it: a workspace its own, and what is shared to it. Throws AB08. */
+/** Returns an integration that the actor may read: in a workspace, its own integrations and those shared with it. Throws AB08. */
 export async function findReadableIntegration(
   em: EntityManager,
   call: { readonly organisationId: string; readonly workspaceId: string | null },
@@ -187,7 +187,7 @@ export async function findReadableIntegration(
   return found;
 }
 
-/** Whether the integration is the workspace's own, or shared to it. */
+/** Returns true if the integration belongs to the workspace or is shared with it. */
 export async function mayUse(em: EntityManager, row: Integration, workspaceId: string): Promise<boolean> {
   if (row.workspaceId) return row.workspaceId === workspaceId;
   const access = await em.findOne(integrationWorkspaces, { integrationId: row.id, workspaceId });

@@ -104,7 +104,7 @@ async function freeSlug(tx: EntityManager, workspaceId: string, slug: string): P
   return (await tx.count(providers, { workspaceId, slug })) === 0 ? slug : newSlug('', slug);
 }
 
-/** What was decided about the workspace so far; new and closed when nothing was. */
+/** Returns the stored decision about the workspace, or a new row that is closed. */
 async function rowOf(tx: EntityManager, integration: Integration, workspaceId: string): Promise<IntegrationWorkspace> {
   const { id: integrationId, organisationId } = integration;
   const found = await tx.findOne(integrationWorkspaces, { integrationId, workspaceId }, { refresh: true });

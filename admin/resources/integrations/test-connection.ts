@@ -23,7 +23,7 @@ export interface Tried {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly headers: Headers;
-  /** What secret managers are asked for beside them. */
+  /** Secret references to read for the mapped fields. */
   readonly mappedSecrets: MappedSecretDocument[];
 }
 

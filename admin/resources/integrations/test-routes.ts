@@ -27,7 +27,7 @@ const unsavedBody = v.strictObject({
   secret_mappings: mappingsBody,
 });
 
-/** Whether an account works, before or after it is saved. Needs what changing it needs. */
+/** Routes that test whether an account works, before or after it is saved. They need the same scopes as changing it. */
 export const integrationTestRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'POST',

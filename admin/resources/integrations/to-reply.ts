@@ -55,7 +55,7 @@ export function toSharedReply(row: Integration) {
   };
 }
 
-/** Who beside the workspaces that are named may use it, and how much. */
+/** Returns the global access of the integration: use by workspaces that have no row of their own, and their limits. */
 export function globalAccessOf(row: Integration) {
   return {
     enabled: row.globalWorkspaceAccess,

@@ -10,7 +10,7 @@ import { findOwnIntegration } from './service.ts';
 import { shareIntegration } from './share.ts';
 import { globalAccessOf } from './to-reply.ts';
 
-/** Who may use an organisation's integration (control-plane reference §3.3, `/workspaces`). */
+/** Routes for the workspaces that may use an organisation's integration (`/workspaces`). */
 export const integrationWorkspaceRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

@@ -1,7 +1,10 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 
-/** What a request left behind, with the fields lists filter by beside the whole record. Organisation null: the key was unknown. */
+/**
+ * Record of one request. The fields that lists filter by are stored beside the whole record. Organisation null: the key was
+ * unknown.
+ */
 export const requestRecords = defineEntity({
   name: 'RequestRecord',
   tableName: 'request_records',
@@ -25,7 +28,7 @@ export const requestRecords = defineEntity({
     /** `model`, `public` or `unknown`; null when there was nothing to price. */
     priceSource: p.text().nullable(),
     record: p.json().$type<RequestRecord>(),
-    /** Of a session that has not ended yet, see there; null: nothing follows. */
+    /** Checkpoint number of a session that has not ended; null: no further record follows. */
     checkpoint: p.bigint('number').nullable(),
   },
 });

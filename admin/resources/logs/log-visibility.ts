@@ -7,21 +7,21 @@ import { type SecuritySettings, securitySettingsOf } from '../organisations/secu
 import { type User, users } from '../users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 
-/** What of the logs somebody sees, beyond what their scopes say. */
+/** Part of the logs that an actor sees, beyond the check of scopes. */
 export interface LogVisibility {
   /** Only what the keys of this user did; null: everybody's. */
   readonly ofUser: string | null;
   /** Workspaces whose logs are left out. */
   readonly hiddenWorkspaces: readonly string[];
-  /** Whether the metadata of requests is shown. */
+  /** Shows the metadata of requests. */
   readonly metadata: boolean;
 }
 
 const everything: LogVisibility = { ofUser: null, hiddenWorkspaces: [], metadata: true };
 
 /**
- * The security settings about logs (control-plane reference §5), for people and for keys of users. Service keys and owners see
- * everything. Throws AB03 for somebody who sees nothing here.
+ * Applies the security settings about logs to sessions and to keys of users. Service keys and owners see everything. Throws AB03
+ * for an actor who may see no logs here.
  */
 export async function logVisibility(em: EntityManager, actor: Actor, workspaceId: string | null): Promise<LogVisibility> {
   if (actor.userId === null) return everything;

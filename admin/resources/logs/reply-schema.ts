@@ -7,7 +7,7 @@ const nullableNumber = v.nullable(v.number());
 /** Bodies and headers of requests are not stored. */
 const nothing = v.null();
 
-/** What became of a WebSocket session. */
+/** Statistics of a WebSocket session. */
 const session = v.strictObject({
   messages_from_client: v.number(),
   messages_from_provider: v.number(),
@@ -71,7 +71,7 @@ const metrics = v.strictObject({
   'metadata.value': v.array(v.string()),
 });
 
-/** What one request left behind. */
+/** Record of one request. */
 export const logReply = v.strictObject({
   _id: uuid,
   request: v.strictObject({

@@ -22,7 +22,7 @@ const readQuery = v.strictObject({
   created_at: v.optional(v.string()),
 });
 
-/** What requests left behind (control-plane reference §3.23). */
+/** Routes of request logs. */
 export const logRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

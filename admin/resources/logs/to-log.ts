@@ -110,7 +110,7 @@ function timesOf({ durationMs, attempts, stream }: RequestRecord) {
   };
 }
 
-/** What became of a WebSocket session; null for requests that were none. */
+/** Returns the statistics of a WebSocket session; null for other requests. */
 function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
   if (!session) return null;
   return {
@@ -123,7 +123,7 @@ function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
   };
 }
 
-/** What a request had to do with a batch; null for nearly all. */
+/** Returns the batch that a request belongs to; null for nearly all requests. */
 function toBatch({ batch }: RequestRecord) {
   return batch ? { id: batch.id, part: batch.part, requests: batch.requests } : null;
 }

@@ -30,7 +30,7 @@ const text = v.strictObject({
 
 const anything = v.record(v.string(), v.unknown());
 
-/** What is known about providers and models as such: types of providers, public prices (control-plane reference §3.17, §4). */
+/** Routes of general data about providers and models: provider types and public prices. */
 export const modelConfigRoutes: readonly AdminRoute[] = [
   ...['ai-providers', 'integration-providers'].map((name) =>
     defineRoute({

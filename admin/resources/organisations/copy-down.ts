@@ -2,7 +2,7 @@ import type { Workspace } from '../workspaces/entity.ts';
 import type { Organisation } from './entity.ts';
 import { overridableSections, type SettingGroup, securityDefaults } from './setting-sections.ts';
 
-/** What holds where neither level has said anything, by group; keys that are not here have no value then. */
+/** Defaults if neither level has a value, by group. Keys that are missing here then have no value. */
 const defaults: Partial<Record<SettingGroup, Readonly<Record<string, unknown>>>> = { securitySettings: securityDefaults };
 
 /**

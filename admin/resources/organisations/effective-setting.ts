@@ -21,8 +21,8 @@ export async function readTenancy(em: EntityManager, organisationId: string, wor
 }
 
 /**
- * What holds for the workspace (or for the organisation where there is none): the workspace's word where the organisation lets
- * it have one in this section, else the organisation's. Undefined: neither has said anything.
+ * Returns the setting in effect for the workspace, or for the organisation if there is no workspace. The workspace's value
+ * applies if the organisation allows overrides in this section; else the organisation's. Undefined if neither has one.
  */
 export function effectiveSetting<Value>(
   { organisation, workspace }: Tenancy,

@@ -2,13 +2,13 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { JwtSettings } from '../../identity/jwt/schema.ts';
 import type { SecuritySettings } from './setting-sections.ts';
 
-/** Settings that both an organisation and a workspace can have. Missing: nobody has said anything. */
+/** Settings that both an organisation and a workspace can have. Missing: not set. */
 export interface SharedSettings {
   /** 1: requests are logged in full, 0: their numbers only. */
   debug_log?: 0 | 1;
   /** Days. */
   user_api_key_rotation_period?: number | null;
-  /** Seconds; longest life of a user's key, and its life when nobody names one. */
+  /** Maximum life of a user's key in seconds, and its life if the request names none. */
   user_api_key_ttl?: number | null;
   /** Most keys one user has in one workspace. */
   user_api_key_count?: number | null;

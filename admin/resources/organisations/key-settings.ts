@@ -1,7 +1,7 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { effectiveSetting, readTenancy } from './effective-setting.ts';
 
-/** What holds for the keys of users in one workspace. */
+/** Settings in effect for users' keys in one workspace. */
 export interface KeySettings {
   /** Days between rotations that every user's key must keep; null: each key decides. */
   readonly rotationPeriodDays: number | null;
@@ -9,7 +9,7 @@ export interface KeySettings {
   readonly ttlSeconds: number | null;
   /** Most keys one user has in the workspace; null: any number. */
   readonly countMax: number | null;
-  /** Whether who joins the workspace is given a key. */
+  /** Creates a key for each user who joins the workspace. */
   readonly autoCreate: boolean;
   /** Scopes of keys made so; empty: what the role allows. */
   readonly autoCreateScopes: readonly string[];

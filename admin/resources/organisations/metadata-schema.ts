@@ -5,7 +5,7 @@ import { AdminError } from '../../http/errors.ts';
 
 const bytesMax = 16_384;
 
-/** What one metadata value may be asked to be. Values of metadata are strings. */
+/** Constraints on one metadata value. Metadata values are strings. */
 const property = v.strictObject({
   type: v.literal('string', 'metadata values are strings'),
   title: v.optional(v.string()),
@@ -22,8 +22,8 @@ const property = v.strictObject({
 });
 
 /**
- * A JSON schema for metadata: the part of draft-07 that makes sense for a flat map of strings (control-plane reference §5).
- * Further keys are always allowed, so that a schema never breaks what nobody thought of.
+ * JSON schema for metadata: the part of draft-07 that applies to a flat map of strings. Additional keys are always allowed, so
+ * that a schema does not reject requests for keys it does not mention.
  */
 export const metadataSchema = v.pipe(
   v.strictObject({

@@ -154,7 +154,7 @@ async function findOrganisation(em: EntityManager, id: string): Promise<Organisa
   return row;
 }
 
-/** Somebody else's organisation is not there. */
+/** Throws as if the organisation did not exist when it is not the actor's own. */
 function requireOwn(call: { readonly organisationId: string; readonly params: Readonly<Record<string, string>> }): void {
   const named = call.params.organisationId?.toLowerCase();
   if (named !== 'self' && named !== call.organisationId) throw notFound('Organisation');

@@ -5,8 +5,8 @@ import { type SecuritySettingName, type SecuritySettings, securityDefaults } fro
 export type { SecuritySettings };
 
 /**
- * Who may see and do what in this workspace, every setting with its value: the workspace's where the organisation lets it
- * override, else the organisation's, else the default. Without a workspace: the organisation's. Throws AB08.
+ * Returns the security settings in effect for this workspace, each with a value: the workspace's if the organisation allows
+ * overrides, else the organisation's, else the default. Without a workspace, returns the organisation's. Throws AB08.
  */
 export async function effectiveSecuritySettings(
   em: EntityManager,

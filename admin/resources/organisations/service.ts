@@ -51,7 +51,7 @@ export async function updateOrganisation(
   if (!isDeepStrictEqual(before, [row.settings, row.dataPlaneSecuritySettings, row.overrides])) {
     await announceWorkspaces(change, row.id);
   }
-  // What keys of users may do follows from these.
+  // The rights of users' keys depend on these settings.
   if (!isDeepStrictEqual(securityBefore, [row.securitySettings, row.overrides])) {
     await announceUserKeys(change, { organisationId: row.id, workspaceId: null, userId: null });
   }

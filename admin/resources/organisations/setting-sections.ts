@@ -1,6 +1,6 @@
 /**
- * Who may see and do what inside workspaces, with defaults (control-plane reference §5). One section is what a workspace may
- * change as a whole once the organisation lets it. Names are the wire's.
+ * Permissions inside workspaces, with defaults. A workspace overrides one section as a whole if the organisation allows it. Names
+ * are the wire names.
  */
 export const securitySections = {
   logs: {
@@ -49,7 +49,7 @@ export type SecuritySettingName = KeysOf<Sections[keyof Sections]> & string;
 /** Every security setting with its value. */
 export type SecuritySettings = Readonly<Record<SecuritySettingName, boolean>>;
 
-/** Values where nobody has said anything. */
+/** Values that apply if none is set. */
 export const securityDefaults: SecuritySettings = Object.assign({}, ...Object.values(securitySections));
 
 /** The columns of organisations and workspaces that hold settings; each is a JSON object under its wire name. */
@@ -63,8 +63,8 @@ interface OverridableSection {
 const { api_keys: _organisationOnly, ...overridableSecurity } = securitySections;
 
 /**
- * What an organisation may hand over to its workspaces, by the name it does so under in `override_settings`. All else is the
- * organisation's alone, or the workspace's alone.
+ * Sections that an organisation may let its workspaces override, by their name in `override_settings`. All other settings belong
+ * to the organisation alone or to the workspace alone.
  */
 export const overridableSections: Readonly<Record<string, OverridableSection>> = {
   ...Object.fromEntries(

@@ -25,7 +25,7 @@ export function toOrganisation(row: Organisation) {
   };
 }
 
-/** Who may sign in, as it is read back. */
+/** Returns the sign-in settings in their wire form. */
 export function toAuthSettings(row: Organisation) {
   const {
     session_settings,

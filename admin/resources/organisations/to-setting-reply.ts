@@ -21,7 +21,9 @@ export function toSettingReply(tenancy: Tenancy) {
   };
 }
 
-/** Whether requests may use saved configs and providers only: as soon as the organisation or the workspace says so. */
+/**
+ * Returns true if requests may use only saved configs and providers. Either the organisation or the workspace can require this.
+ */
 export function blocksInlineConfig({ organisation, workspace }: Tenancy): boolean {
   const both = { organisation, workspace };
   return (

@@ -95,7 +95,7 @@ function renamed(body: unknown, names: Readonly<Record<string, string>>): unknow
   return out;
 }
 
-/** What older clients call deployments of Azure, apart from `deploymentName`, which is a part of one. */
+/** Names that older clients use for Azure deployments. `deploymentName` is a part of a deployment and is handled separately. */
 const deployments: Readonly<Record<string, string>> = {
   deploymentConfig: 'azure_deployment_config',
   apiVersion: 'azure_api_version',

@@ -94,15 +94,15 @@ async function newIntegration(
     name: body.name,
     key,
     description: null,
-    // What is mapped says as well as a value how to authenticate; null is none.
+    // A mapped field selects the authentication mode just as a value does; null is no value.
     configurations: withUsualMode(place.aiProviderId, hasKey, { ...fields, ...configurations }),
     mapped,
   });
 }
 
 /**
- * The integration, shared to the workspace. An organisation key that builds a provider on an integration nobody has decided
- * about shares it by that; a sharing that was switched off stays off.
+ * Returns the integration, shared with the workspace. If no decision about the workspace is stored, an organisation key shares
+ * the integration by creating a provider on it. A sharing that was switched off stays off.
  */
 async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, idOrSlug: string): Promise<Integration> {
   const { tx } = change;

@@ -28,7 +28,7 @@ const sharedEntries = {
   usage_limits: v.nullish(usageLimitsBody),
   rate_limits: v.nullish(rateLimitsBody),
   secret_mappings: onlyEmpty('set secret_mappings on the integration or on a virtual key'),
-  /** Whose credential, with its settings, is copied: the row id of another provider. */
+  /** Row id of another provider whose credential and settings are copied. */
   source_provider_api_key_id: v.optional(id),
   /** Models have no ids of their own here. */
   aiModelId: notEnforced,
@@ -80,7 +80,7 @@ export const listQuery = v.strictObject({
   tags: tagsFilter,
 });
 
-/** What was used is shown in any case. */
+/** Usage is always included. */
 export const readQuery = v.strictObject({ ...tenantEntries, include_usage: queryFlag, include_configurations: queryFlag });
 
 export type CreateBody = v.InferOutput<typeof virtualKeyCreateBody>;

@@ -13,10 +13,9 @@ import { providers } from './entity.ts';
 import { statusOf } from './to-reply.ts';
 
 /**
- * What gateways see of the provider `<workspace id>/<slug>`: the provider and the integration behind it as one. Secrets are
- * opened and sealed again with the key that only the cluster's processes can derive, bound to this provider's row id.
- * Null when there is none, its integration is archived or not shared to the workspace, or reads from a secret reference that the
- * workspace may not use.
+ * Returns the document of the provider `<workspace id>/<slug>`, which merges the provider and its integration. Secrets are opened
+ * and sealed again with the transport key of the cluster, bound to the provider's row id. Null if there is no such provider, its
+ * integration is archived or not shared with the workspace, or it reads from a secret reference that the workspace may not use.
  */
 export async function toProviderDocument(
   em: EntityManager,
@@ -57,7 +56,7 @@ export async function toProviderDocument(
   };
 }
 
-/** What the integration allows this workspace: by its own word, else by that for all. */
+/** Returns the integration's limits for this workspace: its own if set, else the global ones. */
 async function integrationLimitsOf(
   em: EntityManager,
   integration: Integration,

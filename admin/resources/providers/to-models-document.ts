@@ -9,8 +9,8 @@ import { providers } from './entity.ts';
 import { statusOf } from './to-reply.ts';
 
 /**
- * The catalogue of a workspace: its usable providers and their models. Null when there is no such workspace. It changes with the
- * `provider` documents of the workspace, so whoever changes models announces the providers.
+ * Returns the model catalogue of a workspace: its usable providers and their models. Null if there is no such workspace. It
+ * changes with the `provider` documents of the workspace, so a change of models must announce the providers.
  */
 export async function toModelsDocument(em: EntityManager, workspaceId: string): Promise<WorkspaceModelsDocument | null> {
   const workspace = await em.findOne(workspaces, { id: workspaceId, status: 'active' });

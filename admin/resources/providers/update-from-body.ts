@@ -39,7 +39,7 @@ export async function updateProviderFromBody(
   const source = body.source_provider_api_key_id;
   const mappings = body.secret_mappings;
   const says = body.key !== undefined || source !== undefined || Object.keys(configurations).length > 0;
-  // That an integration of the organisation reads nothing for this one alone is so in any case.
+  // An integration of the organisation never has mappings for a single provider, so an empty list is accepted.
   if (says || mappings?.length || (mappings !== undefined && integration?.workspaceId)) {
     if (!integration?.workspaceId)
       throw invalid('key: credentials belong to the integration of the organisation. Change them there');

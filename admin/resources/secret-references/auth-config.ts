@@ -12,7 +12,7 @@ export interface AuthConfig {
   readonly secrets: Record<string, string>;
 }
 
-/** What is known of a reference's `auth_config` before a change; nothing of one that is new. */
+/** Stored `auth_config` of a reference before a change; empty for a new reference. */
 export interface KnownAuth {
   readonly auth: Readonly<Record<string, string>>;
   readonly secretHints: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { SecretManagerType } from '../../../core/contract/protocol/secret-reference.ts';
 
-/** Where a secret lies that is not stored here, how to authenticate there, and which workspaces may use it. */
+/** Location of an external secret, the credentials for it, and the workspaces that may use it. */
 export const secretReferences = defineEntity({
   name: 'SecretReference',
   tableName: 'secret_references',
@@ -12,7 +12,7 @@ export const secretReferences = defineEntity({
     name: p.text(),
     description: p.text().nullable(),
     managerType: p.text().$type<SecretManagerType>(),
-    /** What of `auth_config` is no secret, under its wire names. */
+    /** The public part of `auth_config`, under its wire names. */
     auth: p.json().$type<Record<string, string>>(),
     /** JSON of what is, sealed by the organisation's data key; null when there is nothing. */
     secrets: p.text().nullable(),

@@ -17,7 +17,7 @@ export async function findReference(
   return em.findOne(secretReferences, itemOf({ organisationId, workspaceId: null }, idOrSlug), lock ? { lockMode } : {});
 }
 
-/** Whether this workspace may use it. */
+/** Returns true if this workspace may use the reference. */
 export function isOpenTo(row: SecretReference, workspaceId: string): boolean {
   return row.allowAllWorkspaces || row.allowedWorkspaces.includes(workspaceId);
 }

@@ -11,7 +11,7 @@ import { toDetail, toRow } from './to-reply.ts';
 const shared = { tenant: 'organisation', resource: 'secret_references', query: organisationQuery, body: null } as const;
 const item = '/secret-references/:secretReferenceId';
 
-/** Where secrets lie that are not stored here (control-plane reference §3.18): the business of the organisation. */
+/** Routes of references to external secrets. They belong to the organisation. */
 export const secretReferenceRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,

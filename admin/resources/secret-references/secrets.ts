@@ -1,5 +1,5 @@
 import { sealedFields } from '../../secrets/sealed-fields.ts';
 import type { SecretReference } from './entity.ts';
 
-/** What references authenticate with, by its name in `auth_config`. */
+/** Opens and stores the credentials of references, by their name in `auth_config`. */
 export const { open: openAuth, put: putAuth } = sealedFields<SecretReference>('secret_references');

@@ -84,7 +84,7 @@ export async function deleteReference(change: Change, actor: Actor, row: SecretR
     const who = mayKnow ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
     throw invalid(`This secret reference is used by ${users.length} integrations or virtual keys${who}. Change them first`);
   }
-  // What integrations that were archived by an older version have left.
+  // Mappings left by integrations that an older version archived.
   await change.tx.nativeDelete(secretMappings, { organisationId: row.organisationId, secretReferenceId: row.id });
   change.tx.remove(row);
   change.about(row.id);
@@ -117,7 +117,7 @@ async function setAuth(
   if (Object.keys(merged.secrets).length > 0) await putAuth(tx, vault, row, merged.secrets);
 }
 
-/** Who may use it: all workspaces unless some are named. */
+/** Sets the workspaces that may use the reference: all unless some are named. */
 async function setAccess(
   tx: EntityManager,
   row: SecretReference,

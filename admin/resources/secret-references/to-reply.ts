@@ -8,7 +8,7 @@ export function toRow(row: SecretReference) {
     name: row.name,
     slug: row.slug,
     manager_type: row.managerType,
-    // What was deleted is gone.
+    // Deleted references have no row, so every row is active.
     status: 'ACTIVE',
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),

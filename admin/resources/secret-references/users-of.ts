@@ -13,7 +13,7 @@ export async function usersOf(em: EntityManager, row: SecretReference): Promise<
   return em.find(integrations, { organisationId, id: { $in: ids }, status: 'active' }, { orderBy: { slug: 'asc' } });
 }
 
-/** Tells gateways that every provider that reads from the reference is to be read anew. */
+/** Announces every provider that reads from the reference, so that gateways load it again. */
 export async function announceUsers(change: Change, row: SecretReference): Promise<void> {
   for (const integration of await usersOf(change.tx, row)) await announceProviders(change, integration.id, 'upsert');
 }

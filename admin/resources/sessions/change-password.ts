@@ -10,8 +10,8 @@ import { users } from '../users/entity.ts';
 type Call = AdminCall<unknown, v.InferOutput<typeof changePasswordBody>>;
 
 /**
- * Gives somebody who is signed in a new password and ends their other sessions. The old one is asked for, and guesses at it are
- * limited as at the door: a session that was left open must not become an account that was taken over.
+ * Changes the password of a signed-in user and ends their other sessions. The old password is required, and attempts are rate
+ * limited as at sign-in, so that an unattended session cannot become an account takeover.
  */
 export async function changePassword(call: Call, userId: string): Promise<void> {
   const { body, em, organisationId, services, actor } = call;

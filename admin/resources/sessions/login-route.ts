@@ -7,7 +7,7 @@ import { loginBody, signedInEntries } from '../../identity/schema.ts';
 import { users } from '../users/entity.ts';
 import { signIn } from './sign-in.ts';
 
-/** One text whatever was wrong, so that nobody learns who has an account here. */
+/** The same text for every cause, so that the reply does not reveal which accounts exist. */
 const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
 
 /** Signing in with e-mail and password. Unknown people cost the same time as known ones. */

@@ -28,7 +28,7 @@ const sessionEntries = {
 };
 
 const selfReply = v.strictObject({
-  /** Null for a token that is for nobody here. */
+  /** Null for a token without a user here. */
   user: v.nullable(userReply),
   organisation: v.strictObject({ id: v.string(), name: v.string() }),
   workspaces: v.array(
@@ -36,7 +36,7 @@ const selfReply = v.strictObject({
       id: v.string(),
       slug: v.string(),
       name: v.string(),
-      /** Null for a token that is for nobody here: what it may do are its scopes. */
+      /** Null for a token without a user here; its scopes define its rights. */
       role: v.nullable(v.picklist(['admin', 'manager', 'member', 'viewer'])),
       scopes: v.array(v.string()),
     }),
@@ -47,7 +47,7 @@ const selfReply = v.strictObject({
   object: v.literal('self'),
 });
 
-/** What these routes have in common: for people only, about themselves. */
+/** Options common to these routes: sessions only, acting on their own user. */
 const ofOneself = {
   scopes: [],
   signedIn: 'required',
@@ -56,7 +56,7 @@ const ofOneself = {
   query: tenantQuery,
 } as const;
 
-/** Workspaces that `GET /auth/self` names; whoever reaches more lists them. */
+/** Maximum number of workspaces in `GET /auth/self`. Users of more workspaces list them separately. */
 const workspacesMax = 500;
 
 /** People and their sessions (control-plane reference §4, `GET /auth/self`). */

@@ -6,7 +6,7 @@ import { toUserDetail } from '../users/to-reply.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 
-/** What `GET /auth/self` answers to a token that an organisation has signed: it acts in one workspace, for a user or for nobody. */
+/** Reply of `GET /auth/self` to a token signed by an organisation. Such a token acts in one workspace, with or without a user. */
 export async function selfOfToken(em: EntityManager, actor: Actor) {
   const { organisationId, userId } = actor;
   const workspaceId = actor.workspaceId ?? '';

@@ -12,7 +12,7 @@ export async function signIn(change: Change, call: Call, user: User) {
   const { services, clientIp, userAgent } = call;
   const { row, token } = await startSession(change.tx, user, { clientIp, userAgent }, services.clock.now());
   change.about(row.id);
-  // Not for pages of others: they could sign a visitor in as somebody else.
+  // Not for cross-origin pages: they could sign a visitor in as another user.
   if (call.origin !== 'cross') call.header('set-cookie', sessionCookie(token, row.expiresAt, services.settings));
   return {
     auth_token: token,

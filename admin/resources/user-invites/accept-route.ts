@@ -71,7 +71,7 @@ const isOver = () => new AdminError('AB08', 'This invite has expired or was used
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
   const { organisationId, apiKey } = invite;
   const ids = invite.workspaces.map((place) => place.id);
-  // An invited member for whom nobody named a workspace joins the default one. Owners and admins work in all of them anyway.
+  // An invited member without named workspaces joins the default workspace. Owners and admins can use all workspaces anyway.
   const joined = ids.length === 0 && invite.role === 'member' ? { isDefault: true } : { id: { $in: ids } };
   const there = await change.tx.find(workspaces, { organisationId, ...joined, status: 'active' });
   const keys: v.InferOutput<typeof keyReply>[] = [];
@@ -84,7 +84,7 @@ async function joinWorkspaces(change: Change, user: User, invite: UserInvite, ma
       if (made) keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
       continue;
     }
-    // What holds for keys of users there, holds for this one.
+    // The key settings of the workspace apply to this key too.
     const settings = await effectiveKeySettings(change.tx, organisationId, workspace.id);
     if (settings.countMax === 0) continue;
     const now = new Date();

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Where secrets lie that are not stored here, and which fields of integrations are read from there. */
+/** Adds references to external secrets and the mappings of integration fields to them. */
 export class SecretReferences extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);
@@ -37,6 +37,6 @@ const statements = [
     value_format text check (value_format in ('string', 'json')),
     position integer not null,
     primary key (integration_id, field))`,
-  // Who uses a reference.
+  // Lists the users of a reference.
   'create index secret_mappings_by_reference on secret_mappings (secret_reference_id)',
 ];
