@@ -96,7 +96,7 @@ function scriptOf(model: string): Script {
     script = streamed
       ? { reply: null, frames: Number(streamed[1]), cadenceMs: Number(streamed[2]) }
       : { reply: completion(model, bytes), frames: 0, cadenceMs: 0 };
-    // Names come from whoever calls: a bounded number is remembered.
+    // Callers choose the names, so their number is bounded.
     if (scripts.size < 1000) scripts.set(model, script);
   }
   return script;

@@ -74,7 +74,7 @@ async function faultOf(target: Target, scenario: Scenario): Promise<string | nul
   return scenario.name === 'cached' && cacheStatus !== 'HIT' ? `the second call's cache status is ${cacheStatus}` : null;
 }
 
-/** What has to be known to judge the numbers. */
+/** Returns the conditions needed to judge the numbers. */
 function conditions({ seconds, rounds, bytes }: BenchOptions, before: readonly number[]): string {
   const loads = [before, loadavg()].map((values) => values.map((value) => value.toFixed(1)).join(' '));
   return [

@@ -1,7 +1,6 @@
 /**
- * What a million API keys cost: see README.md.
- *
- *     node bench/many-keys.ts [--keys 1000000] [--distinct 100000] [--rounds 3] [--seconds 4] [--cache 50000]
+ * Measures the cost of a million API keys: see README.md.
+ * node bench/many-keys.ts [--keys 1000000] [--distinct 100000] [--rounds 3] [--seconds 4] [--cache 50000]
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

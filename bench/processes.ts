@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 
-/** Where processes run: the gateways on one core, load and upstream on another. Empty where the machine cannot do that. */
+/** Cores of the processes: the gateways on one core, load and upstream on another. Empty if the machine cannot pin processes. */
 export const cores = {
   gateway: pinTo(0),
   load: pinTo(1),

@@ -1,4 +1,4 @@
-/** What a client asks for in one measurement. */
+/** The requests of a client in one measurement. */
 export interface Scenario {
   readonly name: ScenarioName;
   readonly title: string;
@@ -38,7 +38,7 @@ export function listScenarios(bytes: number): readonly Scenario[] {
       name: 'pass-through',
       title: `pass-through of ${bytes} B each way`,
       path: '/bench/bytes',
-      // JSON by type, since the npm peer refuses binary types; nobody has a reason to look into it.
+      // JSON by type, since the npm peer refuses binary types. No proxy has a reason to read it.
       body: JSON.stringify({ bytes: 'b'.repeat(bytes - 12) }),
       contentType: 'application/json',
       replyBytes: { least: bytes, most: bytes },

@@ -56,7 +56,7 @@ const keyFiles = [
   { name: settingsTable.clusterKey.name, type: settingsTable.clusterKey.type, file: 'cluster.key' },
 ] as const;
 
-/** What holds text sealed with the keys. */
+/** Entries of the data directory that hold text sealed with the keys. */
 const dataEntries = ['pgdata', 'last-known-good', 'first-keys.json'] as const;
 
 function readOrCreate(path: string): string {

@@ -8,7 +8,7 @@ function processMark(pid: number): string {
   return `${pid} ${startedAt(pid)}`;
 }
 
-/** True while the process of this mark lives. Text that is no mark names nobody. */
+/** Returns true while the process of this mark runs. False for text that is no mark. */
 function isMarkAlive(mark: string): boolean {
   const [pidText, started] = mark.split(' ');
   const pid = Number(pidText);
@@ -40,7 +40,7 @@ function folderNumber(folder: string): string {
   return `${dev}:${ino}`;
 }
 
-/** Start time of a process in clock ticks since boot, where the system tells (Linux: proc(5), field 22); else `-`. */
+/** Returns the start time of a process in clock ticks since boot (Linux: proc(5), field 22); `-` on other systems. */
 function startedAt(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

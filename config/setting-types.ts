@@ -52,7 +52,7 @@ export function text(pattern: RegExp, expected: string): SettingType<string> {
   return { schema: v.pipe(v.string(), v.regex(pattern)), expected };
 }
 
-/** Whether text is an IP address, or a range of them in CIDR form. */
+/** Returns true if the text is an IP address, or a range in CIDR notation. */
 export function isAddressOrRange(given: string): boolean {
   const [base = '', bits, ...more] = given.split('/');
   const version = isIP(base);

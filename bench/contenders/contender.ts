@@ -6,7 +6,7 @@ export interface Arena {
   /** `http://127.0.0.1:<port>` of the fake upstream. */
   readonly upstreamOrigin: string;
   readonly scenarios: readonly Scenario[];
-  /** Says a line to whoever runs the benchmark. */
+  /** Prints a line for the operator of the benchmark. */
   readonly say: (line: string) => void;
 }
 
@@ -14,7 +14,7 @@ export interface Arena {
 export interface Contender {
   readonly name: ContenderName;
   readonly title: string;
-  /** What it can be asked; a scenario that is missing is not measured. */
+  /** The supported scenarios. A missing scenario is not measured. */
   readonly targets: Partial<Readonly<Record<ScenarioName, Target>>>;
   /** The processes whose processor time and memory count. Empty: nothing in between. */
   pids(): readonly number[];

@@ -23,9 +23,9 @@ export interface History {
 }
 
 /**
- * What is wrong with a recorded history of one register that only ever goes up; empty when nothing is. A history is right when no
- * process takes back what it has shown, nothing is shown that was never written or not yet, and in the end every instance shows the
- * last acknowledged write (or a later one whose outcome nobody knows).
+ * Returns the violations in a recorded history of one register that only increases; empty if there are none. A history is valid
+ * if no process goes back to an older value, no value is read before it was written or without having been written, and in the
+ * end every instance shows the last acknowledged write (or a later one whose outcome is unknown).
  */
 export function checkHistory({ writes, reads }: History): string[] {
   const faults: string[] = [];

@@ -56,7 +56,7 @@ export class Watcher {
 
   #failed(status: number): void {
     this.failures.set(status, (this.failures.get(status) ?? 0) + 1);
-    // A connection ends with its process: whoever answers next is another one.
+    // A connection ends with its process: the next reply comes from another process.
     if (status === 0) this.#incarnation++;
   }
 

@@ -7,7 +7,7 @@ export interface HttpReply {
   readonly text: string;
 }
 
-/** What became of a call: a reply, or how it failed. */
+/** The result of a call: a reply, or the way it failed. */
 export type CallResult =
   | { readonly kind: 'reply'; readonly reply: HttpReply }
   /** The connection could not be made, or was gone before a byte of the request was handed over. Nothing was in flight. */

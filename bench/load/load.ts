@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cores, findProgram, run } from '../processes.ts';
 
-/** What is asked, over and over. */
+/** The request that is sent repeatedly. */
 export interface Target {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ interface DrawnHeader {
   readonly file: string;
   readonly width: number;
   readonly count: number;
-  /** Of this many at the begin of the file `share` (0 to 1) of the calls come from; the others from all. */
+  /** Number of entries at the start of the file that `share` (0 to 1) of the calls use; the other calls use all entries. */
   readonly hot: number;
   readonly share: number;
 }

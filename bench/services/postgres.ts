@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<Service | null> {
   return service;
 }
 
-/** Where the newest installed server has its programs; Debian keeps them off the PATH. */
+/** Returns the folder of the newest installed server's programs; Debian does not add it to PATH. Null if there is none. */
 function findPrograms(): string | null {
   const root = '/usr/lib/postgresql';
   if (!existsSync(root)) return null;

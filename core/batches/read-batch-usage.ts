@@ -14,7 +14,7 @@ export interface BatchUsageOptions extends Omit<ConnectionTestOptions, 'clusterK
   usageOf(reply: JsonObject): Usage | null;
   readonly now: () => number;
   readonly newId: () => string;
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when the caller no longer waits for the result. */
   readonly signal: AbortSignal;
 }
 
@@ -24,8 +24,8 @@ const timeouts = { connectMs: 10_000, firstByteMs: 60_000, idleMs: 60_000, total
 const over: ReadonlySet<unknown> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 
 /**
- * What a batch has used, once it is over: its output is read at the provider line by line, with the same operations that clients use.
- * Rejects with GatewayError where the provider cannot be asked.
+ * Returns the usage of a finished batch. Reads its output from the provider line by line, with the operations that clients use.
+ * Rejects with GatewayError if the provider cannot be called.
  */
 export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUsageOptions): Promise<BatchUsageReply> {
   const { adapterOf, build } = options.builder;

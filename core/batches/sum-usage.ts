@@ -21,7 +21,7 @@ export class UsageSums {
   add(given: string, usage: Usage): void {
     const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
     const sizeClass = sizeStarts.filter((start) => input > start).length;
-    // What a batch costs is told apart already.
+    // Every request of a batch has tier `batch`, so the tier does not separate the usage.
     const tier = usage.serviceTier === 'batch' ? null : usage.serviceTier;
     const keyOf = (model: string): string => JSON.stringify([model, tier, sizeClass]);
     const model = this.#parts.size < partsMax || this.#parts.has(keyOf(given)) ? given : '';

@@ -22,7 +22,7 @@ export interface Counted {
   readonly secretManagers: RunningSecretManagers;
 }
 
-/** What `GET /metrics` tells beside the requests themselves. */
+/** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
   const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);

@@ -348,7 +348,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     async close() {
       stopping = true;
       if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
-      // What closes sessions must be over when the time of requests is.
+      // Sessions must be closed before the drain time of requests ends.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);
       if (!all) log.warn({ open: server.openRequests }, 'drain time is over; closing the remaining requests');

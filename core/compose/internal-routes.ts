@@ -40,7 +40,7 @@ export interface InternalRoutesOptions {
   readonly checkConfig: (config: unknown) => string[];
 }
 
-/** What a gateway answers to the control plane, by path; each asks for the cluster key. */
+/** Returns the routes that the control plane calls, by path. Each requires the cluster key. */
 export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<string, Handle> {
   const { settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers } = options;
   const { clusterKey, clusterKeyText, machineIdentity } = settings;

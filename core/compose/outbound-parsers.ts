@@ -14,7 +14,7 @@ export interface OutboundParsers {
   parseBaseUrl(url: string): Place;
   /** The same for an address that is called as it is: with its query, and with a slash at its end where it has one. */
   parseTokenUrl(url: string): Place;
-  /** What is wrong with a caller's host; null: nothing. */
+  /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;
 }
 

@@ -5,13 +5,13 @@ import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 export interface ControlPlaneQuestions<Question> {
   readonly clusterKey: string;
   readonly question: v.GenericSchema<unknown, Question>;
-  /** Answered at a time; more are told 503. */
+  /** Maximum number of questions at the same time; further ones get 503. */
   readonly atOnceMax: number;
   /** How many of these places questions about one owner may take; absent: all of them. */
   readonly owner?: { readonly of: (question: Question) => string; readonly max: number };
   /**
-   * Rejecting is 500: what is wrong with a provider belongs into the answer. `signal` is aborted when nobody waits for it any more: a
-   * provider that never comes to an end must not keep its place.
+   * A rejection becomes 500; errors of a provider belong in the reply. `signal` is aborted when the caller has disconnected: a
+   * provider that never ends its response must not block a slot.
    */
   answer(question: Question, signal: AbortSignal): Promise<object>;
 }

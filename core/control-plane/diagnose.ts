@@ -23,7 +23,10 @@ export function callFields(
   };
 }
 
-/** What a status of the provider says about the fields. `said` is the provider's own explanation, made safe. */
+/**
+ * Returns the checks of the fields that follow from a status of the provider. `said` is the provider's own explanation,
+ * sanitised.
+ */
 export function statusChecks({ host, credential }: CallFields, status: number, said: string): ConnectionCheck[] {
   const reached: ConnectionCheck = { field: host, status: 'ok', message: 'the provider replied' };
   const words = said === '' ? '' : `: ${said}`;
@@ -52,7 +55,10 @@ export function statusChecks({ host, credential }: CallFields, status: number, s
   ];
 }
 
-/** What an error of ours says about the fields: settings that do not fit, names that are not found, doors that stay shut. */
+/**
+ * Returns the checks of the fields that follow from an error of the gateway: invalid settings, names that do not resolve, refused
+ * connections.
+ */
 export function errorChecks({ host, credential }: CallFields, error: GatewayError): ConnectionCheck[] {
   switch (error.code) {
     case 'invalid_provider':

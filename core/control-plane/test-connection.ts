@@ -59,7 +59,7 @@ async function testConnection(document: ProviderDocument, options: ConnectionTes
   return { ok: checks.every(({ status }) => status !== 'failed'), checks };
 }
 
-/** Whether secret managers give what the provider has there. Only here it is told why they do not. */
+/** Checks that secret managers return the values of this provider. Only this check reports why they do not. */
 async function checkSecrets(document: ProviderDocument, { secretManagers }: ConnectionTestOptions): Promise<ConnectionCheck[]> {
   if (!hasMapped(document) || !secretManagers) return [];
   const faults = await secretManagers.check(document);

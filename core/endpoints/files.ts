@@ -1,9 +1,9 @@
 import type { Route } from './route.ts';
 
-/** What the service itself keeps where a request names no provider; a config for these has one target at most. */
+/** Routes on files that the service stores if the request names no provider. Their config has at most one target. */
 const kept = { format: 'chat', isKept: true } as const;
 
-/** Files. An upload streams through: nobody reads it on the way, whatever its size. */
+/** File routes. An upload streams through without being held, whatever its size. */
 export const fileRoutes: readonly Route[] = [
   { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...kept },
   { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...kept },

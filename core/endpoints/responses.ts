@@ -2,7 +2,7 @@ import type { Route } from './route.ts';
 
 export const responses: Route = { method: 'POST', path: '/responses', operation: 'createModelResponse', format: 'responses' };
 
-/** What can be done with responses a provider keeps, and two questions about ones not made yet. */
+/** Routes for responses that a provider stores, and two that inspect a request without making a response. */
 export const responseRoutes: readonly Route[] = [
   { method: 'GET', path: '/responses/{id}', operation: 'getModelResponse', format: 'responses', body: 'none' },
   { method: 'DELETE', path: '/responses/{id}', operation: 'deleteModelResponse', format: 'responses', body: 'none' },

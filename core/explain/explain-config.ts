@@ -33,9 +33,8 @@ const question = v.strictObject({
 });
 
 /**
- * Answers `POST /v1/configs/explain`: puts the request that is asked about together, has its config found as for one that was sent,
- * and tells where it would go. No provider is asked. Throws what such a request would be refused with, and `forbidden` where the
- * key may not see saved configs.
+ * Answers `POST /v1/configs/explain`: builds the described request, resolves its config as for a sent request, and returns its
+ * route. Calls no provider. Throws the error that such a request would get, and `forbidden` if the key may not see saved configs.
  */
 export async function explainConfig(options: PipelineOptions, asking: RequestContext): Promise<Reply> {
   if (asking.requestBytes > questionBytesMax) {
@@ -134,7 +133,7 @@ function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
-/** What the stage `config` of the chain does for every request. */
+/** Runs the hooks of stage `config`, as for every request. */
 async function findConfig({ chain }: PipelineOptions, ctx: RequestContext): Promise<void> {
   for (const plugin of chain.plugins) {
     if (plugin.stage !== 'config') continue;

@@ -10,7 +10,7 @@ import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 import { effectiveTarget } from './effective-target.ts';
 import { strategyReply } from './strategy-reply.ts';
 
-/** Of how many targets the parameters are shown: they repeat the request each time. */
+/** Maximum number of targets whose parameters are shown: each repeats the request. */
 const shapedTargetsMax = 50;
 /** Characters after which further targets are named only: each repeats what it has inherited. */
 const targetsCharsMax = 512 * 1024;
@@ -18,8 +18,8 @@ const textCharsMax = 200;
 const itemsMax = 50;
 
 /**
- * Where this request would go and why, in the words of the reply of `POST /v1/configs/explain`. Asks no provider and chooses
- * nothing; holds no credential. A target that cannot be used says why in its `provider.error`.
+ * Explains the route of this request in the format of the reply of `POST /v1/configs/explain`. Calls no provider and chooses no
+ * target. The result holds no credential. An unusable target has the reason in its `provider.error`.
  */
 export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<JsonObject> {
   const { plan } = ctx;
@@ -81,7 +81,7 @@ export async function explainRouteShortly(ctx: RequestContext, dispatcher: Dispa
 async function routeOf(ctx: RequestContext): Promise<RouteExplanation> {
   const { onExplain, targets } = ctx.plan;
   if (onExplain) return onExplain(ctx);
-  // A strategy of somebody else's that cannot say.
+  // A third-party strategy without an explanation.
   return { strategy: null, first: targets.map(() => 0), reachable: targets.map(() => true), warnings: [] };
 }
 
@@ -124,7 +124,7 @@ function requestReply(ctx: RequestContext, target: Target, resolved: ResolvedTar
   }
 }
 
-/** Where a stored provider is, is a setting of its integration: for those who may read providers. */
+/** The host of a stored provider is a setting of its integration. Only callers that may read providers see it. */
 function maySeeHost(ctx: RequestContext, { slug }: ResolvedTarget): boolean {
   return slug === null || ctx.identity?.scopes.has('providers.read') === true;
 }

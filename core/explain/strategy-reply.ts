@@ -1,7 +1,7 @@
 import type { BranchExplanation, ConditionTrace, StrategyExplanation } from '../contract/plugin/route-explanation.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 
-/** What a strategy says of itself, under the names of the API. Fields that are absent stay so. */
+/** Converts the explanation of a strategy to the field names of the API. Absent fields stay absent. */
 export function strategyReply(strategy: StrategyExplanation): JsonObject {
   const { path, mode, why, algorithm, sticky, conditions, refusal, targets } = strategy;
   return {

@@ -122,7 +122,7 @@ function parse(reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
   throw new GatewayError('upstream_invalid', { message: `Invalid response received from ${adapter.id}: no list of models` });
 }
 
-/** Where nobody says otherwise: `/models` with OpenAI's list. */
+/** The default: `/models` with OpenAI's list. */
 function openAiModels(resolved: ResolvedTarget): ModelList {
   return {
     path: (settings) => resolved.adapter.proxyPath?.('/models', settings) ?? '/models',

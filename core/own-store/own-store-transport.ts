@@ -26,7 +26,7 @@ export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: str
   };
 }
 
-/** That the control plane is away is our fault, not a provider's. */
+/** Reports an unavailable control plane as an error of the gateway, not of a provider. */
 function ownFaults(handler: UpstreamHandler): UpstreamHandler {
   return {
     onHead: (status, headers) => handler.onHead(status, headers),

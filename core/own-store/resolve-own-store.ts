@@ -5,12 +5,12 @@ import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 
-/** What this needs of a target that was looked up: which operations its provider has. */
+/** The part of a resolved target that is needed here: the operations of its provider. */
 interface Resolved {
   readonly adapter: ProviderAdapter;
 }
 
-/** What a provider without files or batches of its own leaves to the service. */
+/** Operations that the service emulates for providers without files or batches. */
 const emulated: ReadonlySet<string> = new Set(['uploadFile', 'listFiles', 'createBatch', 'listBatches']);
 
 /**

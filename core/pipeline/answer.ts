@@ -4,7 +4,7 @@ import type { OperationCall, ProviderAdapter } from '../contract/provider/provid
 import type { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
-/** What one try came to. */
+/** The result of one attempt. */
 export type Answer =
   /** The reply is on its way. */
   | StreamedAnswer
@@ -46,6 +46,6 @@ export interface PlainAnswer {
   /** Set when the provider answered with an error status. */
   readonly error: GatewayError | null;
   readonly retryAfterMs: number | null;
-  /** What was dropped or adapted on the way, on shaped routes. */
+  /** Parameters dropped or adapted for the provider, on shaped routes. */
   readonly call: OperationCall | null;
 }

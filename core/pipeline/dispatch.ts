@@ -121,7 +121,7 @@ function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatch
   }
 }
 
-/** Tells plugins that a target is about to be asked; what is returned tells them that the request has left it. */
+/** Runs the plugin hooks before a target is called. Returns a function that runs the hooks for leaving the target. */
 function enter(ctx: RequestContext, target: Target, log: CoreServices['log']): (last: AttemptResult | null) => void {
   const leave = ctx.plan.onVisit.map((hook) => hook(ctx, target));
   return (last) => {

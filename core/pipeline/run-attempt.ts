@@ -114,7 +114,7 @@ export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try
   }
 }
 
-/** Tells plugins that the call is sent next; a promise if one of them has to be waited for. */
+/** Runs the plugin hooks before the call is sent. Returns a promise if a hook is asynchronous. */
 function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
   const { onSend } = ctx.plan;
   for (let i = at; i < onSend.length; i++) {
@@ -147,7 +147,7 @@ function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream
   return ctx.plan.onAttemptResponse.length === 0 ? null : (head) => judgeHead(ctx, target, head, clock);
 }
 
-/** What several exchanges of one operation share. */
+/** Dependencies shared by the exchanges of one operation. */
 export interface StepTransport {
   readonly transport: UpstreamTransport;
   readonly clock: Clock;
@@ -177,7 +177,7 @@ export function clientClosed(): Answer {
   return { kind: 'error', error: new GatewayError('client_closed') };
 }
 
-/** What a try came to, as strategies and records see it. */
+/** Returns the result of an attempt for strategies and records. */
 export function resultOf(ctx: RequestContext, answer: Answer, given: Try, clock: Clock): AttemptResult {
   const error = answer.kind === 'replaced' ? null : answer.error;
   const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;

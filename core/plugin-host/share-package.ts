@@ -4,8 +4,8 @@ const own = new URL(`../contract/plugin/plugin${import.meta.url.endsWith('.ts') 
 let shared = false;
 
 /**
- * From now on `svc-gateway/plugin` means this process's own contract, whoever imports it and from whichever folder. Plugins then work
- * in a clone that was not built and in a folder without `node_modules`, and share one GatewayError class. Safe to call twice.
+ * Makes `svc-gateway/plugin` resolve to this process's own contract for every importer, in every folder. Plugins then work in a
+ * clone that was not built and in a folder without `node_modules`, and share one GatewayError class. Safe to call twice.
  */
 export function sharePackage(): void {
   if (shared) return;

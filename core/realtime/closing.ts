@@ -2,7 +2,7 @@ import type { SessionRecord } from '../contract/plugin/record.ts';
 import { closeCodes, type SessionOutcome } from '../contract/plugin/web-socket.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 
-/** How a session ends: what is recorded of it, and what each side that is still there is told. */
+/** The end of a session: the outcome for its record, and the close frame for each side that is still connected. */
 export interface Closing extends SessionOutcome {
   readonly code: number;
   readonly closedBy: SessionRecord['closedBy'];
@@ -78,8 +78,8 @@ export function tooSlow(who: 'client' | 'provider'): Closing {
 }
 
 /**
- * A limit has no room for what the session would use next, or the caller may not go on. A budget that is used up and a key that is
- * no longer good are 1008, for trying again does not help; a rate limit, or one that nobody can tell of right now, is 1013.
+ * Closes a session because a limit has no room for its next usage, or because the caller is no longer admitted. An exhausted
+ * budget or an invalid key is 1008, since reconnecting does not help. A rate limit, or a limit whose state is unknown, is 1013.
  */
 export function mayNotGoOn(error: GatewayError): Closing {
   const code = [401, 403, 412].includes(error.status) ? closeCodes.policyViolation : closeCodes.tryAgainLater;

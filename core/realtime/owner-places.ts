@@ -8,7 +8,7 @@ export interface OwnerMax {
   readonly key: number;
 }
 
-/** What an owner is called, and the setting that bounds its sessions. */
+/** Names of the owners, and the settings that bound their sessions. */
 const scopes = [
   ['organisation', 'organisationId', 'this organisation', 'REALTIME_SESSIONS_PER_ORGANISATION'],
   ['workspace', 'workspaceId', 'this workspace', 'REALTIME_SESSIONS_PER_WORKSPACE'],

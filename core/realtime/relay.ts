@@ -5,13 +5,13 @@ interface Message {
   readonly isBinary: boolean;
 }
 
-/** What holding a message costs beside its bytes, roughly. */
+/** Approximate memory per held message beyond its bytes. */
 const messageBytes = 100;
 
 /**
- * One direction of a session. Messages go on at once while the receiver takes them; when it does not, the sender is told to stop, and
- * what still arrives of it is only held: a pause takes hold when the operating system has handed over what it had, which is soon if
- * little is done with it.
+ * One direction of a session. Messages are forwarded at once while the receiver accepts them. When it does not, the sender is
+ * paused and the messages that still arrive are only held. A pause takes effect when the operating system has delivered its
+ * buffered data, which is soon if little work is done per message.
  */
 export class Relay {
   /** True while the sender is not read. */

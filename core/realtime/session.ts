@@ -22,7 +22,7 @@ export interface SessionLimits {
   readonly idleMs: number;
   /** Longest session, milliseconds; 0 = no limit. */
   readonly totalMs: number;
-  /** Bytes that may wait for one side before the session is ended, for a sender that does not stop when it is told to. */
+  /** Maximum bytes that wait for one side before the session ends, in case the sender does not stop when paused. */
   readonly bufferedBytesMax: number;
   /** Milliseconds after which what was used since is written down. */
   readonly recordMs: number;
@@ -37,7 +37,7 @@ const farewellMs = 1000;
 /** One side as the session sees it. */
 interface Side {
   readonly socket: FrameSocket;
-  /** What it sends, on its way to the other. */
+  /** Forwards its messages to the other side. */
   readonly relay: Relay;
   messages: number;
   bytes: number;
@@ -47,9 +47,9 @@ interface Side {
 }
 
 /**
- * One session: messages pass between client and provider as they are, each way only as fast as its receiver takes them, and what the
- * provider says of tokens is added up. Whoever closes first decides how the session ended; it is recorded then, once, and the
- * other side is closed after the record is safe.
+ * One session. Messages pass unchanged between client and provider, each way only as fast as the receiver accepts them. The
+ * tokens that the provider reports are added up. The side that closes first decides the outcome. The outcome is recorded once,
+ * and the other side is closed after the record is safe.
  */
 export class Session {
   readonly #given: SessionStart;
@@ -114,7 +114,7 @@ export class Session {
     this.#finish({ ...goingAway('The gateway is shutting down'), kind: 'cut', error: new GatewayError('draining') });
   }
 
-  /** Waits for nobody any more. */
+  /** Ends the session without waiting for either side. */
   terminate(): void {
     this.#client.socket.terminate();
     this.#provider.socket.terminate();
@@ -242,7 +242,7 @@ export class Session {
   }
 
   #isDead(side: Side, nowMs: number): boolean {
-    // What is not read cannot be heard.
+    // A paused side is not read, so its heartbeats cannot arrive.
     if (side.relay.paused) return false;
     if (nowMs - side.heardAtMs >= deadAfterMs) return true;
     if (nowMs - side.pingedAtMs < pingEveryMs) return false;
@@ -251,7 +251,7 @@ export class Session {
     return false;
   }
 
-  /** Records the end and closes whoever is still there. The first call counts. */
+  /** Records the end and closes the sides that are still connected. Only the first call has an effect. */
   #finish(closing: Closing): void {
     if (this.#over) return;
     this.#over = true;

@@ -25,7 +25,7 @@ export interface OpenSessions extends Sessions {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What may wait for one side of a session: two messages of the longest kind, and what was read before a pause took hold. */
+/** Messages that may wait for one side of a session: two of the maximum length, and the data read before a pause takes effect. */
 const bufferedMessages = 2;
 const bufferedBytesMin = 96 * 1024 * 1024;
 /** Longest time between two looks at the clock for all sessions. */

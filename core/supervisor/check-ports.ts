@@ -2,11 +2,9 @@ import { createServer } from 'node:net';
 import type { Settings } from '../../config/settings.ts';
 
 /**
- * One line per port that cannot be listened on, empty when all is well. Looked at before the first child is started, because
- * gateway processes share their port with whoever asks (SO_REUSEPORT): a second gateway beside a forgotten first one would
- * quietly take half of its connections.
- *
- * @param patienceMs how long a taken port is given to become free, as it does when a previous run is just ending
+ * Returns one line per port that is already in use. Runs before the first child starts: gateway processes share their port
+ * (SO_REUSEPORT), so a second gateway beside a forgotten first one would silently take half of its connections.
+ * @param patienceMs time to wait for a used port to become free, as it does when a previous run is just ending
  */
 export async function busyPorts(settings: Settings, patienceMs = 2_000): Promise<string[]> {
   const { host, port, controlPlaneHost, controlPlanePort } = settings;

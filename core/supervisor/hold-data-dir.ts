@@ -5,7 +5,7 @@ import { makeFolder } from '../../config/make-folder.ts';
 import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 import type { Settings } from '../../config/settings.ts';
 
-/** What holds a data directory; `release` is safe to call twice. */
+/** The hold on a data directory. `release` is safe to call twice. */
 export type DataDirHold = { readonly fault: string } | { readonly fault: null; release(): void };
 
 /** How long a run that is just ending is waited for. */
@@ -14,8 +14,8 @@ const pauseMs = 50;
 
 /**
  * Takes DATA_DIR for this process: two services in one folder would ship, and then delete, each other's records. Gateways and
- * control plane of one machine may share it as two services. A mark left by a process that is gone is taken over. `fault` is a
- * line for whoever started it. Throws what the file system throws.
+ * control plane of one machine may share it as two services. A mark of a process that has ended is taken over. `fault` is a
+ * message for the operator. Throws the errors of the file system.
  */
 export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {
   makeFolder(settings.dataDir);

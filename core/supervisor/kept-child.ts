@@ -24,7 +24,7 @@ export interface Death {
   readonly pid: number | undefined;
   readonly code: number | null;
   readonly signal: string | null;
-  /** Whether this very life had become ready. */
+  /** True if the process that ended had become ready. */
   readonly wasReady: boolean;
   /** Until it is started again, should `onDeath` say so. */
   readonly restartInMs: number;
@@ -38,12 +38,12 @@ export interface SupervisorClock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** One child that is started again whenever it dies, in the same place, until it is told to stop. */
+/** One child process that is restarted in the same slot whenever it ends, until it is stopped. */
 export class KeptChild {
   readonly plan: ChildPlan;
-  /** Whether the present life has reported itself ready. */
+  /** True once the current process has reported that it is ready. */
   ready = false;
-  /** Whether any life so far had been ready. */
+  /** True once any process so far has been ready. */
   everReady = false;
   readonly #events: ChildEvents;
   readonly #clock: SupervisorClock;
@@ -97,7 +97,7 @@ export class KeptChild {
     this.everReady = true;
   }
 
-  /** Sends when there is somebody to send to; a child that is just dying misses the message, as it would after its death. */
+  /** Sends if the child is connected. A child that is ending misses the message, as it would after its end. */
   send(message: object): void {
     if (this.#worker?.isConnected()) this.#worker.send(message, () => {});
   }

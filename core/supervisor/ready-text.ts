@@ -3,8 +3,8 @@ import type { Settings } from '../../config/settings.ts';
 import type { FirstStartMessage } from '../contract/protocol/process-messages.ts';
 
 /**
- * What the service prints when everything is up: the base URL, and on the first start where the keys are and a call that works at
- * once. The keys themselves are shown on a terminal only: what is printed elsewhere ends in log stores, which keep it.
+ * Returns the text that the service prints when everything is ready: the base URL, and on the first start the location of the
+ * keys and an example call. The keys themselves are printed on a terminal only, because log stores would store them.
  */
 export function readyText(settings: Settings, first: FirstStartMessage | null, isTerminal: boolean): string {
   const base = `${origin(settings.tlsCert ? 'https' : 'http', settings.host, settings.port)}/v1`;

@@ -10,7 +10,7 @@ import { watchGateways } from './watch-gateways.ts';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
-  /** What children get as their environment: the settings, keys included. */
+  /** Environment of the children: the settings, keys included. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Further variables for the control plane; `env` overrides them. */
   readonly controlPlaneEnv?: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface Supervisor {
   reload(): void;
 }
 
-/** What a child may take beyond DRAIN_TIMEOUT to write down and ship what it holds. */
+/** Time beyond DRAIN_TIMEOUT in which a child may store and ship its records. */
 const graceMs = 10_000;
 
 /**
@@ -207,7 +207,7 @@ function plansOf(options: SupervisorOptions): ChildPlan[] {
       role: 'gateway',
       entry: options.gatewayEntry,
       nodeFlags: options.gatewayNodeFlags ?? [],
-      // The slot outlives the process: whoever is started in it takes over the spool that its predecessor left.
+      // The slot outlives the process: its next process takes over the spool of the previous one.
       env: { ...options.env, SLOT: String(slot) },
     });
   }

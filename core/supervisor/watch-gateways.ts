@@ -14,8 +14,8 @@ export interface GatewayWatch {
 const looksPerTimeout = 4;
 
 /**
- * Kills gateways whose heartbeats stop: their event loop hangs, and with it every request on them. Looks are counted, not time: after
- * a pause of the whole machine the heartbeats get their chance before the next look. A timeout of 0 watches nobody.
+ * Kills gateways whose heartbeats stop: their event loop hangs, and with it every request. Checks are counted instead of time, so
+ * that after a pause of the whole machine heartbeats can arrive before the next check. A timeout of 0 disables the watch.
  */
 export function watchGateways(timeoutMs: number, clock: SupervisorClock, log: Log): GatewayWatch {
   const looksWithout = new Map<KeptChild, number>();

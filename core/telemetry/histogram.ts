@@ -34,7 +34,7 @@ export type Labels = Readonly<Record<string, string | number>>;
 
 /** One line of the exposition format. */
 export interface Sample {
-  /** Where it differs from the metric's own name. */
+  /** Set if it differs from the metric's own name. */
   readonly metricName?: string;
   readonly value: number;
   readonly labels: Labels;

@@ -103,7 +103,7 @@ function waitFor(channel: MetricsChannel, type: string, id: unknown, timeoutMs: 
   });
 }
 
-/** A process that is just ending is no reason to fail: whoever waits for its answer goes on without it. */
+/** A process that is ending is no error: the requester continues without its metrics. */
 function send(channel: MetricsChannel, message: object): void {
   try {
     channel.send?.(message, () => {});

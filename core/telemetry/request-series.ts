@@ -1,7 +1,7 @@
 import { outcomes, type RequestRecord } from '../contract/plugin/record.ts';
 import { Histogram, type Sample } from './histogram.ts';
 
-/** What a scrape shows of requests, as name → samples. */
+/** The request metrics of one scrape, as name → samples. */
 export interface RequestSamples {
   readonly requests: Sample[];
   readonly durations: Sample[];

@@ -6,7 +6,7 @@ import type { StackThreadData } from './stack-thread.ts';
 export interface WatchdogOptions {
   /** Milliseconds without a turn of the event loop after which the supervisor kills this process; 0 = never. */
   readonly timeoutMs: number;
-  /** Sends to the supervisor; absent: nobody watches. */
+  /** Sends to the supervisor; absent if the process runs without one. */
   readonly send: ((message: object) => unknown) | undefined;
   /** For the line with the stack, which a thread writes while this one hangs. */
   readonly lines: StackThreadData['lines'];

@@ -25,7 +25,10 @@ export function findCredential(ctx: RequestContext): string | null {
   return null;
 }
 
-/** Of two credentials the one that looks more like ours is: providers know tokens too, but none of our keys. */
+/**
+ * Rates how much a credential looks like one of the gateway's own. The higher of two wins: providers issue tokens too, but no
+ * keys of the gateway.
+ */
 function ownness(credential: string): number {
   if (credential.startsWith('svc_')) return 2;
   return isToken(credential) ? 1 : 0;

@@ -24,7 +24,7 @@ export interface AuthKeys {
   readonly jobCredentialKey?: Uint8Array;
 }
 
-/** Who is calling: finds the service key, checks it against its document, and refuses keys that may not use the route. */
+/** Identifies the caller: finds the API key, checks it against its document, and refuses keys that may not use the route. */
 export const auth = (keys: AuthKeys): CorePlugin =>
   defineCorePlugin({
     name: 'auth',
@@ -72,7 +72,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   function admitKey(ctx: RequestContext, credential: string): Maybe<undefined> {
     const sha256 = hash('sha256', credential, 'base64');
     const known = verified.get(sha256);
-    // Looked up once: a promise that nobody waits for could be rejected, and nobody would see to it.
+    // Look up once: a second promise without a handler could reject and cause an unhandled rejection.
     let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
     // A change notice puts another document in the place of this one, and the credential is verified anew.
     if (known !== undefined && document === known.document) return admit(ctx, known);
@@ -135,7 +135,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   }
 }
 
-/** Why a key is positively no longer good, else null: that nobody can tell ends no session. */
+/** Returns the error if the key is known to be no longer valid, otherwise null: an unknown state does not end a session. */
 async function refusalOf(admitAgain: () => Maybe<undefined>): Promise<GatewayError | null> {
   try {
     await admitAgain();

@@ -20,7 +20,7 @@ export function cache(): CorePlugin {
       const [first = null] = targets.map((target) => target.cache);
       if (targets.every((target) => target.cache === null)) return null;
       store ??= createStore(services);
-      // Where all targets share one rule, an answer is looked for before any of them is chosen.
+      // If all targets share one rule, look up the cache before a target is chosen.
       const isShared = targets.every((target) => target.cache?.maxAgeSeconds === first?.maxAgeSeconds);
       return isShared && first !== null ? byRequest(store, first.maxAgeSeconds) : byTarget(store);
     },
@@ -28,7 +28,7 @@ export function cache(): CorePlugin {
 }
 
 interface Entry {
-  /** Who gave the answer: what is said of it is said of each hit too. */
+  /** The target that gave the reply. Hits repeat its headers. */
   readonly targetPath: string | null;
   readonly provider: string | null;
   readonly contentType: string;
@@ -38,7 +38,7 @@ interface Entry {
   readonly bytes: number;
 }
 
-/** What a request that missed collects on its way back. */
+/** State of a request that missed, used to store its reply. */
 interface Collecting {
   readonly key: string;
   readonly maxAgeSeconds: number | null;
@@ -88,7 +88,7 @@ function byTarget(store: Store): CoreHooks {
   return {
     onAttempt(ctx, { cache, path }) {
       if (cache !== null && isCached(ctx)) return lookUp(store, ctx, `${cacheKey(ctx)}${path}`, cache.maxAgeSeconds);
-      // What the target before this one would have kept is not what this one answers.
+      // The pending entry of an earlier target must not store the reply of this one.
       ctx.slots[store.slot] = undefined;
       ctx.cacheStatus = null;
       return undefined;
@@ -104,7 +104,7 @@ function isCached(ctx: RequestContext): boolean {
   return endpoint.operation === null ? isCachedProxy(ctx) : !uncached.has(endpoint.operation);
 }
 
-/** Of requests that are passed through: calls of models whose body is at hand, as the unified routes have them. */
+/** Returns true for pass-through requests that call a model with a body in memory, like the unified routes. */
 function isCachedProxy({ endpoint, request, body }: RequestContext): boolean {
   if (request.method !== 'POST' || (endpoint?.traffic !== 'stated' && endpoint?.traffic !== 'unknown')) return false;
   if (request.webSocketProtocols || (body === null && request.body.length !== 0)) return false;

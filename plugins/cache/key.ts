@@ -20,7 +20,7 @@ export function cacheKey(ctx: RequestContext): string {
       target?.customHost ?? null,
       target?.settings ?? null,
       target?.strict ?? null,
-      // What adapters pass on by themselves changes answers too.
+      // Headers that adapters pass on change replies too.
       adapterHeaders.map((name) => ctx.request.header(name) ?? null),
       target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
       Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
@@ -34,7 +34,7 @@ export function cacheKey(ctx: RequestContext): string {
   return digest.digest('base64');
 }
 
-/** What decides about the answer of a request that is passed through: where it goes, and every header that goes along. */
+/** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */
 function passedParts({ request, endpoint, query, keyHeader, headerPrefix }: RequestContext): unknown[] {
   const headers: string[] = [];
   for (let i = 0; i < request.headers.length; i += 2) {

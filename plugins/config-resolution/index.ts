@@ -112,7 +112,7 @@ function applyConfig(
   }
 }
 
-/** What one provider keeps no other one knows: a second target could only miss. */
+/** A resource stored by one provider does not exist at another: a second target could only miss. */
 function checkOneTarget(ctx: RequestContext, services: CoreServices): void {
   if (ctx.plan.targets.length <= 1 || services.keptOnManyTargets) return;
   throw new GatewayError('invalid_config', {

@@ -17,9 +17,9 @@ const valueLengthMax = 128;
 const keysMax = 50;
 
 /**
- * Metadata of the workspace over that of the key over `x-svc-metadata` over mapped headers over W3C `baggage` (semantics §3). `_user` is filled from the
- * body's `user` when nobody gave one; where the workspace says so, the name of the key's owner takes its place. Throws `bad_request`
- * naming the header for anything but a flat object of short strings, numbers and booleans, which become text.
+ * Merges metadata in descending priority: workspace, key, `x-svc-metadata`, mapped headers, W3C `baggage`. `_user` defaults to
+ * the body's `user`. If the workspace requires it, the name of the key's owner replaces it. Throws `bad_request` naming the
+ * header for anything but a flat object of short strings, numbers and booleans, which become text.
  */
 export function readMetadata(
   ctx: RequestContext,
@@ -50,7 +50,7 @@ export function readMetadata(
   return metadata;
 }
 
-/** What key and workspace say together, made once for each pair: most requests carry nothing else. */
+/** Metadata of key and workspace, merged once for each pair: most requests add none of their own. */
 const pairs = new WeakMap<Identity, { readonly workspace: WorkspaceDocument; readonly metadata: Metadata }>();
 
 function storedMetadata(identity: Identity, workspace: WorkspaceDocument): Metadata {

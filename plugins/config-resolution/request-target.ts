@@ -39,7 +39,7 @@ export function stripModelSlug(ctx: RequestContext): string | null {
   return ctx.query.includes('model=') ? stripQueryModel(ctx) : null;
 }
 
-/** What headers and model say about where to go; null when they say nothing. */
+/** Returns the target that headers and model name; null if they name none. */
 export function readRequestTarget(
   ctx: RequestContext,
   modelSlug: string | null,

@@ -17,7 +17,7 @@ export function defaultConfig(identity: Identity, slugOrId: string, documents: D
   return uuid.test(slugOrId) ? configById(identity, slugOrId, documents) : savedConfig(identity, slugOrId, documents);
 }
 
-/** What is in memory under an id may be old: it says which slug the config has, and that never changes. */
+/** A cached document may be old. It is used only for the slug of the config, which never changes. */
 async function configById(identity: Identity, id: string, documents: Documents): Promise<ConfigDocument> {
   const named = required(await documents.get('config', `${identity.workspaceId}/${id}`), id);
   const current = await documents.get('config', `${identity.workspaceId}/${named.slug}`);

@@ -46,7 +46,7 @@ function textOf(ctx: RequestContext, name: string, value: unknown): string {
     throw fault(`.${name}`, 'expected the value of a header');
   if (holdsCredential(text, ctx.token))
     throw fault(`.${name}`, 'contains a credential of this request. Remove it here and send it as a header');
-  // Headers are bytes: whoever reads them takes other characters for UTF-8 read as Latin-1.
+  // Headers are bytes: readers expect other characters as UTF-8 read as Latin-1.
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 

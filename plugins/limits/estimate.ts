@@ -8,7 +8,7 @@ import { serviceTierOf, totalTokens, unitsPerCallMax } from '../../core/contract
 /** Tokens a request may take. */
 export interface TokenEstimate {
   readonly input: number;
-  /** What it says it wants at most, for all its answers together; else what is set aside for it. */
+  /** The maximum output that the request asks for, over all its choices; otherwise the default reservation. */
   readonly output: number;
   /** True when the request states its maximum: then all of it must be left. */
   readonly isStated: boolean;
@@ -94,7 +94,7 @@ function paramsOf(ctx: RequestContext): JsonObject | null {
   return ctx.params ?? ctx.passed?.params ?? null;
 }
 
-/** What a finished request has used of a limit, by its own counts; 0 where the price is not known. */
+/** Returns the units that a finished request has used of a limit, by its own counts; 0 if the price is not known. */
 export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: ModelRates | null): number {
   const { usage } = ctx;
   const params = paramsOf(ctx);

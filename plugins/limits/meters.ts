@@ -11,16 +11,16 @@ export interface Meter {
   readonly scope: Scope;
   readonly unit: MeterUnit;
   readonly isBudget: boolean;
-  /** Of one window: requests, tokens or micro-USD. */
+  /** Capacity of one window: requests, tokens or micro-USD. */
   readonly capacity: number;
   /** For people: `minute`, `hour`, …; null for budgets. */
   readonly period: string | null;
-  /** What holds while nobody can say what is left. */
+  /** Decision while the remaining amount is unknown. */
   readonly onUnavailable: 'allow' | 'deny';
   readonly account: LeaseAccount;
 }
 
-/** Whose limits these are. */
+/** The owner of a set of limits. */
 export interface Entity {
   readonly scope: Scope;
   /** Names it in the ledger. */

@@ -17,7 +17,7 @@ const names: Readonly<Record<Scope, string>> = {
   integration: 'Integration',
 };
 
-/** What is said to a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. */
+/** Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. */
 export function refusal(meter: Meter, needed: number, nowMs: number): GatewayError {
   if (meter.isBudget) return new GatewayError(`${meter.scope}_usage_limit`);
   const { unit, capacity, period, account } = meter;
@@ -41,7 +41,7 @@ export function refusal(meter: Meter, needed: number, nowMs: number): GatewayErr
   return error;
 }
 
-/** What is said while nobody can tell what is left of a limit that must be kept. */
+/** Returns the error for a request while the remaining amount of an enforced limit is unknown. */
 export function unknownLimit(meter: Meter): GatewayError {
   const what = meter.isBudget ? 'budget' : 'rate limit';
   return new GatewayError('limit_unknown', {

@@ -42,13 +42,13 @@ export async function renewHolds(
 
 function takeMore(hold: Hold, most: number): Maybe<number> {
   const { account, capacity } = hold.meter;
-  // What was used beyond what was taken is the account's to make good.
+  // The account settles usage beyond the reserved amount.
   if (hold.startMs !== 0 && hold.lease !== null) account.put(hold.units, hold.startMs, hold.lease);
   hold.units = 0;
   return account.take(1, Math.max(1, Math.min(most, capacity)));
 }
 
-/** What was taken just now may be of another window or lease than before. */
+/** The new reservation may belong to another window or lease than the previous one. */
 function enter(hold: Hold, units: number, left: ReservationRecord[]): void {
   const { account } = hold.meter;
   if (hold.lease !== account.lease || hold.startMs !== account.startMs) {

@@ -11,11 +11,11 @@ import type { Meter } from './meters.ts';
 import { refusal, unknownLimit } from './refusal.ts';
 import { renewHolds } from './renew-holds.ts';
 
-/** What one request has taken, and what it takes until its end is known. */
+/** The reservations of one request, until its usage is known. */
 export class Reservations {
-  /** Of key and workspace: for the whole request. */
+  /** Reservations of key and workspace, for the whole request. */
   readonly own: Hold[] = [];
-  /** Of the provider and integration that are being asked. */
+  /** Reservations of the provider and integration that are being called. */
   readonly ofTarget: Hold[] = [];
   target: Target | null = null;
   rates: ModelRates | null = null;
@@ -92,7 +92,7 @@ export class Reservations {
     this.#ctx.reservedTokens = this.#tokens;
   }
 
-  /** What has come to the usage of a session that is open: see `renewHolds`. */
+  /** Adds the usage of an open session so far: see `renewHolds`. */
   renew(): Maybe<GatewayError | null> {
     const most = (meter: Meter): number => this.#amounts(meter, true)[1];
     const holds = [...this.own, ...this.ofTarget];

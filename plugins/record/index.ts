@@ -19,7 +19,7 @@ export const record = (): CorePlugin =>
       const heldSlot = services.newSlot();
       return {
         onRequest() {
-          // What cannot be counted is not served: a full disk must not turn into free calls.
+          // A request that cannot be recorded is not served: a full disk must not make calls free.
           if (!journal.healthy()) throw unrecordable();
         },
         onSend(ctx) {
@@ -129,13 +129,13 @@ function mediaOf(usage: Usage): MediaRecord | null {
   return { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units: { ...units } };
 }
 
-/** What was asked for: replies do not always say it. */
+/** The requested image options: replies do not always repeat them. */
 function imageOf(params: RequestContext['params']): ImageRecord {
   const told = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
   return { quality: told(params?.quality), size: told(params?.size) };
 }
 
-/** Microseconds are noise nobody reads; negative times would be a clock fault. */
+/** Rounds away meaningless microseconds. Negative times would come from a clock error and become 0. */
 function round(ms: number): number {
   return Math.max(0, Math.round(ms * 100) / 100);
 }

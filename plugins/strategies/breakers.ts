@@ -22,7 +22,7 @@ export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSetting
   };
 }
 
-/** Tells the circuit of a target what became of each request to it: one count per request, whatever its retries. */
+/** Reports the result of each request to a target to its circuit: one count per request, whatever its retries. */
 export function watchBreaker(breaker: Breaker, settings: BreakerSettings, path: string): Watch {
   const { statusCodes } = settings;
   return (ctx) => {

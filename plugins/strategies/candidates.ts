@@ -34,7 +34,7 @@ export function candidatesOf(
   };
 }
 
-/** Whether a group is open: when all of its children are. Undefined where a child never is. */
+/** Returns the check that the circuits of all children are open. Undefined if a child has no circuit. */
 export function openWhenAllAre(children: readonly Node[]): (() => boolean) | undefined {
   const asks = children.map((child) => child.isOpen);
   if (asks.some((ask) => ask === undefined)) return undefined;

@@ -3,24 +3,24 @@ import type { BranchExplanation, StrategyExplanation } from '../../core/contract
 import type { Candidates } from './candidates.ts';
 import type { Node, Range } from './node.ts';
 
-/** What a node makes of a request. The lists are by target, from the node's `from` on. */
+/** The route of a request below one node. The lists are by target, from the node's `from` on. */
 export interface View {
   /** How likely each target is the first to be asked, once this node is asked: 0 to 1. */
   readonly first: readonly number[];
-  /** Whether the request could come to it at all. */
+  /** True if the request could reach the target. */
   readonly reachable: readonly boolean[];
   /** Null for a target. */
   readonly strategy: StrategyExplanation | null;
 }
 
-/** What one strategy decides about its own children; the lists are by child. */
+/** The decision of one strategy about its own children. The lists are by child. */
 export interface Decision {
   readonly mode: StrategyExplanation['mode'];
   readonly why: string;
   readonly first: readonly number[];
   /** Place in the order in which they are asked, from 1 on; null = not asked. Absent: whichever is asked is the only one. */
   readonly order?: readonly (number | null)[];
-  /** Whether children wait at the end; absent where outliers are not looked for. */
+  /** Indices of the children in cooldown, which come last; absent if outlier detection is off. */
   readonly cooling?: readonly number[] | undefined;
   readonly more?: Partial<StrategyExplanation>;
   readonly ofBranch?: (child: number) => Partial<BranchExplanation>;

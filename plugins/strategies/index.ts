@@ -55,7 +55,7 @@ export const strategies = (): CorePlugin =>
   }) as CorePlugin;
 
 function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExplanation {
-  // What asking would note about targets belongs to requests that are sent.
+  // An explanation must not add to the decisions noted for sent requests.
   const { decisions } = ctx;
   ctx.decisions = null;
   const { strategy, first, reachable } = root.explain(ctx);
@@ -63,12 +63,12 @@ function explain(root: Node, ctx: RequestContext, { warnings }: Walk): RouteExpl
   return { strategy, first, reachable, warnings };
 }
 
-/** What the walk through one config shares. */
+/** State shared by the walk through one config. */
 interface Walk {
   readonly scope: PlanScope;
   readonly services: CoreServices;
   readonly watches: Watches;
-  /** What `explain` says of the config itself. */
+  /** Warnings of `explain` about the config itself. */
   readonly warnings: string[];
   /** Index of the next leaf. */
   nextTarget: number;

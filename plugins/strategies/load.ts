@@ -2,11 +2,11 @@ import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import { judgedStatus } from './judged-status.ts';
 import type { Watch } from './watch.ts';
 
-/** What this process has under way at one child, and how fast it has been. */
+/** Requests in flight from this process to one child, and their latency. */
 export class Load {
   inFlight = 0;
   readonly #clock: Clock;
-  /** Of whole replies and of streams, which cannot be compared. */
+  /** Latencies of whole replies and of streams, which cannot be compared. */
   readonly #latencies = [new Latency(), new Latency()] as const;
   /** Requests of the present minute and of the one before. */
   #minute = 0;
@@ -27,7 +27,7 @@ export class Load {
       const status = judgedStatus(last);
       if (status === null || last === null) return;
       const isFailure = status >= 500 || targetFaults.has(status);
-      // What the caller did wrong is refused quickly by a slow target too.
+      // A slow target also refuses invalid requests quickly, so errors of the caller are not measured.
       if (!isFailure && !last.ok) return;
       this.#latencies[ctx.stream ? 1 : 0].observe(this.#clock.elapsed(), last.firstByteMs, isFailure);
     };
@@ -59,7 +59,7 @@ const minuteMs = 60_000;
 const targetFaults: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
 /** Weight of the newest call in the average. */
 const share = 0.3;
-/** What was measured longer ago says nothing about now. */
+/** Older measurements do not describe the present. */
 const staleAfterMs = 60_000;
 /** A call that failed counts like a slow one: a target that refuses at once is not the fastest. */
 const failureMs = 10_000;

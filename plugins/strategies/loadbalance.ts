@@ -138,7 +138,7 @@ function inTurn(weights: readonly number[]): Algorithm {
       }
       return from[0] as number;
     },
-    // Whose turn it is when a request arrives is for nobody to know: each process has its own.
+    // The turn of a future request cannot be predicted: each process counts its own.
     shares: (_ctx, from) => sharesOf(weights, from),
   };
 }
@@ -184,7 +184,7 @@ export function roundRobinOrder(weights: readonly number[]): number[] {
   return order;
 }
 
-/** Who is asking, as two numbers: the API key, and the hash fields that are there. */
+/** Returns the caller as two numbers: from the API key, and from the hash fields that are present. */
 function identityOf(ctx: RequestContext, fields: readonly string[]): { share: number; offsetMs: number } {
   const digest = createHash('sha256').update(ctx.identity?.keyId ?? '');
   for (const field of fields) {

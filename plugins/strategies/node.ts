@@ -14,7 +14,7 @@ export interface Node extends Range {
   readonly isOpen?: (() => boolean) | undefined;
   /** As the config calls it. */
   readonly name?: string | undefined;
-  /** Where it would send this request and why; chooses nothing and counts nothing. */
+  /** Returns the route of this request and its reasons. Chooses nothing and counts nothing. */
   explain(ctx: RequestContext): View;
 }
 
@@ -36,8 +36,8 @@ export function isMissing({ errorCode }: AttemptResult): boolean {
 }
 
 /**
- * A node that picks one child per request and stays with it: what happens after a failure is that child's affair. If no target of
- * the child exists, `pickAgain` (absent: nobody) chooses among the others. `explain` says what `pick` would do.
+ * A node that picks one child per request and stays with it: the child handles failures itself. If no target of the child exists,
+ * `pickAgain` chooses among the others; if it is absent, there is no second choice. `explain` describes what `pick` would do.
  */
 export function pickOne(
   children: readonly Node[],

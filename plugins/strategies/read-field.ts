@@ -3,8 +3,9 @@ import { isObject } from '../../core/contract/values/json.ts';
 import { inputTokens } from './input-tokens.ts';
 
 /**
- * What a routing field says for this request: `metadata.team`, `params.model`, `params.messages.0.role`, `headers.x-tier`,
- * `url.pathname`, `tokens.input`. Undefined where there is nothing; parameters are those of JSON bodies and of the text fields of forms.
+ * Returns the value of a routing field for this request: `metadata.team`, `params.model`, `params.messages.0.role`,
+ * `headers.x-tier`, `url.pathname`, `tokens.input`. Undefined if it is absent. Parameters are those of JSON bodies and of the
+ * text fields of forms.
  */
 export function readField(ctx: RequestContext, field: string): unknown {
   const dot = field.indexOf('.');

@@ -13,7 +13,7 @@ function idle(at: string, field: string, mode: string): string {
   return `${at}.${field}: no effect here; only targets of ${mode} use it`;
 }
 
-/** What of a strategy and its targets can have no effect, though the language allows it; one `path: text` each. */
+/** Lists the parts of a strategy and its targets that are valid but have no effect; one `path: text` each. */
 export function warningsOf(
   strategy: StrategyConfig,
   targets: readonly GatewayConfig[],

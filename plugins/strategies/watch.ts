@@ -6,7 +6,7 @@ import type { Node } from './node.ts';
 /** Sees a request come to a target; what it returns sees it leave, with its last result or null. */
 export type Watch = (ctx: RequestContext) => (last: AttemptResult | null) => void;
 
-/** Who watches which targets, by the index of the target. */
+/** The watchers of targets, by the index of the target. */
 export class Watches {
   readonly #byTarget: Watch[][] = [];
   #count = 0;
@@ -25,7 +25,7 @@ export class Watches {
     }
   }
 
-  /** The hook that runs them; none when nobody watches. */
+  /** Returns the hook that runs the watchers; empty if there are none. */
   hooks(): Pick<CoreHooks, 'onVisit'> {
     if (this.#count === 0) return {};
     return {

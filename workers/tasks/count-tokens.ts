@@ -11,7 +11,7 @@ export interface CountTokensInput {
  */
 export default function countTokens({ texts }: CountTokensInput): number {
   let tokens = 0;
-  // Text that spells a special token is text here: whoever wrote it is no more than a user.
+  // Text that spells a special token counts as plain text: user input must not form special tokens.
   for (const text of texts) tokens += count(text, { allowedSpecial: new Set(), disallowedSpecial: new Set() });
   return tokens;
 }

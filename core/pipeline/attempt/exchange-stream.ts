@@ -1,7 +1,7 @@
 import type { UpstreamCall, UpstreamTransport } from '../../contract/provider/upstream.ts';
 import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http.ts';
 
-/** One exchange whose reply is read chunk by chunk by whoever wants it. */
+/** One exchange whose reply its consumer reads chunk by chunk. */
 export interface ExchangeStream {
   /** Rejects with the transport's GatewayError. */
   readonly head: Promise<{ readonly status: number; readonly headers: HeaderList }>;

@@ -18,7 +18,7 @@ export class HeldReply {
     const ok = status < 300;
     if (this.#size > (ok ? replyBytesMax : errorBytesMax)) {
       if (!ok) return false;
-      // What should be JSON is not usable in part.
+      // A truncated JSON body cannot be used.
       throw new GatewayError('upstream_invalid', { message: `The reply of ${provider} is larger than ${replyBytesMax} bytes` });
     }
     holdBytes(ctx, chunk.length);

@@ -34,12 +34,12 @@ export function otherContent(ctx: RequestContext, operation: Operation, call: Op
 export function shapedForm(ctx: RequestContext, form: readonly FormPart[], params: JsonObject): readonly FormPart[] {
   if (params === ctx.params && !ctx.bodyChanged) return form;
   const model = form.find((part) => part.name === 'model' && part.filename === null);
-  // What the form itself says: the parameters may have lost the slug of its model already.
+  // Compare with the form's own model: the provider slug may have been removed from the parameters.
   const sent = model ? { ...ctx.params, model: partText(model) } : (ctx.params ?? {});
   return withParams(form, sent, params);
 }
 
-/** Nobody changed anything: boundary, order and every byte stay the client's. */
+/** Used if the form is unchanged: boundary, order and every byte stay the client's. */
 function formOf(ctx: RequestContext, parts: readonly FormPart[]): Body {
   return parts === ctx.form ? { contentType: contentTypeOf(ctx), body: ctx.body } : encodeForm(parts);
 }
@@ -74,7 +74,7 @@ function contentTypeOf(ctx: RequestContext): string {
   return ctx.request.header('content-type') as string;
 }
 
-/** A body as it arrives; remembers when somebody has begun to read it. */
+/** A streamed body that records when reading begins. */
 export function takenOnce(ctx: RequestContext, body: RequestBody): RequestBody {
   return {
     length: body.length,

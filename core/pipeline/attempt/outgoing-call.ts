@@ -51,7 +51,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What a client sends as its own provider credential; a stored provider brings another one, and only that one. */
+/** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
 
 /** Header names that would let a caller speak to a metadata service or an internal router through us. */
@@ -153,7 +153,7 @@ function contentOf(
     if (other) return { ...other, json: null };
   }
   const body = operation.toProvider ? operation.toProvider(params, call) : params;
-  // Nobody changed anything: the client's own bytes go on, unknown fields, number spelling and all.
+  // The body is unchanged: send the client's own bytes, with unknown fields and number spelling intact.
   if (body === ctx.params && !ctx.bodyChanged) return { contentType: jsonType, body: ctx.body, json: null };
   if (ctx.requestBytes > stepBytes) return { contentType: jsonType, body: null, json: body };
   return { contentType: jsonType, body: encode(body), json: null };

@@ -47,8 +47,8 @@ export class PassingEvents {
   }
 
   /**
-   * What goes to the client for this chunk; null: nothing yet. Throws where an event has no end, and the provider's error where the
-   * stream begins with one: no byte has left then, so another target can still be asked.
+   * Returns the bytes for the client, or null if there are none yet. Throws if an event has no end. Throws the provider's error
+   * if the stream begins with one: no byte has left at that point, so another target can still be called.
    */
   push(chunk: Uint8Array): Uint8Array | null {
     const text = this.#events.push(chunk);
@@ -68,7 +68,7 @@ export class PassingEvents {
     const error = this.#reader.error?.() ?? null;
     if (error !== null || this.#reader.complete()) return { owed, error, told: error !== null };
     const message = `${provider} ended the stream before it was complete`;
-    // What a translator would add to round the reply off would make a cut stream look whole.
+    // The closing events of a translator would make a truncated stream look complete.
     return { owed: '', error: new GatewayError('stream_incomplete', { message }), told: false };
   }
 }

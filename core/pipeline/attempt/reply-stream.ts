@@ -47,7 +47,7 @@ export class ReplyStream {
     return this.#decided;
   }
 
-  /** What a hook threw while the chunks waited for it. */
+  /** The error that a hook threw while chunks were waiting for it. */
   get failure(): unknown {
     return this.#failure;
   }

@@ -12,7 +12,7 @@ export interface RetryBudgetOptions {
 /** Keeps retries a small part of the traffic: a provider in trouble must not get several times its load. */
 export interface RetryBudget {
   readonly counts: { allowed: number; refused: number };
-  /** Where requests of this tenant to this origin are counted. */
+  /** Returns the account that counts requests of this tenant to this origin. */
   of(tenant: string, origin: string): RetryAccount;
 }
 

@@ -5,7 +5,7 @@ import type { Timers } from '../../contract/values/timers.ts';
 /** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
 const waitMsMax = 60_000;
 
-/** Whether this result may be tried again at all: it is listed, and not the caller's or our own doing. */
+/** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */
 export function mayRetry(retry: Retry | null, last: AttemptResult): boolean {
   if (retry === null || retry.attempts === 0 || last.ok) return false;
   return retry.statusCodes.includes(last.status) && last.error?.source !== 'client';

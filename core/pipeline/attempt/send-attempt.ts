@@ -40,7 +40,7 @@ export function attempt(
   outgoing: Outgoing,
   options: AttemptOptions,
 ): Promise<Answer> {
-  // What a try before this one has used is not this one's.
+  // The usage of an earlier attempt does not belong to this one.
   ctx.usage = null;
   ctx.streamEvents = 0;
   return new Promise((resolve) => {
@@ -86,7 +86,7 @@ class Attempt implements UpstreamHandler {
   }
 
   readonly abort = (): void => {
-    // A provider that the request has reached answers it, and counts that, whether or not somebody waits.
+    // A provider that has received the request processes and bills it, even if the client has disconnected.
     const isAtProvider = this.#status === 0 ? this.exchange?.sent !== false : this.#isAccepted;
     this.exchange?.abort();
     if (this.settled) return;

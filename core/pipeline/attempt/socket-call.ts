@@ -9,7 +9,7 @@ import { shapeParams } from './shape-params.ts';
 
 /** How browsers, which cannot set headers, send a key (https://platform.openai.com/docs/guides/realtime-websocket). */
 const keyProtocol = 'openai-insecure-api-key.';
-/** Whose account is billed: said by whoever brings the credential. */
+/** Prefixes of subprotocols that name the billed account. Only the owner of the credential may choose it. */
 const accountProtocols = ['openai-organization.', 'openai-project.'];
 /** A handshake is one round trip; a request may take ten minutes. */
 const handshakeMsMax = 60_000;
@@ -63,7 +63,9 @@ function realtimePath(ctx: RequestContext, target: Target, resolved: ResolvedTar
   return resolved.basePath + realtime.path(query, ctx.model ?? '', resolved.settings);
 }
 
-/** The handshake with the provider is ours; what a browser says of its page is nobody's business on realtime routes. */
+/**
+ * Returns the headers of the gateway's own handshake. Realtime routes also drop the headers that a browser adds about its page.
+ */
 function ownHandshake(headers: HeaderList, isRealtime: boolean): HeaderList {
   const kept: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {
@@ -81,7 +83,7 @@ function passedProtocols(protocols: readonly string[], stored: boolean): string[
   });
 }
 
-/** What the client is told was chosen: the provider's choice, else the first it offered that says nothing secret. */
+/** Returns the subprotocol for the client: the provider's choice, otherwise the first offered one that holds no secret. */
 export function chosenProtocol(offered: readonly string[], chosen: string | null): string | null {
   if (chosen !== null && offered.includes(chosen)) return chosen;
   return offered.find((protocol) => !protocol.startsWith(keyProtocol) && !holdsApiKey(protocol)) ?? null;

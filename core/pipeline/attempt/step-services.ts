@@ -11,16 +11,16 @@ import { excerpt, parseJson } from './reply-body.ts';
 
 export const replyBytesMax = 64 * 1024 * 1024;
 
-/** What the exchanges of one operation have in common. */
+/** Options shared by all exchanges of one operation. */
 export interface StepOptions extends Pick<StepTransport, 'transport' | 'sign'> {
   readonly resolved: ResolvedTarget;
   /** Tenant, limits and time limits of each exchange. */
   readonly call: UpstreamCall;
-  /** Whose files of the service may be read; null: nobody's. */
+  /** The owner of the stored files that may be read; null: no stored file may be read. */
   readonly caller: Caller | null;
-  /** True once nobody waits for the outcome. */
+  /** Returns true once the client has disconnected. */
   isLeft(): boolean;
-  /** What `StepServices.body` is. */
+  /** The source of `StepServices.body`. */
   body(): AsyncIterable<Uint8Array>;
 }
 
@@ -62,7 +62,7 @@ export function openSteps(given: StepOptions): Steps {
     });
     running.add(exchange.abort);
     const { status } = await exchange.head;
-    // That the store is away says nothing about the file.
+    // An unavailable store does not mean that the file is missing.
     if (status >= 500) throw new GatewayError('unavailable', { retryAfterMs: 1000 });
     if (status !== 200)
       throw new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });

@@ -3,8 +3,8 @@ import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';
 
 /**
- * The config as plugins and logs may see it: each credential is replaced by its digest, which still tells two of them apart. The
- * plain ones live on in `Target.credentials` alone, as `Secret`.
+ * Returns the config as plugins and logs may see it. Each credential is replaced by its digest, so two credentials can still be
+ * compared. The plain values remain only in `Target.credentials`, as `Secret`.
  */
 export function concealSecrets(config: GatewayConfig, names: SettingNames): GatewayConfig {
   const shown: Record<string, unknown> = {};

@@ -103,7 +103,7 @@ export class JsonScanner {
   #stringBytes = 0;
   /** The beginning of a name whose end is in a later chunk. */
   #nameHead: Uint8Array | null = null;
-  /** What is being taken, the depth it ends at, and its bytes so far. */
+  /** The node being collected, the depth at which it ends, and its bytes so far. */
   #taking: ScanNode | null = null;
   #takingDepth = 0;
   #isScalar = false;
@@ -334,7 +334,7 @@ function isAt(bytes: Uint8Array, at: number, name: Uint8Array): boolean {
   return true;
 }
 
-/** That of typed arrays: the one of Buffer costs more to call. */
+/** The method of typed arrays: Buffer's own costs more per call. */
 const { indexOf } = Uint8Array.prototype;
 const quote = 34;
 const backslash = 92;

@@ -10,8 +10,8 @@ export interface PeekedBody {
 }
 
 /**
- * Reads a body until `headBytes` are here, and lets the rest wait. `onGrow` is told of each chunk that is kept. Rejects with what the
- * body fails with, or with what `onGrow` throws.
+ * Reads a body until `headBytes` have arrived and leaves the rest unread. Calls `onGrow` with each chunk it stores. Rejects with
+ * the error of the body, or with the error that `onGrow` throws.
  */
 export function peekBody(
   body: RequestBody,

@@ -8,10 +8,9 @@ const suspicious = /\.\.|%2e|%25/i;
 const decodingsMax = 3;
 
 /**
- * Refuses a path that leaves the provider's base path once somebody on the way resolves its dot segments: `..`, percent-encoded up
- * to three times, with a path parameter (`..;x`), or between backslashes or encoded slashes. Paths that stay below the base path go
- * on byte for byte. Throws `bad_request` that
- * names the path parameter, or `target`.
+ * Rejects a path that leaves the provider's base path if a server on the way resolves its dot segments: `..`, percent-encoded up
+ * to three times, with a path parameter (`..;x`), or between backslashes or encoded slashes. Paths below the base path are sent
+ * byte for byte. Throws `bad_request` that names the path parameter, or `target`.
  */
 export function checkProviderPath(endpoint: Endpoint): void {
   if (endpoint.proxyPath !== '') refuseAscent(endpoint.proxyPath, 'target');

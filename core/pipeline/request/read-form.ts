@@ -19,7 +19,7 @@ export async function readForm(ctx: RequestContext, contentType: string, limits:
     ctx.body = await body.bytes(limits.formBytesMax, (bytes) => holdBytes(ctx, bytes));
     return takeWhole(ctx, ctx.body, contentType);
   }
-  // Of a form that does not say how long it is, as much is read as would be kept.
+  // If the form does not declare its length, read as much as could be stored.
   const peeked = await peekBody(body, keep ? limits.formBytesMax : headBytes, limits.streamedBytesMax, (bytes) =>
     holdBytes(ctx, bytes),
   );

@@ -31,8 +31,9 @@ export interface ResolvedTarget {
   /** True when `ofModel` refuses some models, so that a request must say which one its provider will read. */
   readonly restrictsModels?: boolean;
   /**
-   * Where parts of the credential come from a secret manager: has them read anew, because the provider has refused them. Resolves with
-   * whether resolving the target again would give others. Never rejects.
+   * Reads the credential's values from the secret manager again after the provider has refused them. Resolves to true if
+   * resolving the target again would give other values. Never rejects. Null or absent if no part of the credential comes from a
+   * secret manager.
    */
   readonly renew?: (() => Promise<boolean>) | null;
 }

@@ -14,7 +14,10 @@ interface Places {
   at(host: string | null, headers: Readonly<Record<string, string>>): ResolvedTarget;
 }
 
-/** What `ResolvedTarget.ofModel` is for an integration whose models are restricted or have hosts and headers of their own. */
+/**
+ * Returns `ResolvedTarget.ofModel` for an integration that restricts its models, or whose models have their own hosts and
+ * headers.
+ */
 export function gateModels(made: ResolvedTarget, models: Models, places: Places): (model: string) => ResolvedTarget {
   const bySlug = new Map(models.list.map((model) => [model.slug, model]));
   const variants = new Map<string, ResolvedTarget>();

@@ -8,8 +8,8 @@ import { type BodyLimits, readBytes } from '../request/read-body.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
 
 /**
- * The resolver, with pass-through bodies read whole where somebody has to see them: the provider's adapter, whose signature covers the
- * body, the check of models, or a limit of the provider. Rejects with `body_too_large` beyond `jsonBytesMax`.
+ * Wraps the resolver so that pass-through bodies are read whole if required: by an adapter whose signature covers the body, by
+ * the check of models, or by a size limit of the provider. Rejects with `body_too_large` beyond `jsonBytesMax`.
  */
 export function withHeldProxyBodies(resolve: ResolveTarget, limits: BodyLimits): ResolveTarget {
   return (ctx, target) => {

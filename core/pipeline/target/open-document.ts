@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
-/** What turns the document of a stored provider into settings and credentials. */
+/** Opens the document of a stored provider: its settings and credentials. */
 export interface DocumentOpener {
   /** Opens the secrets that came sealed with it. */
   openSecrets(document: ProviderDocument): Credentials;
@@ -19,7 +19,7 @@ export interface OpenDocument {
   /** With the settings that secret managers keep among its own. */
   readonly document: ProviderDocument;
   readonly credentials: Credentials;
-  /** Of every call, name to value. */
+  /** Headers of every call, name to value. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -30,12 +30,12 @@ export function openDocument(document: ProviderDocument, opener: DocumentOpener)
   return isPromise(values) ? values.then((found) => withValues(document, found, opener)) : withValues(document, values, opener);
 }
 
-/** Whether somebody else has to be asked for a part of it. */
+/** Returns true if part of the document comes from a secret manager. */
 export function hasMapped({ mappedSecrets }: ProviderDocument): boolean {
   return mappedSecrets !== undefined && mappedSecrets.length > 0;
 }
 
-/** What secret managers say of a document: the same object for as long as that is the same. */
+/** Returns the values that secret managers hold for a document. The object stays the same as long as the values do. */
 export function valuesOf(document: ProviderDocument, { secretManagers }: DocumentOpener): Maybe<MappedValues> {
   if (secretManagers) return secretManagers.valuesOf(document);
   throw new GatewayError('internal', { detail: 'a document names secret managers where there are none' });
@@ -54,8 +54,8 @@ export function withValues(document: ProviderDocument, mapped: MappedValues | nu
 }
 
 /**
- * What `build` makes of an opened document. Values of secret managers that cannot be used are told without them: what a check says of a
- * wrong value repeats it. Throws GatewayError `secret_unavailable` for these.
+ * Returns the result of `build` for an opened document. An error about a value from a secret manager does not repeat the value,
+ * because the message of a check would contain it. Throws GatewayError `secret_unavailable` for these.
  */
 export function buildOpened(document: ProviderDocument, build: () => ResolvedTarget): ResolvedTarget {
   if (!hasMapped(document)) return build();

@@ -4,7 +4,7 @@ import type { Maybe } from '../../contract/values/json.ts';
 import type { Answer } from '../answer.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
-/** Whether a provider says with this status that a credential is not good. */
+/** Returns true for the statuses with which a provider refuses a credential. */
 export function isRefusal(status: number): boolean {
   return status === 401 || status === 403;
 }

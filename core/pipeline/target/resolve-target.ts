@@ -145,7 +145,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
         param: 'x-svc-custom-host',
       });
     }
-    // What a config holds and what a caller brings are never mixed: half of each would be nobody's credential.
+    // Credentials of a config and of a caller are never mixed: half of each is not a valid credential.
     const credentials = own ? target.credentials : (asked?.credentials ?? {});
     const resolved = build(adapterOf(type), null, settings, credentials, null);
     if (own && asked && !isEmpty(asked.settings)) {
@@ -162,7 +162,7 @@ function hasLimits({ usageLimits, rateLimits, integrationLimits: shared }: Provi
   return Boolean(usageLimits || rateLimits?.length || shared?.usageLimits || shared?.rateLimits.length);
 }
 
-/** Where models are restricted, only the model's own name chooses one: it is what is checked. */
+/** If models are restricted, only the model's own name may select one, because that name is checked. */
 function refuseOtherModel(document: ProviderDocument, settings: Readonly<JsonObject>, names: readonly string[]): void {
   const key = names.find((name) => settings[name] !== undefined && settings[name] !== document.settings[name]);
   if (key === undefined) return;

@@ -8,7 +8,7 @@ export interface TokenFetchOptions {
   /** Scheme, host and port of a URL that may be called, and its path with query; throws GatewayError `invalid_custom_host`. */
   parseUrl(url: string): { origin: string; path: string };
   readonly now: () => number;
-  /** Whether the machine's metadata service may be asked, and its identity be used; default no. */
+  /** True allows calls to the machine's metadata service and use of its identity; default false. */
   readonly machineIdentity?: boolean;
   /** Origins that the deployment trusts; default none. */
   readonly trusts?: (origin: string) => boolean;

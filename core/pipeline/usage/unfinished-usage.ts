@@ -7,9 +7,9 @@ import { isEstimated } from './estimate-usage.ts';
 /** Characters of text per token, roughly. */
 const charactersPerToken = 4;
 
-/** What there is to see of a reply that did not come to its end. */
+/** The available data of a reply that did not complete. */
 export interface Seen {
-  /** What the provider has told so far. */
+  /** Usage that the provider has reported so far. */
   readonly usage: Usage | null;
   /** Events of its stream. */
   readonly events: number;
@@ -18,10 +18,10 @@ export interface Seen {
 }
 
 /**
- * What a call has used whose reply was not waited for, or broke off, marked as estimated. Providers count at the end: without this
- * whoever leaves just before it would have had the answer for nothing. At once, because the record of such a request waits for
- * nobody: the prompt by its length, one token per event as for whole streams, or by the length of the text that has come. Null where
- * nothing can be said: bytes that are only passed through.
+ * Estimates the usage of a call whose reply did not complete; the result is marked as estimated. Providers report usage in the
+ * last event. Without an estimate, a client that disconnects early would not be billed. The estimate is synchronous, because the
+ * record of such a request is written at once. The prompt is counted by its length, a stream as one token per event, other
+ * replies by the length of the received text. Null if there is nothing to estimate from: bytes that are only passed through.
  */
 export function unfinishedUsage(
   ctx: RequestContext,
@@ -38,7 +38,7 @@ export function unfinishedUsage(
   return usage.outputTokens >= outputTokens ? usage : { ...usage, outputTokens, estimated: true };
 }
 
-/** What the request itself says is billed, where the reply said nothing. */
+/** Returns the usage that follows from the request itself, for replies that report none. */
 export function usageOfCall({ operation, operationCall }: Pick<Outgoing, 'operation' | 'operationCall'>): Usage | null {
   return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
 }
@@ -49,7 +49,7 @@ function promptTokens(ctx: RequestContext): number {
   return Math.ceil(characters / charactersPerToken);
 }
 
-/** Where a field of a reply begins that holds text the model wrote, in every format. */
+/** Matches the start of a reply field that holds text of the model, in every format. */
 const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"/g;
 
 /** Characters of what the model wrote, in JSON that may end anywhere. */
@@ -65,7 +65,10 @@ function textLength(body: Uint8Array): number {
   return length;
 }
 
-/** Where the quote stands that ends a text. By hand: an expression for texts of any length needs as much stack as they are long. */
+/**
+ * Returns the index of the quote that ends a text. Not a regular expression: its stack use would grow with the length of the
+ * text.
+ */
 function endOfText(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
