@@ -7,8 +7,8 @@ export const healthSubject = 'svc.health';
 export const healthNoticeBytesMax = 2048;
 
 /**
- * A circuit changed its state. A hint and no more: whoever gets it checks it, holds `until` to its own cool-down, and forgets it
- * by itself. One that is lost means that another gateway finds out on its own.
+ * Reports that a circuit changed its state. The notice is a hint: the receiver validates it, limits `until` to its own cool-down
+ * and drops it after that time. If a notice is lost, the other gateways detect the failures themselves.
  */
 export const healthNotice = v.object({
   /** `<organisation id>:<workspace id>:<config slug>:<version id>` */
@@ -22,7 +22,7 @@ export type HealthNotice = v.InferOutput<typeof healthNotice>;
 
 /** When the circuit of a target opens, and for how long (data-plane §4.7). */
 export interface BreakerSettings {
-  /** Failures that open it; null = the share alone decides. */
+  /** When the circuit of a target opens, and for how long. */
   readonly failureThreshold: number | null;
   /** Share of failures that opens it, 0 to 100; null = the count alone decides. */
   readonly failurePercent: number | null;
@@ -44,9 +44,9 @@ export interface Breaker {
   end(trial: number, failed: boolean | null): void;
 }
 
-/** What this process knows of the state of targets beyond a single plan. */
+/** State of targets that outlives a single plan, as seen by this process. */
 export interface Health {
-  /** Gateway processes of this machine, which share whatever is said of a machine. */
+  /** Number of gateway processes on this machine. They share every figure that applies to the machine. */
   readonly processes: number;
   /** The circuit of a target; the same one whenever the same key and path are asked for. */
   breaker(key: string, path: string, settings: BreakerSettings): Breaker;

@@ -14,7 +14,9 @@ import type { VerdictRecord } from './verdict.ts';
 
 /** A route family: what the path means before any provider is chosen. */
 export interface Endpoint {
-  /** What kind of body a shaped route takes; absent = `json`. Set on another route: its body is read like that too. */
+  /**
+   * Kind of body that a shaped route accepts; absent = `json`. If a route of another kind sets it, its body is read the same way.
+   */
   readonly body?: BodyKind;
   /** Method of the provider's call; absent = `POST`. */
   readonly method?: string;
@@ -55,23 +57,23 @@ export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
 
 export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
 
-/** Who is calling, as far as the key says. Holds no secret. */
+/** The caller, as described by its API key or JWT. Holds no secret. */
 export interface Identity {
   readonly keyId: string;
   readonly organisationId: string;
   readonly workspaceId: string;
   readonly userId: string | null;
-  /** Name of the user whose key it is, where the key's document tells it. */
+  /** Name of the user who owns the key, if the key's document has it. */
   readonly userName?: string | null;
-  /** Who a token says it is for; absent for keys. */
+  /** `sub` claim of a JWT; absent for API keys. */
   readonly tokenSubject?: string | null;
   readonly scopes: ReadonlySet<string>;
-  /** What the key is limited to; null or absent: nothing. */
+  /** Limits of the key; null or absent: none. */
   readonly limits?: EntityLimits | null;
   /** True: requests whose usage no reply can state are rejected. */
   readonly rejectsUnmetered?: boolean;
   readonly defaults: {
-    /** Of a token perhaps its id. */
+    /** For a JWT this may be the id of the config. */
     readonly configSlug: string | null;
     readonly metadata: Readonly<Record<string, string>>;
     readonly allowConfigOverride: boolean;
@@ -86,7 +88,7 @@ export interface EntityLimits {
   readonly rateLimits: readonly RateLimitDocument[];
 }
 
-/** What request headers and body say about where to go; targets that leave it open are completed with it. */
+/** Provider and target fields that request headers and body name. They complete targets that leave these fields open. */
 export interface RequestTarget {
   /** Provider type id or `@slug`. */
   readonly provider: string | null;
@@ -151,7 +153,7 @@ export class RequestContext {
   /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
   bodyTaken = false;
   params: JsonObject | null = null;
-  /** What a pass-through body says, for plans that route by it; its bytes are not touched. Null otherwise. */
+  /** Parsed body of a pass-through request, for plans that route by it. The bytes sent are not changed. Null otherwise. */
   passedParams: JsonObject | null = null;
   /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
   passed: PassedRequest | null = null;
@@ -184,13 +186,13 @@ export class RequestContext {
   firstByteAtMs: number | null = null;
   /** Events of a shaped stream that came from the provider. */
   streamEvents = 0;
-  /** What was taken from budgets for this request; null where it has none. */
+  /** Amounts reserved from budgets for this request; null if it has no budget. */
   reservations: ReservationRecord[] | null = null;
   /** Tokens that limits have reserved for the call; null if no limit needed an estimate. */
   reservedTokens: { readonly input: number; readonly output: number } | null = null;
-  /** What this request has to do with a batch; null for nearly every one. */
+  /** The batch that this request created or belongs to; null for most requests. */
   batch: BatchRecord | null = null;
-  /** What there is to say of a WebSocket session, once it is over. */
+  /** Summary of a WebSocket session, set when it has ended. */
   session: SessionRecord | null = null;
   requestBytes = 0;
   replyBytes = 0;

@@ -147,7 +147,7 @@ export interface TargetLimits {
   readonly nestedTargetsMax: number;
 }
 
-/** What holds where the settings say nothing else (data-plane §4.2). */
+/** Limits used if the settings do not set any. */
 export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditionalRootTargetsMax: 1000, nestedTargetsMax: 50 };
 
 /**

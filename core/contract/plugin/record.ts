@@ -67,14 +67,14 @@ export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 export const batchRecord = v.object({
   id: v.pipe(v.string(), v.maxLength(1_000)),
   part: v.picklist(['made', 'line', 'result']),
-  /** Of `result`: how many requests it stands for. */
+  /** For `result`: the number of requests it stands for. */
   requests: count,
-  /** Of `made`: settings that are no secret and that have to be said again to find it (a region). */
+  /** For `made`: settings without secrets that are required to find the batch again (a region). */
   settings: v.optional(v.record(v.string(), v.unknown())),
 });
 export type BatchRecord = v.InferOutput<typeof batchRecord>;
 
-/** What a price of images may depend on, as the request asked for it. */
+/** Fields of the request that the price of images can depend on. */
 const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
 export type ImageRecord = v.InferOutput<typeof imageRecord>;
 
@@ -90,7 +90,7 @@ const reservationRecord = v.object({
   startMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   /** Tokens or micro-USD. */
   units: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  /** Where there is no lease: what the budget is, for a ledger that may not know of it yet. */
+  /** The budget's rules if there is no lease, because the ledger may not have the budget yet. */
   budget: v.optional(budgetRules),
 });
 export type ReservationRecord = v.InferOutput<typeof reservationRecord>;
@@ -117,7 +117,7 @@ export const requestRecord = v.object({
   path: v.string(),
   /** Function name of data-plane §1 (`chatComplete`), `proxy` for pass-through, null when no route was reached. */
   endpoint: v.nullable(v.string()),
-  /** What the client was sent; 499 when it had left. */
+  /** Status sent to the client; 499 if it had disconnected. */
   status: v.number(),
   outcome: v.picklist(outcomes),
   errorCode: v.nullable(v.string()),
@@ -131,7 +131,7 @@ export const requestRecord = v.object({
   /** `config.targets[1]`, as in x-svc-last-used-option-index. */
   targetPath: v.nullable(v.string()),
   attempts: v.array(attemptRecord),
-  /** What was decided about targets beside the attempts; absent when there was nothing to decide. */
+  /** Routing decisions apart from the attempts; absent if there were none. */
   decisions: v.optional(v.array(decisionRecord)),
   /** Verdicts of plugins about responses; absent when there was none. */
   verdicts: v.optional(v.array(verdictRecord)),
@@ -144,9 +144,9 @@ export const requestRecord = v.object({
   reasoningTokens: count,
   /** Null where all of the usage is text. */
   media: v.optional(v.nullable(mediaRecord)),
-  /** Of requests that made images. */
+  /** Set for requests that generated images. */
   image: v.optional(imageRecord),
-  /** `flex`, `priority`, …: the tier of service the provider says it has answered in; absent for the usual one. */
+  /** Service tier that the provider reports for its response (`flex`, `priority`, …); absent for the default tier. */
   serviceTier: v.optional(v.string()),
   usageEstimated: v.boolean(),
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
@@ -155,13 +155,13 @@ export const requestRecord = v.object({
   requestBytes: count,
   replyBytes: count,
   clientAddress: v.string(),
-  /** Of requests under budgets. */
+  /** Set for requests with budgets. */
   reservations: v.optional(v.array(reservationRecord)),
-  /** Of requests that have to do with a batch. */
+  /** Set for requests that create or belong to a batch. */
   batch: v.optional(batchRecord),
-  /** Of requests that became WebSocket sessions. */
+  /** Set for requests that became WebSocket sessions. */
   session: v.optional(v.nullable(sessionRecord)),
-  /** Of a session that is still open: how often it has been written down, from 1 on. Takes the place of the ones before. */
+  /** For a session that is still open: number of its records so far, from 1. Each record replaces the earlier ones. */
   checkpoint: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
   metadata: v.record(v.string(), v.string()),
 });

@@ -1,8 +1,11 @@
 import type { QueryTrace } from './routing-query.ts';
 
-/** Where a request would go and why, as strategies tell it. Nothing is rolled: what is up to chance is told as its chance. */
+/**
+ * The targets a request could reach and the reason for each. No random choice is made; the explanation states probabilities
+ * instead.
+ */
 export interface RouteExplanation {
-  /** Null for a config without targets: there is one place to go. */
+  /** Null for a config without targets: there is only one target. */
   readonly strategy: StrategyExplanation | null;
   /** By the index of the target: how likely it is asked first, 0 to 1. */
   readonly first: readonly number[];
@@ -43,7 +46,7 @@ export interface BranchExplanation {
   readonly circuit?: 'open' | 'closed';
   /** True while it waits at the end after failures in a row; absent where that is not looked for. */
   readonly coolingDown?: boolean;
-  /** What the algorithm goes by, as this process counted it. */
+  /** The load figures that the algorithm uses, as counted by this process. */
   readonly load?: LoadExplanation;
   readonly strategy?: StrategyExplanation;
 }

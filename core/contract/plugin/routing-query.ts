@@ -14,10 +14,10 @@ export const inputTokensField = 'tokens.input';
 /** Gives the value of a field for one request; undefined where there is nothing. */
 export type ReadField = (field: string) => unknown;
 
-/** Tells whether a query holds for the fields of one request. */
+/** Returns true if a query matches the fields of one request. */
 export type Predicate = (read: ReadField) => boolean;
 
-/** What each part of a query came to for one request. */
+/** The result of each part of a query for one request. */
 export interface QueryTrace {
   readonly holds: boolean;
   readonly clauses: readonly ClauseTrace[];

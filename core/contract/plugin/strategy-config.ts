@@ -41,7 +41,7 @@ const outlier = v.pipe(
   ),
 );
 
-/** What an `outlier` object that leaves fields out means. */
+/** Defaults for the fields that an `outlier` object omits. */
 export const outlierDefaults = { consecutiveFailures: 5, cooldownMs: 5000, maxCooldownMs: 60_000 } as const;
 
 /** How much one target takes under `priority_capacity`; of one machine, shared out among its gateway processes. */

@@ -22,7 +22,7 @@ export const closeCodes = {
 export interface FrameSocket {
   /** Bytes taken from the caller and not yet by the operating system. */
   readonly bufferedBytes: number;
-  /** Whose `listener` hears what comes in. Set once, before `resume`: a socket begins paused. */
+  /** Sets the listener for incoming messages. Call it once, before `resume`: a socket starts paused. */
   listen(listener: FrameListener): void;
   /** Takes one whole message always. False means: send no more until `onDrain`. */
   send(data: Uint8Array, isBinary: boolean): boolean;
@@ -61,7 +61,10 @@ export interface SessionStart {
   readonly readsBinary: boolean;
   /** True: usage is estimated by the size of the messages until an event states some. */
   readonly isEstimated: boolean;
-  /** Tells plugins that `ctx.usage` has grown. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  /**
+   * Runs the plugins after `ctx.usage` has grown. Returns the error that ends the session; rejects, or throws, the error a plugin
+   * threw.
+   */
   counted(): Maybe<GatewayError | null>;
   /** Asks plugins whether the caller may go on. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
   looked(): Maybe<GatewayError | null>;
@@ -82,7 +85,7 @@ interface SessionPlace {
   release(): void;
 }
 
-/** Whose a session is. */
+/** The owner of a session. */
 export type SessionOwner = Pick<Identity, 'organisationId' | 'workspaceId' | 'keyId'>;
 
 /** The sessions of a gateway process. */

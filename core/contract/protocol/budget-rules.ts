@@ -5,15 +5,15 @@ export const limitUnitsMax = 1e15;
 /** Units of a limit: requests, tokens or micro-USD. Sums in the ledger stay exact far beyond the bound. */
 export const limitUnits = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(limitUnitsMax));
 
-/** What a budget is: of whom, how large, and when it begins anew. */
+/** Rules of a budget: its owner, its size and its reset schedule. */
 export const budgetRules = v.object({
   scope: v.picklist(['key', 'workspace', 'provider', 'integration']),
-  /** Whose budget it is: a row id, of an integration `<integration>-<workspace>`. */
+  /** Id of the entity that owns the budget: a row id, or `<integration>-<workspace>` for an integration. */
   entityId: v.pipe(v.string(), v.maxLength(100)),
   unit: v.picklist(['cost', 'tokens']),
   /** Units of one window. */
   capacity: limitUnits,
-  /** People are told when so much is used. */
+  /** An alert is sent when this much is used. */
   alertThreshold: v.nullable(limitUnits),
   periodicReset: v.nullable(v.picklist(['weekly', 'monthly'])),
   periodicResetDays: v.nullable(v.number()),

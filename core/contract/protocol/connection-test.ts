@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { providerDocument } from './documents.ts';
 
 /**
- * What the control plane asks a gateway for, since gateways alone open sockets to providers: `POST` with the cluster key as bearer and
- * `connectionTest` as body; 200 `connectionDiagnosis`.
+ * A connection test that the control plane requests from a gateway, because only gateways open sockets to providers. `POST` with
+ * the cluster key as bearer and `connectionTest` as body; 200 `connectionDiagnosis`.
  */
 export const connectionTestPath = '/internal/v1/connection-tests';
 

@@ -3,19 +3,20 @@ import { publicJwk } from './key-set.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
 
 /**
- * What a gateway knows of the control plane's data: one document per thing, fetched on demand by kind and id, and thrown
- * away when a change notice names it. Rows of our own database are input too: they are validated where they arrive.
+ * Documents through which a gateway reads the control plane's data: one per entity. A gateway fetches a document on demand by
+ * kind and id, and discards it when a change notice names it. Documents come from our own database, but they are input: gateways
+ * validate them on arrival.
  *
  * | kind | id |
  * |---|---|
  * | `api-key` | public id of the key (12 characters) |
- * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` only says which slug it has, for no notice names that |
+ * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` holds only the slug, because no change notice names that id |
  * | `provider` | `<workspace id>/<slug>` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
- * | `workspace-name` | `<organisation id>/<slug>`; tokens name workspaces so |
- * | `organisation` | organisation id; there is one only where the organisation takes tokens |
- * | `user` | `<organisation id>/<e-mail in lower case>`; there is one for every e-mail, so that nobody is looked up twice |
+ * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
+ * | `organisation` | organisation id; exists only if JWT authentication is enabled for the organisation |
+ * | `user` | `<organisation id>/<e-mail in lower case>`; exists for every e-mail, so that unknown users are cached too |
  */
 export const documentKinds = [
   'api-key',
@@ -39,7 +40,7 @@ export const usageLimitsDocument = v.object({
   periodicResetDays: v.nullable(v.number()),
   /** ISO time. */
   nextUsageResetAt: v.nullable(v.string()),
-  /** What holds while nobody can say what is left; absent: deny. */
+  /** Policy if the remaining amount is unknown; absent: deny. */
   onUnavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
@@ -48,7 +49,7 @@ export const rateLimitDocument = v.object({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
   value: v.number(),
-  /** What holds while nobody can say what is left; absent: allow. Entries are as the API has them. */
+  /** Policy if the remaining amount is unknown; absent: allow. Entries have the format of the API. */
   on_unavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
@@ -123,7 +124,7 @@ export const providerDocument = v.object({
    * provider needs none. No reply of the internal API carries a plain credential.
    */
   secrets: v.nullable(v.string()),
-  /** What is read from secret managers beside them; each field stands here or there, never in both. */
+  /** Values read from secret managers. Each field is either here or among the stored values, never in both. */
   mappedSecrets: v.optional(v.array(mappedSecretDocument)),
   /** Budget and rate limits of the provider itself. */
   usageLimits: v.optional(v.nullable(usageLimitsDocument)),
@@ -142,7 +143,7 @@ export const providerDocument = v.object({
   models: v.optional(
     v.nullable(
       v.object({
-        /** Whether models that are not listed may be called. */
+        /** True if models that are not listed may be called. */
         allowAll: v.boolean(),
         list: v.array(v.object({ slug: v.string(), enabled: v.boolean(), customHost: v.nullable(v.string()) })),
         /**
@@ -162,14 +163,16 @@ export const workspaceDocument = v.object({
   /** Slug of the workspace's default config, if it has one. */
   defaultConfigSlug: v.nullable(v.string()),
   metadata: v.record(v.string(), v.string()),
-  /** What holds in the workspace by its own word or the organisation's. */
+  /** Effective settings of the workspace: its own, or else the organisation's. */
   settings: v.optional(
     v.object({
       /** Requests may use saved configs and stored providers only. */
       blockInlineConfig: v.boolean(),
       /** False: bodies of requests are not to be kept anywhere. */
       debugLog: v.boolean(),
-      /** The name of a user key's owner becomes `_user`; with the override only where nobody else gave one. */
+      /**
+       * Adds the name of the key's owner to the metadata as `_user`. The override applies only if no other source set `_user`.
+       */
       userKeyMetadata: v.boolean(),
       userKeyMetadataOverride: v.boolean(),
       /** How long cached answers live where the config does not say, and at most; null: not said. */
@@ -215,14 +218,14 @@ export const workspaceModelsDocument = v.object({
 
 export const workspaceNameDocument = v.object({ id: v.string(), organisationId: v.string(), workspaceId: v.string() });
 
-/** What an organisation says about tokens it signs itself (semantics §1.4). */
+/** An organisation's rules for the JWTs it signs. */
 export const organisationDocument = v.object({
   id: v.string(),
   jwt: v.object({
-    /** Where its key sets are; empty where the keys are here. */
+    /** URLs of its key sets; empty if the keys are listed here. */
     urls: v.array(v.string()),
     keys: v.array(publicJwk),
-    /** What `iss` and `aud` must be; null: anything. */
+    /** Required values of `iss` and `aud`; null: any value. */
     issuer: v.nullable(v.string()),
     audience: v.nullable(v.string()),
     /** Seconds a token may live; null: any time. */
@@ -238,7 +241,7 @@ export const userDocument = v.object({
     v.object({
       id: v.string(),
       name: v.string(),
-      /** Of owners and admins, in every workspace; null for others. */
+      /** Scopes of owners and admins, in every workspace; null for other users. */
       everywhere: v.nullable(v.array(v.string())),
       /** By workspace id. */
       places: v.record(v.string(), v.array(v.string())),

@@ -17,7 +17,7 @@ const bits = { least: 2_048, most: 8_192 } as const;
 /** Parameters of private and symmetric keys (RFC 7518 §6.3.2, §6.4.1). */
 const privateParameters = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const;
 
-/** What is good of a JWK, or the parameter that is wrong and why, without any value. */
+/** The usable parameters of a JWK, or the invalid parameter and the reason. Never holds a value. */
 export type JwkCheck =
   | { readonly ok: true; readonly jwk: PublicJwk; readonly key: KeyObject }
   | { readonly ok: false; readonly field: string; readonly reason: string };
@@ -67,8 +67,8 @@ export type KeySetUrlCheck =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Judges the URL of a key set by its text, as every URL that gateways call; `http` only where the deployment trusts the host, for
- * whoever stands in between could put keys of their own in the place of these. `path` is as it was given, with its query.
+ * Checks the URL of a key set by its text, like every URL that gateways call. `http` is allowed only if the deployment trusts the
+ * host, because anyone on the network path could replace the keys. `path` is unchanged and includes the query.
  */
 export function checkKeySetUrl(url: string, trusted: TrustedHosts): KeySetUrlCheck {
   const check = checkOutboundUrl(url, { trusted, allowQuery: true });

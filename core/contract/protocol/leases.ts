@@ -19,9 +19,9 @@ const shared = {
   organisationId: v.pipe(v.string(), v.uuid()),
   /** Units of one window: requests, tokens or micro-USD. */
   capacity: units,
-  /** What waits for the answer: as much of it as is left is granted. */
+  /** Units that requests are waiting for. The ledger grants as many of them as are left. */
   need: units,
-  /** What would be good to have; of what is left beyond `need` only a share is granted. */
+  /** Units that would be useful. The ledger grants only a share of the units left beyond `need`. */
   want: units,
   /** Names the share that this process holds. */
   lease,
@@ -71,7 +71,7 @@ export const leasesReply = v.object({
       /** Null: the window has no end. */
       endMs: v.nullable(timeMs),
       units,
-      /** Units nobody holds after this grant. */
+      /** Units that no lease holds after this grant. */
       remaining: units,
       /** Milliseconds for which the grant may be spent; null: until the window ends. */
       leaseMs: v.nullable(timeMs),
@@ -86,12 +86,12 @@ export const leasesReply = v.object({
 });
 
 const tokenRates = { input: v.number(), cacheRead: v.number(), output: v.number() };
-/** What one token of a model costs, in micro-USD. */
+/** Price of one token of a model, in micro-USD. */
 const modelRates = v.object({
   ...tokenRates,
   /** The same in tiers of service that have prices of their own, by the tier's name. */
   tiers: v.optional(v.record(v.string(), v.object(tokenRates))),
-  /** What one image costs, where images are priced. */
+  /** Price of one image, if the model prices images. */
   images: v.optional(v.record(v.string(), v.record(v.string(), v.number()))),
 });
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
@@ -122,14 +122,14 @@ interface RateSpec {
   readonly lengthMs: number;
 }
 
-/** What a budget is, as the documents of its entity tell it. */
+/** A budget as described by the documents of its entity. */
 export interface BudgetSpec extends BudgetRules {
   readonly kind: 'budget';
   readonly key: string;
   readonly organisationId: string;
 }
 
-/** What `take` answers when it takes nothing: too few are left in this window, or nobody could say. */
+/** Results of `take` when it takes nothing: too few units are left in this window, or the ledger is unreachable. */
 export const refused = -1;
 export const unavailable = -2;
 
@@ -161,11 +161,11 @@ export interface LeaseAccount {
 export interface Leases {
   /** The account of a limit: the same one for the same key; a later spec changes its size and rules. */
   account(spec: LimitSpec): LeaseAccount;
-  /** Prices of a model, kept for some minutes. Rejects when nobody could say. */
+  /** Returns the prices of a model, cached for some minutes. Rejects if they could not be read. */
   rates(call: PricedCall): Maybe<ModelRates | null>;
 }
 
-/** What decides about a price. */
+/** The properties of a call that determine its price. */
 export interface PricedCall {
   readonly workspaceId: string;
   /** Provider type. */

@@ -16,7 +16,7 @@ export function windowStartMs(nowMs: number, lengthMs: number): number {
 
 const dayMs = 86_400_000;
 
-/** What decides when a budget begins anew. */
+/** The fields that determine when a budget resets. */
 export type ResetRule = Pick<UsageLimitsDocument, 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt'>;
 
 /**
@@ -35,7 +35,7 @@ export function nextResetMs(rule: ResetRule, startedMs: number): number | null {
   return null;
 }
 
-/** The window of a budget at this time, from the one it was last known to be in: those that nobody asked about are passed over. */
+/** Returns the window of a budget at `nowMs`, counted from its last known window. Windows without any request are skipped. */
 export function budgetWindow(rule: ResetRule, startedMs: number, nowMs: number): { startMs: number; endMs: number | null } {
   let startMs = startedMs;
   for (;;) {

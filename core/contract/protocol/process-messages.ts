@@ -3,8 +3,8 @@ import type { ChangeNotice } from './documents.ts';
 import type { RecallNotice } from './leases.ts';
 
 /**
- * What the processes of one machine tell each other through the supervisor (IPC of node:cluster). The supervisor reads the
- * messages below and leaves all others alone.
+ * Messages that the processes of one machine exchange through the supervisor (IPC of node:cluster). The supervisor reads the
+ * messages below and ignores all others.
  *
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.

@@ -2,13 +2,15 @@ import type { Credentials } from '../provider/provider.ts';
 import type { JsonObject, Maybe } from '../values/json.ts';
 import type { ProviderDocument } from './documents.ts';
 
-/** What secret managers say of one provider document, by config names: the same object for as long as they say the same. */
+/**
+ * Values that secret managers return for one provider document, by config name. The object stays the same until a value changes.
+ */
 export interface MappedValues {
   readonly credentials: Credentials;
   readonly settings: Readonly<JsonObject>;
 }
 
-/** Where the values of `ProviderDocument.mappedSecrets` come from. */
+/** Reads the values of `ProviderDocument.mappedSecrets`. */
 export interface SecretManagers {
   /**
    * All values of a document, at once where they are at hand. Throws (or rejects with) GatewayError `secret_unavailable` naming provider,

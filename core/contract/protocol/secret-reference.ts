@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Where secrets are kept that are not stored here (control-plane reference §3.18). */
+/** External stores of secrets. */
 export const secretManagerTypes = ['aws_sm', 'azure_kv', 'hashicorp_vault'] as const;
 export type SecretManagerType = (typeof secretManagerTypes)[number];
 
@@ -10,7 +10,7 @@ export const mappedSecretDocument = v.object({
   target: v.string(),
   /** Config name of what it fills: `api_key`, `aws_secret_access_key`. */
   field: v.string(),
-  /** Whether that is a credential or a plain setting. */
+  /** True for a credential, false for a plain setting. */
   isSecret: v.boolean(),
   /** `json`: the text is JSON and stands for what it says; a credential stays text. */
   format: v.picklist(['string', 'json']),

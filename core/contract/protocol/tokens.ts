@@ -25,11 +25,11 @@ export interface TokenAsk {
 export interface VerifiedToken {
   /** One object for as long as nothing it was made from changes. `keyId` names the token, `scopes` are those of models' routes. */
   readonly identity: Identity;
-  /** What the token itself allows, before the role of the user it is attributed to. */
+  /** Scopes of the token itself, before they are limited by the role of its user. */
   readonly scopes: readonly string[];
 }
 
-/** Where a refused token was used. */
+/** The request that used a rejected token. */
 export interface TokenUse {
   readonly method: string;
   readonly path: string;
@@ -48,8 +48,8 @@ export interface TokenVerifier {
 }
 
 /**
- * What the control plane asks a gateway for, since gateways alone know keys of tokens: `POST` with the cluster key as bearer and
- * `tokenCheck` as body; 200 `tokenCheckReply`.
+ * A token check that the control plane requests from a gateway, because only gateways hold the keys of JWTs. `POST` with the
+ * cluster key as bearer and `tokenCheck` as body; 200 `tokenCheckReply`.
  */
 export const tokenCheckPath = '/internal/v1/token-checks';
 
@@ -67,10 +67,13 @@ export const tokenCheck = v.object({
   requestId: text(100),
 });
 
-/** `sealed` is JSON of `tokenVerdict`, sealed with the transport key, aad `tokenVerdictPlace`: nobody on the way can make one up. */
+/**
+ * `sealed` is JSON of `tokenVerdict`, sealed with the transport key and aad `tokenVerdictPlace`, so that it cannot be forged in
+ * transit.
+ */
 export const tokenCheckReply = v.object({ sealed: text(65_536) });
 
-/** What a sealed verdict is bound to: this token, and this question about it. */
+/** Returns the additional data a sealed verdict is bound to: this token and this check of it. */
 export function tokenVerdictPlace(tokenSha256: string, requestId: string): string {
   return `token/${tokenSha256}/${requestId}`;
 }
@@ -99,7 +102,7 @@ export const tokenRefusals = v.object({
         status: v.picklist([401, 403]),
         code: text(50),
         reason: text(500),
-        /** What the token says of itself, unverified; null: nothing. */
+        /** Unverified claims of the token; null if it has none. */
         subject: v.nullable(text(255)),
         kid: v.nullable(text(255)),
         method: text(20),

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { providerDocument } from '../protocol/documents.ts';
 
 /**
- * What a batch that a provider runs has used, asked of a gateway by the control plane, since gateways alone open sockets to providers:
- * `POST` with the cluster key as bearer and `batchUsageQuestion` as body; 200 `batchUsageReply`.
+ * Usage of a batch that a provider runs. The control plane requests it from a gateway, because only gateways open sockets to
+ * providers. `POST` with the cluster key as bearer and `batchUsageQuestion` as body; 200 `batchUsageReply`.
  */
 export const batchUsagePath = '/internal/v1/batch-usage';
 

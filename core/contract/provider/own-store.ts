@@ -2,12 +2,15 @@ import type { HeaderList } from '../values/http.ts';
 import type { Caller } from './provider.ts';
 
 /**
- * The service's own files and batches: `provider: svc`, and what requests for files, batches and fine-tuning mean when they name no
- * provider. Their ids say whose they are, whatever provider a request names.
+ * The service's own files and batches: `provider: svc`, and the target of requests for files, batches and fine-tuning that name
+ * no provider. The ids of these resources identify their owner, whichever provider a request names.
  */
 export const ownStoreProvider = 'svc';
 
-/** Where its calls go in place of a provider's address; the transport brings them to the control plane. No URL of a user is one. */
+/**
+ * Origin of calls to the own store, in place of a provider's address. The transport sends them to the control plane. No user can
+ * set this URL.
+ */
 export const ownStoreOrigin = 'svc://store';
 
 export const ownFilePrefix = 'svc_file_';
@@ -18,7 +21,7 @@ export function isOwnId(id: unknown): boolean {
   return typeof id === 'string' && (id.startsWith(ownFilePrefix) || id.startsWith(ownBatchPrefix));
 }
 
-/** Headers by which a gateway tells the control plane for whom it asks; believed together with the cluster key only. */
+/** Headers that identify the caller to the control plane. They are trusted only together with the cluster key. */
 export const callerHeaders = {
   organisation: 'svc-organisation',
   workspace: 'svc-workspace',
@@ -29,7 +32,7 @@ export const callerHeaders = {
 /** Paths of the internal API that the own store may ask, and no other ones. */
 export const ownStorePath = /^\/internal\/v1\/store\/(files|batches)(\/[\w-]{1,80}(\/(content|output|cancel))?)?(\?[^#]*)?$/;
 
-/** These headers for this caller. Throws where nobody is known: nothing is kept for nobody. */
+/** Returns these headers for the caller. Throws if there is no caller, because every stored resource has an owner. */
 export function callerHeaderList(caller: Caller | null | undefined): HeaderList {
   if (!caller) throw new Error('the own store was called without a workspace');
   return [

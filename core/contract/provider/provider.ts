@@ -127,7 +127,7 @@ export interface Realtime {
   usage(event: JsonObject): Usage | null;
 }
 
-/** What a scheme that has to ask somebody for a token may use. */
+/** Services for schemes that request a token from another service. */
 export interface SignServices {
   /**
    * One HTTP exchange over the gateway's own connector, whole reply in memory (≤ 1 MiB). With `metadata` it may go to the
@@ -142,7 +142,7 @@ export interface SignServices {
    * files): the deployment lends it, and the provider is a stored one. False or absent: `metadata` requests are refused.
    */
   readonly machineIdentity?: boolean;
-  /** Whether the deployment itself has listed the host of this origin, by name or address. Absent: none is listed. */
+  /** Returns true if the deployment lists the host of this origin, by name or address. Absent: no host is listed. */
   trusts?(origin: string): boolean;
 }
 
@@ -152,7 +152,7 @@ export interface TokenRequest {
   readonly headers: HeaderList;
   readonly body: string | null;
   readonly metadata?: boolean;
-  /** Whose connections it uses; absent: those all share for token endpoints. */
+  /** The tenant whose connections are used; absent: the connections shared by all token endpoints. */
   readonly tenant?: string;
 }
 
@@ -212,7 +212,7 @@ export interface Operation {
   toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
   /** True where `toContent` only changes JSON requests, so that a form of any size may stream through. */
   readonly takesForms?: boolean;
-  /** What a form that goes on as a form has in its `model` field, where that is not `call.model`. */
+  /** Value of the `model` field of a form that is forwarded as a form, if it differs from `call.model`. */
   modelInForm?(call: OperationCall): string;
   /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
@@ -230,13 +230,13 @@ export interface Operation {
   readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
   /** Reads tokens from the provider's own (untranslated) plain reply. */
   usage(reply: JsonObject, call?: OperationCall): Usage | null;
-  /** What the request itself says is billed (characters to be spoken), where the reply has no counts. */
+  /** Usage that the request itself determines (characters of speech input), if the reply has no counts. */
   usageOfCall?(call: OperationCall): Usage | null;
   /** Reads tokens and the end of the reply from the provider's own event stream. */
   streamReader(): StreamReader;
 }
 
-/** What an operation of several exchanges works with. */
+/** Services for an operation of several exchanges. */
 export interface StepServices {
   /**
    * One exchange with the provider, as the provider's own: its credential, its signature, its time limits. Resolves with whatever
@@ -274,14 +274,14 @@ export interface StepResponse {
   cancel(): void;
 }
 
-/** What an operation of several exchanges answers with. */
+/** The reply of an operation of several exchanges. */
 export interface StepReply {
   readonly status: number;
   readonly contentType: string;
   readonly body: JsonObject | AsyncIterable<Uint8Array>;
 }
 
-/** Who a call is made for. Holds no secret of the gateway's. */
+/** The caller a request is made for. Holds no secret of the gateway. */
 export interface Caller {
   readonly organisationId: string;
   readonly workspaceId: string;
@@ -325,11 +325,11 @@ export interface ListedModel {
   readonly created: number;
   /** Empty where the provider does not say. */
   readonly ownedBy: string;
-  /** What else the provider says of it; kept in the list where names do not clash. */
+  /** Further fields that the provider returns. They are included in the list unless a name clashes. */
   readonly more?: JsonObject;
 }
 
-/** What an operation may know of the call at hand. One per attempt. */
+/** The properties of a call that an operation may read. One per attempt. */
 export interface OperationCall {
   /** Model as sent by the client, after `@slug/` was removed and overrides were applied. */
   readonly model: string;

@@ -66,7 +66,9 @@ export interface UpstreamHandler {
 }
 
 export interface UpstreamExchange {
-  /** False until the request is on a connection: nobody has seen it by then. Absent: it may have been seen. */
+  /**
+   * False until the request is written to a connection: the provider cannot have seen it. Absent: the provider may have seen it.
+   */
   readonly sent?: boolean;
   resume(): void;
   /** Closes the exchange at once; no handler is called afterwards. Safe to call twice. */

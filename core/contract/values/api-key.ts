@@ -59,7 +59,7 @@ export function holdsCredential(value: string, token: Secret | null): boolean {
   return holdsApiKey(value) || (token !== null && value.includes(token.reveal()));
 }
 
-/** What the store keeps instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */
+/** Returns the digest that is stored instead of the secret: base64url HMAC-SHA-256(pepper, secret), 43 characters. */
 export function digestSecret(pepper: Uint8Array, secret: string): string {
   return createHmac('sha256', pepper).update(secret, 'latin1').digest('base64url');
 }

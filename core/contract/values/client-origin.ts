@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { isInRange, safeParseRange } from './public-address.ts';
 
-/** Where a request comes from, as far as it can be believed. */
+/** Origin of a request, as far as it comes from a trusted source. */
 export interface ClientOrigin {
   /** An address as text. */
   readonly address: string;
-  /** ISO 3166 code of two capitals; null when nobody who is believed says so. */
+  /** ISO 3166 code of two capitals; null if no trusted proxy sets it. */
   readonly country: string | null;
 }
 
@@ -15,10 +15,10 @@ export const vouchHeader = 'svc-internal-cluster-key';
 /** How it then says the country; the address is in `x-forwarded-for`. */
 export const countryHeader = 'svc-internal-country';
 
-/** Whose word about the origin of requests is believed. */
+/** The proxies that are trusted to report the origin of requests. */
 export interface ProxyRules {
   readonly ranges: readonly NonNullable<ReturnType<typeof safeParseRange>>[];
-  /** Lower-case; null: no proxy tells the country. */
+  /** Lower-case; null: no proxy sets the country. */
   readonly countryHeader: string | null;
 }
 

@@ -1,14 +1,14 @@
 /** Header name to value. */
 type Headers = Readonly<Record<string, string>>;
 
-/** Whether the name of a header says that its value is a credential. Errs on the side of yes. */
+/** Returns true if the header's name suggests that its value is a credential. In doubt it returns true. */
 export function isCredentialHeader(name: string): boolean {
   return pattern.test(name);
 }
 
 const pattern = /auth|key|token|secret|cookie|passw|sign|credential|session/i;
 
-/** What of these headers may go to a host that they were not stored for. */
+/** Returns the headers that may be sent to a host for which they were not stored. */
 export function withoutCredentials(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isCredentialHeader(name)));
 }

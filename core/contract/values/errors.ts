@@ -10,9 +10,9 @@ export const errorTable = {
   api_key_expired: row(401, 'client', false, 'authentication_error', 'API Key Expired', '01'),
   // Another provider may still be good: a fallback goes on.
   provider_expired: row(401, 'client', true, 'virtual_key_expired_error', 'The provider has expired', '01'),
-  // Of one integration: a fallback goes on.
+  // Applies to one integration: a fallback continues with the next target.
   model_not_allowed: row(412, 'client', true, 'model_not_allowed_error', 'The model is not allowed for this integration'),
-  // Limits of key and workspace end a request; those of a provider or integration are of one target: a fallback goes on.
+  // Limits of key and workspace end a request. Limits of a provider or integration apply to one target: a fallback continues.
   key_usage_limit: row(412, 'client', false, 'api_key_exhaust_error', 'API Key Usage Limit Exceeded', '04'),
   workspace_usage_limit: row(412, 'client', false, 'workspace_exhaust_error', 'Workspace Usage Limit Exceeded', '04'),
   provider_usage_limit: row(412, 'client', true, 'virtual_key_exhaust_error', 'Provider Usage Limit Exceeded', '04'),
@@ -93,7 +93,7 @@ export const errorTable = {
     'service_unavailable',
     'The gateway cannot process this request right now. Try again shortly',
   ),
-  // Of one target: a fallback goes on.
+  // Applies to one target: a fallback continues with the next target.
   secret_unavailable: row(
     503,
     'gateway',
@@ -147,7 +147,7 @@ export interface ErrorRow {
 }
 
 export interface ErrorExtras {
-  /** What the caller reads; without it the table's text. Never holds a secret. */
+  /** Message for the caller; absent: the text of the table. Never holds a secret. */
   readonly message?: string;
   /** Which input was wrong: a header name, or a path such as `targets[1].retry.attempts`. */
   readonly param?: string;

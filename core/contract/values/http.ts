@@ -29,7 +29,7 @@ export interface InboundRequest {
   readonly body: RequestBody;
 }
 
-/** A request body that nobody has to read: it is buffered, streamed or discarded by whoever asks first. */
+/** A request body. The first caller decides if it is buffered, streamed or discarded; reading it is optional. */
 export interface RequestBody {
   /** Declared length in bytes; 0 = no body, -1 = chunked, so not known. */
   readonly length: number;
@@ -57,7 +57,7 @@ export interface BodyControl {
   discard(): void;
 }
 
-/** Where the one reply to a request is written. Every method is safe to call after the client has left: it does nothing. */
+/** Writes the one reply to a request. Every method does nothing after the client has disconnected. */
 export interface ReplySink {
   /** True once the client has left before the reply was complete. */
   readonly aborted: boolean;

@@ -1,7 +1,7 @@
 /** Micro-USD per image by quality and size, each with a `default`. */
 export type ImageRates = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** The price of one image; a quality or size that is not listed costs what `default` says. Undefined: nobody names a price. */
+/** Returns the price of one image. Unlisted qualities and sizes use `default`. Undefined: there is no price. */
 export function imageRate(rates: ImageRates, quality: unknown, size: unknown): number | undefined {
   const ofQuality = own(rates, quality) ?? rates.default;
   return ofQuality && (own(ofQuality, size) ?? ofQuality.default);

@@ -25,7 +25,7 @@ export function faultOf(issue: v.BaseIssue<unknown>, root: string, schema?: unkn
  * of it. Throws nothing; the work is bounded by what the schema itself looked at.
  */
 export function listsReadAsObjects(input: unknown, output: unknown, root: string, path: readonly unknown[] = []): string[] {
-  // What a schema did not look into is the very same value.
+  // valibot returns the same reference for values it did not traverse.
   if (input === output || !isComposite(input) || !isComposite(output)) return [];
   if (Array.isArray(input) && !Array.isArray(output)) return [listFault(pathOfKeys(path) || root)];
   return Object.entries(output).flatMap(([key, value]) =>
@@ -74,7 +74,7 @@ function choices(expected: string | null): string {
     .replaceAll('Array', 'array');
 }
 
-/** Of the right kind, but none of those that may be chosen. */
+/** True if the value has the right type but is not one of the allowed values. */
 function isChoice(issue: v.BaseIssue<unknown>): boolean {
   return (issue.type === 'picklist' || issue.type === 'literal') && typeof issue.input === 'string';
 }

@@ -27,8 +27,8 @@ interface OutboundUrl {
 export type OutboundUrlCheck = { readonly ok: true; readonly url: OutboundUrl } | { readonly ok: false; readonly reason: string };
 
 /**
- * Judges a URL that came from a user by its text alone (no look-up): what is refused here can never be called, what passes is
- * still checked by address when the socket opens. `reason` names the fault in words for whoever saved the URL.
+ * Checks a URL from a user by its text alone, without a DNS lookup. A URL rejected here can never be called. An accepted one is
+ * still checked by address when the socket opens. `reason` states the issue for the user who saved the URL.
  */
 export function checkOutboundUrl(text: string, policy: OutboundPolicy): OutboundUrlCheck {
   if (typeof text !== 'string' || text === '') return refused('must be a URL');

@@ -95,7 +95,7 @@ const blockedIPv4 = ranges(
 /** The one block IANA hands global unicast from; everything outside is not global. */
 const globalIPv6 = ranges('2000::/3');
 
-/** What is special inside it (IANA IPv6 special-purpose address registry). */
+/** Special-purpose ranges inside that block (IANA IPv6 special-purpose address registry). */
 const blockedIPv6 = ranges(
   '2001::/23', // protocol assignments, Teredo among them
   '2001:db8::/32', // documentation

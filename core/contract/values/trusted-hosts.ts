@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isInRange, isMetadataAddress, safeParseRange } from './public-address.ts';
 
-/** What a deployment exempts from the refusal of private targets. A tenant can never extend it. */
+/** Hosts that a deployment exempts from the block on private addresses. A tenant can never extend this list. */
 export type TrustedHosts = readonly TrustedEntry[];
 
 interface TrustedEntry {

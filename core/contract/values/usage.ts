@@ -4,7 +4,7 @@ import type { JsonObject } from './json.ts';
 const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
-/** What `units` is where nothing is counted so: the same object always. */
+/** Value of `units` if nothing is counted in other units than tokens. Always the same object. */
 export const noUnits: Readonly<Partial<Record<UsageUnit, number>>> = Object.freeze({});
 
 /**
@@ -28,9 +28,9 @@ export interface Usage {
   /** The parts of input and output that were images. */
   imageInputTokens: number;
   imageOutputTokens: number;
-  /** What is counted in other units than tokens: `UsageUnit` → amount. */
+  /** Amounts counted in other units than tokens: `UsageUnit` → amount. */
   units: Readonly<Partial<Record<UsageUnit, number>>>;
-  /** The tier of service the provider says it has answered in; null for the usual one. */
+  /** Service tier that the provider reports for its response; null for the default tier. */
   serviceTier: string | null;
   /** True when the provider sent no counts and these are ours. */
   estimated: boolean;
