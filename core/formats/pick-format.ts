@@ -1,7 +1,7 @@
 import type { Operation, OperationCall, StreamReader } from '../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
-/** How one of two formats is told from the other. */
+/** Functions that distinguish two formats. */
 export interface Telling {
   /** Requests go by the call. */
   isOther(call: OperationCall): boolean;

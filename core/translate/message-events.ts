@@ -6,9 +6,9 @@ import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.
 
 /** Takes what a chat message says, piece by piece, in the order of the reply. Every function returns the events it makes. */
 export interface SaidSink {
-  /** A piece of a thought: text, signature, or a sealed block; `key` tells one thought from the next. */
+  /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
   thought(key: unknown, piece: JsonObject): JsonObject[];
-  /** `key` tells one native text block from the next; undefined if the provider hands out none. */
+  /** `key` differs between native text blocks; undefined if the provider has none. */
   text(text: string, logprobs: readonly unknown[], key: unknown): JsonObject[];
   refusal(text: string): JsonObject[];
   /** A citation of a web page, as chat completions have it; `cited` is the span of the reply that it belongs to. */
@@ -159,7 +159,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
   };
 }
 
-/** The thoughts in a message or delta, under whichever name the provider has for them. */
+/** Returns the reasoning text in a message or delta, from `reasoning_content` or `reasoning`. */
 function reasoningText(from: JsonObject): string {
   const { reasoning_content: content, reasoning } = from;
   if (typeof content === 'string') return content;

@@ -48,7 +48,10 @@ export function refusalOf(from: JsonObject): string | null {
   return reason === 'refusal' && isObject(details) && typeof details.explanation === 'string' ? details.explanation : null;
 }
 
-/** The fields of a chat message: text (null if there is none, as OpenAI has it for bare tool calls), thoughts, citations, tool calls. */
+/**
+ * Returns the fields of a chat message: text, reasoning, citations and tool calls. `content` is null without text, as OpenAI
+ * returns it for a message of tool calls alone.
+ */
 function saidBy(blocks: readonly JsonObject[], refusal: string | null, call: OperationCall): JsonObject {
   let content: string | null = null;
   let thoughts = '';

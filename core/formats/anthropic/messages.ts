@@ -2,7 +2,7 @@ import type { Operation, StreamReader } from '../../contract/provider/provider.t
 import { withOwnThoughts } from './own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
-/** Native: the client's bytes go to the provider and its bytes come back. Only thoughts of other models are left out. */
+/** Native Messages API: bytes pass unchanged in both directions. Only reasoning of other models is removed. */
 export function anthropicMessages(provider: string): Operation {
   return {
     path: () => '/messages',

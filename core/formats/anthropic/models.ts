@@ -1,8 +1,8 @@
-/** What differs between Claude models in the parameters they take. */
+/** Differences between Claude models in the parameters they accept. */
 export interface ModelTraits {
   /** How reasoning is asked for: `adaptive` with an effort since 4.6, before that a `budget` of tokens. */
   readonly thinking: 'adaptive' | 'budget';
-  /** Reasons even when nobody asks: everything since 5.0. */
+  /** Reasons without being asked: everything since 5.0. */
   readonly thinksByDefault: boolean;
   /** How reasoning is switched off: by saying nothing, by a `thinking` type, or not at all. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';

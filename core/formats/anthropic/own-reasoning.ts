@@ -6,13 +6,13 @@ import { objectsIn } from '../objects-in.ts';
 
 /**
  * The marks of signatures that other providers gave, and of blocks that this gateway sealed, as it hands them out
- * (`gemini/signatures.ts`, `chat-over-responses/signed-thoughts.ts`, `sealed-blocks.ts`).
+ * (`gemini/signatures.ts`, `chat-over-responses/signed-reasoning.ts`, `sealed-blocks.ts`).
  */
 const foreign = /^(gemini|openai|native):/;
 
 /**
- * True for a thought that Claude can take back: signed, and by Claude. In a conversation that moved between providers there may be
- * others, and one of them makes the whole call fail.
+ * True for blocks that Claude accepts in a request. Thinking blocks must carry a signature by Claude. A conversation that moved
+ * between providers may hold blocks of other models, and a single one makes the whole call fail.
  */
 export function isOwnThought(block: JsonObject): boolean {
   if (block.type === 'redacted_thinking') return typeof block.data !== 'string' || !foreign.test(block.data);
@@ -21,8 +21,8 @@ export function isOwnThought(block: JsonObject): boolean {
 }
 
 /**
- * A Messages call without what other models made and Claude refuses: their thoughts, and citations that this gateway made of theirs. The
- * very same object if there are none.
+ * Returns a Messages call without the parts of other models that Claude refuses: their reasoning, and citations that this gateway
+ * made of theirs. Returns the same object if there are none.
  */
 export function withOwnThoughts(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;

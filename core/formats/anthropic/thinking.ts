@@ -38,9 +38,9 @@ function isRefused(thinking: JsonObject, params: JsonObject, call: OperationCall
 }
 
 /**
- * True when the last turn brings results of tools whose calls lost the thoughts before them, as they do with strict clients. With a
- * budget for thinking the provider refuses such a turn; with adaptive thinking it does not
- * (Anthropic's extended thinking, "preserving thinking blocks").
+ * True if the last turn holds tool results whose calls lost the reasoning before them, as happens with strict clients. With a
+ * thinking budget the provider refuses such a turn; with adaptive thinking it does not (Anthropic's extended thinking,
+ * "preserving thinking blocks").
  */
 function isUnthoughtLoop(turns: readonly JsonObject[]): boolean {
   const [calling, results] = turns.slice(-2);
@@ -62,7 +62,7 @@ function askedParams(params: JsonObject, call: OperationCall): JsonObject {
   if (typeof effort !== 'string') return { max_tokens: asked ?? fallback };
   if (effort === 'none') return { max_tokens: asked ?? fallback, ...thinkingOff(call) };
   if (traits.thinking === 'adaptive') {
-    // Since 4.7 the text of thoughts is left out unless it is asked for.
+    // Since 4.7 the text of the reasoning is left out unless the request asks for it.
     const thinking = { type: 'adaptive', display: 'summarized' };
     return { max_tokens: asked ?? defaultMaxTokensThinking, thinking, ...effortOf(params, call) };
   }

@@ -1,6 +1,9 @@
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 
-/** What Gemini chat takes of the Messages format beyond OpenAI's fields: also signed thoughts, so that they survive the way. */
+/**
+ * Fields of the Messages format beyond OpenAI's that Gemini chat accepts. Signed reasoning is one of them, so that it survives
+ * the translation.
+ */
 export const geminiChatExtras: readonly ChatExtra[] = [
   'top_k',
   'thinking',

@@ -8,9 +8,9 @@ import { extraContent } from './signatures.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * A generateContent reply as a chat completion. Without strict compliance messages also carry `content_blocks` (thoughts with
- * their signatures, code that was run, …) and choices what else Gemini says of them (grounding, citations, safety ratings).
- * With it, what has no place in a chat message is reported. Top-level fields this does not know are kept.
+ * Translates a generateContent reply into a chat completion. Without strict compliance, messages also carry `content_blocks`
+ * (reasoning with its signatures, executed code, …), and choices carry Gemini's other fields (grounding, citations, safety
+ * ratings). With strict compliance, parts that a chat message cannot hold are reported. Unknown top-level fields are preserved.
  */
 export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const {
@@ -52,7 +52,7 @@ export function refusalOf(promptFeedback: unknown): string | null {
   return typeof blockReasonMessage === 'string' ? blockReasonMessage : `The prompt was blocked: ${blockReason}`;
 }
 
-/** What lenient clients read of a candidate beside its message. */
+/** Returns the fields of a candidate beside its message, for clients without strict compliance. */
 export function lenientFields(candidate: JsonObject): JsonObject {
   const {
     content: _content,

@@ -44,7 +44,7 @@ export function mediaUrl(medium: unknown, mediaType: string, path: string): stri
   return /^[a-z][a-z0-9+.-]*:/i.test(given) ? given : `data:${mediaType};base64,${given}`;
 }
 
-/** Addresses whose ending tells no type are taken for this one. */
+/** Sets the media type for addresses whose file extension does not show it. */
 function typeFor(url: string, mediaType: string): JsonObject {
   return /\.[a-z0-9]{2,4}(?:[?#]|$)/i.test(url) ? {} : { mime_type: mediaType };
 }

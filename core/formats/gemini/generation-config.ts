@@ -29,7 +29,7 @@ const unasked: Readonly<Record<string, unknown>> = {
   top_logprobs: 0,
 };
 
-/** What the newest models refuse with 400. */
+/** The newest models refuse these parameters with status 400. */
 const penalties: ReadonlySet<string> = new Set(['n', 'presence_penalty', 'frequency_penalty']);
 
 /** More stop sequences than this are refused. */

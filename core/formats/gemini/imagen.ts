@@ -13,7 +13,7 @@ import { geminiStreamReader } from './usage.ts';
 /** Shapes that Imagen draws. */
 const imagenShapes = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const;
 
-/** What OpenAI's images take and Imagen does not, with the values that ask for nothing. */
+/** OpenAI image parameters that Imagen lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   quality: ['auto', 'standard'],
   style: ['vivid'],

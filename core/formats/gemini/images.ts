@@ -9,7 +9,7 @@ import { imageSizeOf } from './image-size.ts';
 import { traitsOf } from './models.ts';
 import { inlineDataOf, mediaStreamReader, noAnswer } from './no-answer.ts';
 
-/** What OpenAI's images take and Gemini's do not, with the values that ask for nothing. */
+/** OpenAI image parameters that Gemini lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   n: [1, '1'],
   quality: ['auto', 'standard'],

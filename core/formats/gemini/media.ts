@@ -59,7 +59,7 @@ function fileData(fileUri: string, mimeType: string): JsonObject {
   return { fileData: { mimeType, fileUri } };
 }
 
-/** The media type that the ending of a file name or address tells; null for one that tells none. */
+/** Returns the media type for the extension of a file name or address; null if the extension is missing or unknown. */
 export function typeOf(name: string): string | null {
   const ending = /\.([a-z0-9]{2,4})(?:[?#]|$)/i.exec(name)?.[1];
   return ending === undefined ? null : (mediaTypes[ending.toLowerCase()] ?? null);

@@ -11,8 +11,9 @@ import { contentParts } from './parts.ts';
 import { fromBlockSignature, type PlacedSignature, signatureIn } from './signatures.ts';
 
 /**
- * An assistant message as the parts it was, signatures in their places: on thoughts, text, images and tool calls. Those in thinking
- * blocks of `content_blocks` name their place. Unsigned thoughts are not sent: the signature is what the model remembers by.
+ * Restores the original parts of an assistant message, with signatures on their reasoning, text, images and tool calls. A
+ * signature in a thinking block of `content_blocks` names the part that it belongs to. Unsigned reasoning is not sent, because
+ * the model restores its state from the signature.
  */
 export function modelParts(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const blocks = objectsIn(message.content_blocks).map(openBlock);

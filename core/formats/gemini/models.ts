@@ -1,4 +1,4 @@
-/** What differs between Gemini models in what they take. */
+/** Differences between Gemini models in the parameters they accept. */
 export interface GeminiTraits {
   /** How reasoning is controlled: by a level since 3, by a budget of tokens at 2.5, not at all before. */
   readonly thinking: 'level' | 'budget' | 'none';
@@ -9,7 +9,7 @@ export interface GeminiTraits {
   readonly budgetMax: number;
   /** Takes presence and frequency penalties, and more than one candidate: everything before 4. */
   readonly penalties: boolean;
-  /** Wants function calls back with their ids and thought signatures: since 3. */
+  /** Requires function calls in the history to carry their ids and reasoning signatures: since 3. */
   readonly signedCalls: boolean;
   /** Speech takes how to speak beside the text (`speechMetadata`): since 3.8. */
   readonly speechStyle: boolean;

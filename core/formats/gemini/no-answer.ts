@@ -30,7 +30,7 @@ export function partsOf(reply: JsonObject): JsonObject[] {
   );
 }
 
-/** Data of this kind (`image/`, `audio/`) within the parts, thoughts left out. */
+/** Returns the inline data of this kind (`image/`, `audio/`) in the parts, except in reasoning. */
 export function inlineDataOf(reply: JsonObject, kind: string): { readonly mimeType: string; readonly data: string }[] {
   return partsOf(reply).flatMap(({ inlineData, thought }) => {
     if (thought === true || !isObject(inlineData) || typeof inlineData.data !== 'string') return [];

@@ -5,7 +5,7 @@ import { objectsIn } from '../objects-in.ts';
 export interface PartialCall {
   /** `functionCall` of the first piece, which names the function. */
   readonly first: JsonObject;
-  /** Thought signature of the first piece, or null. */
+  /** Reasoning signature of the first piece, or null. */
   readonly signature: string | null;
   add(functionCall: JsonObject): void;
   /** The call with its arguments as an object. */

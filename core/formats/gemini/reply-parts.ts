@@ -13,7 +13,7 @@ export interface BlockPiece {
   readonly delta: JsonObject;
 }
 
-/** What some parts of a candidate say, in the fields of a chat message or delta. Empty fields are left out. */
+/** Content of some parts of a candidate, in the fields of a chat message or delta. Empty fields are left out. */
 export interface Said {
   readonly content: string | null;
   readonly reasoning: string;
@@ -61,7 +61,7 @@ export function partsReader(call: OperationCall): PartsReader {
   const thought = (said: string): BlockPiece =>
     piece('thinking', { type: 'thinking', thinking: said, signature: '' }, { thinking: said });
   const spoken = (said: string): BlockPiece => piece('text', { type: 'text', text: said }, { text: said });
-  /** A signature goes to the thoughts before it, or stands in a block without any. */
+  /** A signature belongs to the reasoning before it. Without any, it gets a block of its own. */
   const sealed = (signature: string, place: SignedPlace): BlockPiece => {
     const marked = toBlockSignature(signature, place);
     const made = piece('thinking', { type: 'thinking', thinking: '', signature: marked }, { signature: marked });

@@ -1,6 +1,9 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
-/** What a local reference (`#`, `#/$defs/node`, RFC 6901 in a fragment) points to; undefined for any other and for nowhere. */
+/**
+ * Returns the target of a local reference (`#`, `#/$defs/node`, RFC 6901 in a fragment); undefined if there is none, and for any
+ * other reference.
+ */
 export function resolvePointer(root: JsonObject, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#/')) return undefined;

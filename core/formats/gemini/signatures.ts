@@ -1,17 +1,17 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * Thought signatures are opaque texts that Gemini puts on parts of a reply and wants back where they stood
- * (https://ai.google.dev/gemini-api/docs/thought-signatures). In chat completions they travel where Google's own
- * OpenAI-compatible endpoint has them, `extra_content.google.thought_signature`; in thinking blocks, whose signature field
- * other providers use too, as `gemini:<place>:<signature>`.
+ * Reasoning signatures are opaque strings on parts of a Gemini reply. Gemini expects them back on the same parts
+ * (`https://ai.google.dev/gemini-api/docs/thought-signatures`). Chat completions carry them in
+ * `extra_content.google.thought_signature`, as Google's own OpenAI-compatible endpoint does. Thinking blocks, whose signature
+ * field other providers use too, carry `gemini:<place>:<signature>`.
  */
 const mark = 'gemini:';
 
-/** What stands in for a signature that is not to be had, for example of a call another model made. Documented by Google. */
+/** Placeholder for a missing signature, for example on a call that another model made. Documented by Google. */
 export const unsigned = 'skip_thought_signature_validator';
 
-/** The part that a signature belongs to: thoughts, text, or the n-th call or image of the reply, counted from 0. */
+/** The part that a signature belongs to: reasoning, text, or the n-th call or image of the reply, counted from 0. */
 export type SignedPlace = 'thought' | 'text' | `call.${number}` | `image.${number}`;
 
 export interface PlacedSignature {

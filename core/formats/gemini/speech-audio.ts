@@ -41,7 +41,7 @@ export function speechStream(format: SpeechFormat): StreamTranslator {
     if (isSamples(mimeType) && format === 'wav') {
       return Buffer.concat([wavHead(sampleRateIn(mimeType), null), bytes]).toString('base64');
     }
-    // Of a file only the first piece has a head.
+    // Only the first piece of a file has a header.
     const wav = format === 'pcm' ? readWav(bytes) : null;
     return wav ? Buffer.from(wav.samples).toString('base64') : data;
   }

@@ -37,7 +37,7 @@ export function thinkingConfig(params: JsonObject, call: OperationCall): JsonObj
   return Object.keys(config).length > 0 ? { thinkingConfig: config } : {};
 }
 
-/** What is asked for: nothing to think, as much as the model sees fit, an effort, or a budget of tokens. */
+/** Requested reasoning: none, the amount that the model chooses, an effort, or a budget of tokens. */
 type Asked = 'off' | 'free' | { readonly effort: string } | { readonly tokens: number };
 
 function askedByEffort(effort: unknown): Asked | null {
@@ -58,7 +58,7 @@ function amountOf(asked: Asked, traits: GeminiTraits): { config: JsonObject; cha
 function levelOf(asked: Exclude<Asked, 'free'>, levels: readonly string[]): { config: JsonObject; changed: boolean } {
   const level = (wanted: string, same: boolean): { config: JsonObject; changed: boolean } => {
     const scale = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
-    // A level the model lacks becomes the next higher one: a thought too many is cheaper than a wrong answer.
+    // A level that the model lacks becomes the next higher one: too much reasoning costs less than a wrong result.
     const found = scale.slice(scale.indexOf(wanted)).find((name) => levels.includes(name)) ?? 'HIGH';
     return { config: { thinkingLevel: found }, changed: !same || found !== wanted };
   };

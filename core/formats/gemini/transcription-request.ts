@@ -7,7 +7,7 @@ import { typeOf } from './media.ts';
 
 export type Task = 'transcribe' | 'translate';
 
-/** What a model that was not made for it is asked for where times are wanted. */
+/** Response schema for models that are not made for transcription, if the request needs timestamps. */
 const timedSchema: JsonObject = {
   type: 'OBJECT',
   properties: {

@@ -10,7 +10,7 @@ export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usageMetadata) ? usageOf(reply.usageMetadata) : null;
 }
 
-/** Gemini's counts as ours. Its prompt count includes what came from the cache, its candidates leave thoughts out. */
+/** Converts Gemini's token counts. Its prompt count includes cached tokens; its candidates count excludes reasoning. */
 export function usageOf(counts: JsonObject): Usage {
   const prompt = tokenCount(counts.promptTokenCount);
   const cacheReadTokens = Math.min(prompt, tokenCount(counts.cachedContentTokenCount));

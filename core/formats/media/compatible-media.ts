@@ -7,7 +7,7 @@ import { type ImageQuirks, imageGenerations, images } from './images.ts';
 import { speech } from './speech.ts';
 import { transcriptions } from './transcriptions.ts';
 
-/** What a row says of its operations beside text. */
+/** The operations of a row beside text. */
 export interface CompatibleMedia {
   readonly id: string;
   readonly images?: ImageQuirks;

@@ -6,7 +6,7 @@ import { badParam } from '../bad-param.ts';
 
 /** One image of an edit, however the client sent it. */
 export interface SentImage {
-  /** `image/png` where nobody said. */
+  /** `image/png` if the source names none. */
   readonly contentType: string;
   readonly body: Uint8Array;
 }

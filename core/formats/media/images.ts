@@ -15,9 +15,9 @@ export interface ImageQuirks {
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters the provider answers with an error or cannot act on: taken out and reported. */
   readonly refuses?: readonly string[];
-  /** What else has to change in a request; must return the same object when nothing does. */
+  /** Makes the remaining changes to a request. Returns the same object if it changes nothing. */
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
-  /** What else has to change in a reply; must return the same object when nothing does. */
+  /** Makes the remaining changes to a reply. Returns the same object if it changes nothing. */
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
   /** True where some models answer with the image itself. */
   readonly answersWithImage?: boolean;

@@ -2,7 +2,7 @@ import type { BytesReply } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { type SpokenSegment, toSrt, toVtt } from './subtitles.ts';
 
-/** What was said, in pieces where the provider tells when. */
+/** Transcribed text, in segments if the provider reports times. */
 export interface Heard {
   readonly text: string;
   readonly language: string | null;
@@ -16,7 +16,10 @@ export function writtenTranscript(heard: Heard, format: unknown): BytesReply | n
   return written ? { contentType: written.contentType, body: Buffer.from(written.write(heard)) } : null;
 }
 
-/** A transcript as OpenAI's `verbose_json`. `durationSeconds`: where the provider tells it; else the end of what was said. */
+/**
+ * Returns a transcript as OpenAI's `verbose_json`. The duration defaults to the end of the last segment, for providers that
+ * report none.
+ */
 export function verboseTranscript(heard: Heard, task: 'transcribe' | 'translate', durationSeconds?: number): JsonObject {
   const duration = durationSeconds ?? heard.segments.at(-1)?.end;
   return {

@@ -1,4 +1,4 @@
-/** What a RIFF file says of its samples. */
+/** Samples of a RIFF file and their format. */
 export interface Wav {
   readonly sampleRate: number;
   /** The samples alone. */

@@ -21,7 +21,7 @@ const known: Readonly<Record<string, string>> = {
   insufficient_system_resource: 'length',
 };
 
-/** OpenAI's word for how an OpenAI-compatible provider says a reply ended; what nobody knows counts as `stop` (data-plane §8.3). */
+/** Converts the finish reason of an OpenAI-compatible provider to OpenAI's. Unknown values become `stop`. */
 function chatFinishReason(native: string): string {
   return known[native.toLowerCase()] ?? 'stop';
 }

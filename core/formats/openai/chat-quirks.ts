@@ -16,7 +16,7 @@ export interface ChatQuirks {
   readonly streamUsage?: 'on-request' | 'always';
   /** True when its finish reasons are its own words, so that strict callers need them mapped. */
   readonly ownFinishReasons?: boolean;
-  /** What else has to change in a request; must return the same object when nothing does. */
+  /** Makes the remaining changes to a request. Returns the same object if it changes nothing. */
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
   /**
    * Makes the function that changes a reply or one chunk of it. That function returns the same object if nothing changes. It is made

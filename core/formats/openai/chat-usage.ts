@@ -37,7 +37,7 @@ export function tokenCount(value: unknown): number {
 }
 
 /**
- * xAI counts reasoning beside `completion_tokens`, everyone else within it. The total tells which: it is the one that adds up.
+ * xAI counts reasoning beside `completion_tokens`, all other providers within it. The total shows which sum applies.
  * https://docs.x.ai/docs/key-information/consumption-and-rate-limits
  */
 function reasoningOutside(prompt: number, completion: number, reasoning: number, total: number): number {

@@ -9,9 +9,9 @@ export interface EmbeddingInput {
 }
 
 /**
- * What an embeddings call wants embedded: texts as OpenAI has them; images as content parts (`{type: "image_url", image_url}`), as
- * `{image}` (a data URL, base64, an address, or `{base64}`/`{url}`), together with a text as `{text, image}` or `{content: [parts]}`.
- * Throws `bad_request` for anything else, token numbers included, which only OpenAI's own models can read.
+ * Reads the inputs of an embeddings call. Texts have OpenAI's form. Images are content parts (`{type: "image_url", image_url}`)
+ * or `{image}` (a data URL, base64, an address, or `{base64}`/`{url}`); `{text, image}` and `{content: [parts]}` combine them
+ * with a text. Throws `bad_request` for anything else, including token numbers, which only OpenAI's own models can read.
  */
 export function embeddingInputs(input: unknown, provider: string): EmbeddingInput[] {
   const items = Array.isArray(input) ? input : [input];

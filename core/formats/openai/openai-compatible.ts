@@ -37,11 +37,11 @@ export interface CompatibleProvider extends CompatibleMedia {
   /** True where text completions are answered by its chat completions. */
   readonly completesOverChat?: boolean;
   readonly embed?: EmbedQuirks;
-  /** What its chat completions take of the Messages format beyond OpenAI's fields. */
+  /** Fields of the Messages format beyond OpenAI's that its chat completions accept. */
   readonly chatExtras?: readonly ChatExtra[];
   /** Which chat calls go to its Responses API, where it has one; default: where the setting `use_responses_api` says so. */
   readonly byResponses?: (call: OperationCall) => boolean;
-  /** What it keeps in OpenAI's form: files, batches, fine-tuning jobs. */
+  /** Resources that it stores in OpenAI's form: files, batches, fine-tuning jobs. */
   readonly kept?: KeptFamilies;
   /** True where it has realtime sessions. */
   readonly realtime?: boolean;

@@ -38,8 +38,8 @@ export const textOnly: LostParams = {
 };
 
 /**
- * What of a chat call goes on under its own name: all that is neither read elsewhere nor lost, so that the provider's own parameters may
- * be mixed in. Lost ones that did ask for something are reported as dropped.
+ * Returns the parameters of a chat call that are sent under their own name: all that are neither read elsewhere nor lost, so that
+ * clients can add parameters of the provider. Lost parameters whose value would have an effect are reported as dropped.
  */
 export function passedParams(
   params: JsonObject,

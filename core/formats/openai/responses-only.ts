@@ -23,7 +23,7 @@ export function isResponsesOnly(model: string): boolean {
   return result;
 }
 
-/** Whether a chat call of one of these models goes to the Responses API. */
+/** True if a chat call to one of these models uses the Responses API. */
 export function goesByResponses(settings: ProviderSettings, models: readonly unknown[]): boolean {
   const { use_responses_api: asked } = settings;
   if (typeof asked === 'boolean') return asked;

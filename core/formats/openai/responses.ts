@@ -10,8 +10,8 @@ import { tokenCount } from './chat-usage.ts';
 import { streamFault } from './provider-error.ts';
 
 /**
- * The Responses API where the provider has it (https://platform.openai.com/docs/api-reference/responses): bytes pass both ways.
- * Only thoughts of models that were reached over chat completions are left out.
+ * The Responses API of a provider that has it (https://platform.openai.com/docs/api-reference/responses). Bytes pass unchanged in
+ * both directions. Only reasoning of models reached over chat completions is removed.
  */
 export function responses(id: string, path: (call: OperationCall) => string): Operation {
   return {

@@ -5,8 +5,8 @@ import { isMetadata } from './batch-plan.ts';
 import type { ObjectPlace } from './stored-object.ts';
 
 /**
- * What a cloud's job has no place for, kept as an object beside the job's input: `svc-batches/<uuid>/batch.json` with `input_file_id`
- * and `metadata`. It is shown, and nothing is decided by it.
+ * Fields of a batch that a cloud's job cannot hold. They are stored as an object beside the job's input,
+ * `svc-batches/<uuid>/batch.json`, with `input_file_id` and `metadata`. They are returned to clients and have no other effect.
  */
 export interface BatchNote {
   readonly input_file_id: string;

@@ -5,7 +5,7 @@ import { badParam } from '../bad-param.ts';
 /** One page of a provider's list, each item in OpenAI's form. */
 export interface KeptPage {
   readonly items: readonly JsonObject[];
-  /** What the provider wants to be asked with for the next page; null at the end. */
+  /** Cursor that the provider expects in the request for the next page; null at the end. */
   readonly next: string | null;
 }
 

@@ -28,7 +28,9 @@ export type KeptName = Extract<
   | 'cancelFinetune'
 >;
 
-/** What a provider keeps in OpenAI's form: all functions of a family, and their paths where they are other ones. */
+/**
+ * Resources that a provider stores in OpenAI's form: the functions of each family, and their paths if they differ from OpenAI's.
+ */
 export interface KeptFamilies {
   readonly files?: readonly KeptName[];
   readonly batches?: readonly KeptName[];
@@ -94,7 +96,7 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
   };
 }
 
-/** Where the files with the requests of a new batch are read: OpenAI's `input_file_id`, or a list `input_files`. */
+/** Returns the paths of the files with the requests of a new batch: OpenAI's `input_file_id`, or a list `input_files`. */
 function requestFilesAt(place: Place): NonNullable<Operation['requestFiles']> {
   return ({ input_file_id: one, input_files: many }, call) =>
     [one, many].flat().flatMap((id) => {
@@ -135,7 +137,7 @@ async function* contents(filePaths: readonly string[], services: StepServices): 
 
 const newline = 10;
 
-/** What is asked for the output of a batch that has none yet. */
+/** Error for a request for the output of a batch that has none yet. */
 export function notReady(batch: JsonObject): Error {
   return badParam('id', `the batch is ${String(batch.status ?? 'not completed')} and has no output yet`);
 }

@@ -5,7 +5,7 @@ import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { badParam } from '../bad-param.ts';
 import { limitOf } from './stored-operation.ts';
 
-/** Where an object lies in a cloud's storage. */
+/** Location of an object in a cloud's storage. */
 export interface ObjectPlace {
   readonly bucket: string;
   readonly key: string;
@@ -20,8 +20,8 @@ export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): s
 }
 
 /**
- * The object an id means, percent-encoded once, twice (as clients do with ids in paths) or not at all. Throws `bad_request` naming
- * `param`. `bucket` is the one of the settings: files of another bucket are nobody's business here.
+ * Returns the location that an id names. Ids may be percent-encoded once, twice (as clients encode ids in paths) or not at all.
+ * Throws `bad_request` naming `param`, also for an object outside `bucket`, the bucket of the settings.
  */
 export function objectOfId(scheme: 's3' | 'gs', id: unknown, param: string, bucket: string | null = null): ObjectPlace {
   const found = new RegExp(`^${scheme}://([^/]+)/(.+)$`, 's').exec(decoded(id));

@@ -42,11 +42,11 @@ function passed(name: KeptName, adapter: ProviderAdapter, create: Operation): Op
       const query = call.query ? `?${call.query}` : '';
       return (adapter.proxyPath?.(below, call.settings) ?? below) + query;
     },
-    // Where the path names no deployment the body does, as it does for a new response.
+    // If the path names no deployment, the body does, as for a new response.
     ...(create.toProvider ? { toProvider: create.toProvider } : {}),
     // A response that is fetched with `stream=true` comes as the events it was made of.
     passesBytes: true,
-    // What was used for a response was counted when it was made; compacting one is a call of its own.
+    // The usage of a response was counted when it was created. Compacting a response is a separate call with usage of its own.
     usage: (reply) => (name === 'compactModelResponse' && isCounted(reply.usage) ? responsesUsage(reply.usage) : null),
     streamReader: noReader,
   };

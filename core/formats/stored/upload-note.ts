@@ -3,7 +3,7 @@ import { badParam } from '../bad-param.ts';
 import { decoded } from './stored-object.ts';
 import { keptText } from './stored-settings.ts';
 
-/** What is known of a batch before its lines are read; null for what nobody said. */
+/** Properties of a batch that are known before its lines are read; null if the upload did not set them. */
 export interface UploadNote {
   readonly endpoint: string | null;
   readonly model: string | null;
@@ -13,8 +13,8 @@ export interface UploadNote {
 const noteMax = 600;
 
 /**
- * What the headers of an upload say of the batches that will be made of it, as a part of its key: nothing else has to be kept about
- * files. Empty where they say nothing. `model` goes before `provider_model`.
+ * Encodes the headers of an upload that describe its later batches, as a part of the object key. No other record of the file is
+ * needed. Returns an empty string if the headers are absent. `model` takes precedence over `provider_model`.
  */
 export function noteOfUpload(call: OperationCall, model: unknown = null): string {
   const said = [keptText(call, 'provider_batch_endpoint'), textOrNull(model) ?? keptText(call, 'provider_model')];

@@ -42,7 +42,10 @@ export function chatOrResponses(
   });
 }
 
-/** What chat calls of such a provider take beyond OpenAI's fields: through the Responses API also sealed thoughts, media in results and files by URL. */
+/**
+ * Returns the fields beyond OpenAI's that chat calls of such a provider accept. Calls over the Responses API also accept sealed
+ * reasoning, media in tool results and files by URL.
+ */
 export function sealedThoughts(
   byResponses: (call: OperationCall) => boolean,
   extras: readonly ChatExtra[] = [],

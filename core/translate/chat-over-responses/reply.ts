@@ -18,8 +18,9 @@ const readFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A response as a chat completion. Without strict compliance the message also carries `content_blocks` with the thoughts: sent back
- * unchanged, the model goes on where it was. Items without a field in a strict chat message are reported. Throws `upstream_status` for a response that failed.
+ * Translates a response into a chat completion. Without strict compliance the message also carries the reasoning in
+ * `content_blocks`; if the client sends it back unchanged, the model continues its reasoning. Items that a strict chat message
+ * cannot hold are reported. Throws `upstream_status` for a failed response.
  */
 export function chatReply(id: string, reply: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
   if (reply.status === 'failed') throw streamFault(id, reply.error);

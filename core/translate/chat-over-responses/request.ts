@@ -29,7 +29,7 @@ const lostParams: ReadonlySet<string> = new Set([
 /** The least the API takes as `max_output_tokens`. */
 const outputTokensMin = 16;
 
-/** Models that think: only of them may sealed thoughts be asked for. */
+/** Reasoning models: only they accept a request for sealed reasoning. */
 const thinks = /(^|[/.-])(o\d|gpt-([5-9]|\d\d)(?!.*chat)|codex|computer-use)/i;
 
 /**
@@ -85,12 +85,12 @@ function reasoningOf(params: JsonObject): JsonObject {
   return typeof effort === 'string' ? { reasoning: { ...(isObject(reasoning) ? reasoning : {}), effort } } : {};
 }
 
-/** What is asked to be in the answer beside the text, and in its stream. */
+/** Returns the parameters that request further content beside the text, in the response and in its stream. */
 function extrasOf(params: JsonObject, call: OperationCall): JsonObject {
   const include = Array.isArray(params.include) ? [...params.include] : [];
   const add = (name: string): void => void (include.includes(name) || include.push(name));
   if (params.logprobs === true) add('message.output_text.logprobs');
-  // Callers that take native blocks bring thoughts back with the next turn, so that the model goes on where it was.
+  // Clients that accept native blocks send the reasoning back with the next turn, so that the model continues it.
   if (!call.strict && thinks.test(call.model)) add('reasoning.encrypted_content');
   const { include_usage: _counted, ...options } = isObject(params.stream_options) ? params.stream_options : {};
   return {

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 
 /**
- * A reasoning item of the Responses API as a thinking block, so that it can travel through chat and Messages conversations: its summary
- * is what can be read of it, and what only the provider can read, with the id it belongs to, is the signature. A mark tells it from
- * the signatures of other providers.
+ * Marks signatures made here. A reasoning item of the Responses API becomes a thinking block, so that it can travel through chat
+ * and Messages conversations. The block's text is the summary. Its signature holds the item's id and the content that only the
+ * provider can read. The mark distinguishes it from signatures of other providers.
  */
 const mark = 'openai:';
 
@@ -14,7 +14,7 @@ export function signatureOf(item: JsonObject): string {
   return typeof sealed === 'string' && sealed !== '' ? `${mark}${typeof id === 'string' ? id : ''}:${sealed}` : '';
 }
 
-/** The summaries of an item and the reasoning itself (`reasoning_text`, which open models show), read as one thought. */
+/** Joins the summaries of an item and its reasoning text (`reasoning_text`, which open models return). */
 export function thoughtOf(item: JsonObject): string {
   return [...objectsIn(item.summary), ...objectsIn(item.content)].map((part) => String(part.text ?? '')).join(betweenSummaries);
 }
@@ -28,7 +28,7 @@ export function toBlock(item: JsonObject): JsonObject | null {
   return signature === '' ? null : { type: 'redacted_thinking', data: signature };
 }
 
-/** The item of a block; null for a thought of another provider, which would make the whole call fail. */
+/** Returns the item of a block; null for reasoning of another provider, which would make the whole call fail. */
 export function toItem(block: JsonObject): JsonObject | null {
   const signature = block.type === 'redacted_thinking' ? block.data : block.signature;
   if (typeof signature !== 'string' || !signature.startsWith(mark)) return null;

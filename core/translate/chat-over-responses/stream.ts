@@ -24,7 +24,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   let started = false;
   /** Characters of text so far, and before the part that is open. */
   let [spoken, from] = [0, 0];
-  /** The part of a thought that came last. */
+  /** The latest part of the reasoning, as `<output index> <part>`. */
   let thinking: string | null = null;
 
   const chunk = (fields: JsonObject): StreamEvent => {
@@ -63,7 +63,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     spoken += String(delta ?? '').length;
     return say({ content: delta, ...native(index, 'text', { text: delta }) }, tokens);
   };
-  /** Parts of one thought are parted in its block, and all thoughts in `reasoning_content`. */
+  /** Separates the parts of one reasoning item in its block, and all reasoning items in `reasoning_content`. */
   const thought = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
     const key = `${String(index)} ${part}`;
     const parted = thinking === null || thinking === key ? '' : betweenSummaries;

@@ -17,15 +17,15 @@ export interface BlockSequence extends SaidSink {
 
 interface Block {
   readonly kind: 'thinking' | 'text' | 'tool' | 'whole';
-  /** Tells one native block of text or thoughts from the next. */
+  /** Differs between native blocks of text or reasoning. */
   readonly key: unknown;
-  /** What `content_block_start` says; a tool's id and name are complete before it is sent. */
+  /** Content of `content_block_start`. A tool's id and name are complete before it is sent. */
   readonly opening: JsonObject;
   /** Deltas that wait for their turn. */
   waiting: JsonObject[];
   /** Arguments of a tool so far. */
   text: string;
-  /** A signature closes a thought: what follows belongs to the next one. */
+  /** A signature ends a reasoning block: later pieces belong to the next one. */
   sealed: boolean;
 }
 
@@ -117,7 +117,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
         return citation === null ? [] : add(current('text', undefined), { type: 'citations_delta', citation });
       }
       adaptInReply(call, 'annotations');
-      // The span of the reply stands for the words of the page, which nobody has.
+      // The span of the reply replaces the text of the page, which providers do not return.
       const citation = { type: 'web_search_result_location', cited_text: cited, encrypted_index: '', title: title ?? null, url };
       return add(current('text', undefined), { type: 'citations_delta', citation });
     },

@@ -12,7 +12,7 @@ import { messagesStream } from './stream.ts';
 export function messagesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
   const chatCallOf = derivedCalls(
     (params, call) => toChatParams(params, call, extrasOf(understands, call)),
-    // Only then do providers hand out their thoughts; what is dropped is reported on the outer call.
+    // Providers return their reasoning only without strict compliance. Dropped parameters are reported on the outer call.
     () => ({ strict: false }),
   );
   /** True if the provider takes its own blocks back: then they may travel sealed. */

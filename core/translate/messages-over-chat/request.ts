@@ -6,9 +6,9 @@ import { withinModelLimits } from '../../formats/openai/openai-models.ts';
 import { toChatMessages } from './turns.ts';
 
 /**
- * What some chat providers take beyond OpenAI's fields: `content_blocks` = thinking blocks with their signatures, `tool_media` =
- * images and files in results of tools, `tool_errors` = `is_error` of such results,
- * `file_urls` = web addresses as `file_data` of files, `images` = images that the model made, `metadata` = free-form metadata.
+ * Fields beyond OpenAI's that some chat providers accept: `content_blocks` = thinking blocks with their signatures, `tool_media`
+ * = images and files in tool results, `tool_errors` = `is_error` of tool results, `file_urls` = web addresses as `file_data` of
+ * files, `images` = images that the model made, `metadata` = free-form metadata.
  */
 export type ChatExtra =
   | 'cache_control'

@@ -11,7 +11,7 @@ import { openThoughts } from './sealed-reasoning.ts';
 interface Spoken {
   readonly parts: JsonObject[];
   readonly toolCalls: JsonObject[];
-  /** Signed thoughts, texts and tool calls in their order, for providers that take `content_blocks`. */
+  /** Signed reasoning, texts and tool calls in their order, for providers that accept `content_blocks`. */
   readonly blocks: JsonObject[];
   readonly thoughts: string[];
   readonly images: JsonObject[];
@@ -28,7 +28,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   if (typeof input === 'string') return [...messages, { role: 'user', content: input }];
   if (!Array.isArray(input)) throw badParam('input', 'text or a list of items is required');
   let spoken: Spoken | null = null;
-  /** What was attached to results of tools; it follows the last of them, because results must stay together. */
+  /** Attachments of tool results. They follow the last result, because results must stay together. */
   let attached: JsonObject[] = [];
   const endResults = (): void => {
     if (attached.length > 0) messages.push({ role: 'user', content: attached });
@@ -94,7 +94,10 @@ function addImage(spoken: Spoken, { output_format: format, result }: JsonObject)
   spoken.images.push({ type: 'image_url', image_url: { url } });
 }
 
-/** Thoughts of this gateway's making come back signed; of others only the summary can be read. */
+/**
+ * Adds the reasoning of an item. Reasoning that this gateway sealed is restored with its signatures. Of any other, only the
+ * summary can be read.
+ */
 function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): void {
   const sealed = openThoughts(item.encrypted_content);
   if (sealed === null && item.encrypted_content) noteOnce(call.dropped, 'input.reasoning');
@@ -113,7 +116,7 @@ function assistantMessages(spoken: Spoken, call: OperationCall, understands: rea
   const keepsBlocks = understands.includes('content_blocks') && blocks.some(isThought);
   const keepsText = understands.includes('reasoning_content') && thoughts.length > 0 && !keepsBlocks;
   if (!keepsBlocks && !keepsText && (thoughts.length > 0 || blocks.some(isThought))) noteOnce(call.dropped, 'input.reasoning');
-  // The words of the thought go on, what the provider that signed it would have known by the signature does not.
+  // The reasoning text is sent, but without the signature that lets its provider continue it.
   else if (keepsText && blocks.some(isThought)) noteOnce(call.adapted, 'input.reasoning');
   if (parts.length === 0 && toolCalls.length === 0 && images.length === 0 && !keepsBlocks) return [];
   const texts = parts.map((part) => part.text ?? part.refusal);

@@ -28,8 +28,8 @@ export interface OutputItems extends SaidSink {
 }
 
 /**
- * Items begin in the order in which their first piece came. Text and thoughts are closed as soon as something else begins; a tool
- * call stays open until its arguments are whole, because chat chunks may mix several calls.
+ * Items begin in the order of their first pieces. Text and reasoning are closed as soon as something else begins. A tool call
+ * stays open until its arguments are complete, because chat chunks may mix several calls.
  */
 export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const items: OutputItem[] = [];

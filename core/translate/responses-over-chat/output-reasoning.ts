@@ -2,9 +2,9 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import type { OutputItem } from './output-items.ts';
 import { sealThoughts } from './sealed-reasoning.ts';
 
-/** A `reasoning` item: the texts of its thoughts as summaries, and the thoughts themselves, as they were signed, sealed. */
+/** A `reasoning` item: the reasoning texts as summaries, and the signed blocks as sealed content. */
 export interface ReasoningItem extends OutputItem {
-  /** `piece` holds `thinking` or `signature`, or is a block of type `redacted_thinking`; another `key` is another thought. */
+  /** `piece` holds `thinking` or `signature`, or is a block of type `redacted_thinking`. Another `key` starts another block. */
   add(key: unknown, piece: JsonObject): JsonObject[];
 }
 
@@ -51,7 +51,7 @@ export function reasoningItem(id: string, place: number): ReasoningItem {
         blocks.push({ type: 'redacted_thinking', data: piece.data });
         return events;
       }
-      // A signature closes a thought: what follows belongs to the next one.
+      // A signature ends a reasoning block: later pieces belong to the next one.
       if (thought !== null && (thought.key !== key || (thought.signature !== '' && piece.thinking))) events.push(...endThought());
       thought ??= { key, text: '', signature: '', summary: null };
       if (typeof piece.thinking === 'string' && piece.thinking !== '') {

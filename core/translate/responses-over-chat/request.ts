@@ -18,7 +18,7 @@ const lostParams: ReadonlySet<string> = new Set([
   ...['max_tool_calls', 'context_management', 'moderation', 'access_programs', 'image'],
 ]);
 
-/** What may be left out of an answer without loss, because it is always in it. */
+/** Values of `include` that are ignored without loss, because the reply always contains them. */
 const knownIncludes: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs']);
 
 /** Parameters without which the answer would be another one, and what each of them asks the provider to do. */
@@ -81,7 +81,7 @@ function textParams(params: JsonObject): JsonObject {
   return { ...out, response_format: { type: 'json_schema', json_schema: given } };
 }
 
-/** Summaries need not be asked for: they come wherever the provider shows its thoughts. */
+/** Ignores requests for summaries: they are returned whenever the provider returns its reasoning. */
 function reasoningParams(params: JsonObject, call: OperationCall): JsonObject {
   if (!isObject(params.reasoning)) return {};
   const { effort, summary: _summary, generate_summary: _generate, ...others } = params.reasoning;
@@ -110,7 +110,7 @@ const words: Readonly<Record<string, string>> = {
   messages: 'input',
 };
 
-/** What adapters say of messages, in the words of items. */
+/** Maps the names of message parts that adapters report to the caller's item names. */
 const itemWords: Readonly<Record<string, string>> = {
   'messages.content_blocks': 'input.reasoning',
   'messages.thinking': 'input.reasoning',

@@ -9,7 +9,7 @@ export interface Ending {
   readonly reason: 'max_output_tokens' | 'content_filter' | null;
 }
 
-/** What changes between the response objects of one call. */
+/** Fields that differ between the response objects of one call. */
 export interface ResponseState {
   readonly id: string;
   readonly model: string;

@@ -14,7 +14,7 @@ import { responseStream } from './stream.ts';
 export function responsesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
   const chatCallOf = derivedCalls(
     (params, call) => toChatParams(params, call, extrasOf(understands, call)),
-    // Only then do providers hand out their thoughts.
+    // Providers return their reasoning only without strict compliance.
     () => ({ strict: false, dropped: [], adapted: [] }),
   );
   /** True if the provider takes its own blocks back: then they may travel sealed. */

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * A reasoning item of the Responses API has one place for what only the provider can read, `encrypted_content`. Thoughts of
- * providers that are reached over chat completions travel in it as the blocks they were, signatures and all, behind a mark that
- * tells them from OpenAI's own. Nothing in them is secret: a provider that signs its thoughts checks them itself.
+ * Marks reasoning that this gateway sealed. A reasoning item of the Responses API has one field for content that only the
+ * provider can read, `encrypted_content`. It carries the original thinking blocks, with signatures, of providers reached over
+ * chat completions. The mark distinguishes them from OpenAI's own content. The blocks are not secret, and a provider that signs
+ * its reasoning checks the signatures itself.
  */
 const mark = 'svc1.';
 

@@ -91,7 +91,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   };
 }
 
-/** The one code that tells callers to wait, or the one for everything else. */
+/** Returns `rate_limit_exceeded`, the code that asks callers to wait, or `server_error` for all other errors. */
 function errorOf(error: unknown): JsonObject {
   const { message, type, code } = isObject(error) ? error : ({ message: String(error) } as JsonObject);
   const limited = [type, code].some((word) => /rate_?limit|throttl|429/i.test(String(word)));
