@@ -6,7 +6,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 export async function unknownProvider(documents: DocumentReader, workspaceId: string, slug: string): Promise<never> {
   throw new GatewayError('invalid_provider', {
     message:
-      `Following keys are not valid: ${slug.slice(0, 255)}. The workspace has no provider with this slug; ` +
+      `Following keys are not valid: ${slug.slice(0, 255)}. The workspace has no provider with this slug. ` +
       `GET /v1/providers lists its providers${await suggestion(documents, workspaceId, slug)}`,
     param: 'provider',
   });
