@@ -70,7 +70,7 @@ export const awsAuth: AuthModes = {
   ],
 };
 
-/** What settings need if no mode is set. */
+/** Required settings if no mode is set. */
 export const awsRequires: readonly Requirement[] = [
   { when: 'aws_session_tags', needs: ['aws_role_arn'] },
   { when: 'aws_access_key_id', needs: ['aws_secret_access_key'] },

@@ -12,7 +12,7 @@ export interface ProviderDeclaration {
   readonly aliases: readonly string[];
   /** Id of the provider in the public price list. */
   readonly priceId: string;
-  /** Whether calls need `key`: always, never, or only in some authentication modes. */
+  /** `required`: all calls need a key. `optional`: no call needs one, or only some authentication modes do. */
   readonly key: 'required' | 'optional';
   /** By config name. The header of a setting is its name with `-` for `_` after the gateway's header prefix. */
   readonly settings: Readonly<Record<string, SettingDeclaration>>;
@@ -23,7 +23,7 @@ export interface ProviderDeclaration {
   load(): Promise<ProviderModule>;
 }
 
-/** What `index.ts` of a provider's folder exports: the adapters of all declarations that load it. */
+/** Exports of `index.ts` in a provider's folder: the adapters of all declarations that load it. */
 interface ProviderModule {
   readonly adapters: readonly ProviderAdapter[];
 }
@@ -97,12 +97,12 @@ export interface Requirement {
 /** A declaration as it is written: what has a default may be left out, and settings that all providers have are added. */
 export type ProviderInput = Pick<ProviderDeclaration, 'id' | 'load'> & Partial<Omit<ProviderDeclaration, 'id' | 'load'>>;
 
-/** Whether integrations store the setting. */
+/** True if integrations store the setting. */
 export function isStored({ only }: SettingDeclaration): boolean {
   return only === undefined || only === 'integration';
 }
 
-/** Whether config targets and request headers carry the setting. */
+/** True if config targets and request headers can carry the setting. */
 export function isCarried({ only }: SettingDeclaration): boolean {
   return only === undefined || only === 'call';
 }

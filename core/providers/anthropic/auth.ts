@@ -4,7 +4,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 /** The API version this adapter's shapes were checked against, sent when neither settings nor client name one. */
 const defaultVersion = '2023-06-01';
 
-/** What the provider wants to see in `anthropic-beta` beside an OAuth access token. */
+/** Value of `anthropic-beta` that the provider requires with an OAuth access token. */
 const oauthBeta = 'oauth-2025-04-20';
 
 /**
@@ -23,7 +23,10 @@ export function authHeaders(settings: ProviderSettings, credentials: Credentials
   return headers;
 }
 
-/** What a call still lacks once the client's headers are in: the default version, and the feature an OAuth token needs. */
+/**
+ * Adds the headers that a call lacks after the client's headers are in: the default version, and the beta feature that an OAuth
+ * access token needs.
+ */
 export function completeHeaders(call: OutgoingCall, _settings: ProviderSettings, credentials: Credentials): void {
   const { headers } = call;
   if (findHeader(headers, 'anthropic-version') === undefined) headers.push('anthropic-version', defaultVersion);

@@ -5,7 +5,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import { isMetadata } from '../../formats/stored/batch-plan.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 
-/** What a message batch was made with and the provider has no place for. */
+/** Properties of a message batch that the provider cannot store. */
 export interface Remembered {
   readonly input_file_id: string;
   readonly metadata: Readonly<Record<string, string>> | null;
@@ -15,8 +15,9 @@ export interface Remembered {
 const tokenMax = 4000;
 
 /**
- * The id handed out for a batch: the provider's, and behind a dot what is remembered of it as base64url. Whoever has the id could write it,
- * so it is shown to them and decides nothing. Metadata that would make the id too long is left out, and reported as dropped.
+ * Returns the id of a batch for clients: the provider's id, a dot, and the remembered properties as base64url. Any client can
+ * write such an id, so the properties are only returned and have no other effect. Metadata that would make the id too long is
+ * left out and reported as dropped.
  */
 export function batchId(id: unknown, remembered: Remembered, call: OperationCall): string {
   const token = packed(remembered);

@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 
-/** What the provider wants to see in `anthropic-beta` (https://docs.anthropic.com/en/docs/build-with-claude/files). */
+/** Value of `anthropic-beta` that the provider requires (https://docs.anthropic.com/en/docs/build-with-claude/files). */
 const filesBeta = 'files-api-2025-04-14';
 
 /**

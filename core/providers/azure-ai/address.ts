@@ -19,9 +19,9 @@ import { GatewayError } from '../../contract/values/errors.ts';
  */
 interface Address {
   readonly origin: string;
-  /** What stands before every path, without trailing slash. */
+  /** Prefix of every path, without trailing slash. */
   readonly root: string;
-  /** What stands before `/chat/completions` beyond that. */
+  /** Further prefix of `/chat/completions` and the other OpenAI paths. */
   readonly prefix: string;
   /** null = the API without versions. */
   readonly apiVersion: string | null;

@@ -12,7 +12,7 @@ export function forDeployment(operation: Operation): Operation {
   };
 }
 
-/** What a form has in its `model` field. */
+/** Returns the `model` field of a form. */
 export function modelInForm(call: OperationCall): string {
   return deploymentOf(call) ?? call.model;
 }

@@ -50,8 +50,8 @@ const endpoint: FoundryAdapter = {
 };
 
 /**
- * Models of Microsoft Foundry, whoever made them. See README.md. A resource keeps files, batches and fine-tuning jobs in OpenAI's form;
- * an endpoint of one model does not, and the service's own store stands in.
+ * Models of all makers on Microsoft Foundry. See README.md. A resource stores files, batches and fine-tuning jobs in OpenAI's
+ * form. An endpoint of one model does not; the gateway's own store replaces it.
  */
 export const azureAi: FoundryAdapter = {
   ...endpoint,
@@ -90,5 +90,4 @@ function asMaker(call: OutgoingCall): void {
   if (at !== -1 && at % 2 === 0) call.headers.splice(at, 2, 'authorization', `Bearer ${call.headers[at + 1]}`);
 }
 
-/** What the declaration loads. */
 export const adapters = [azureAi];

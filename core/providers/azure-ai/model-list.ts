@@ -2,7 +2,7 @@ import type { ModelList } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { chatPath, isSingleModel, mediaPath } from './address.ts';
 
-/** The models of a resource; an endpoint of one model tells of that one at `/info`, in a form of its own. */
+/** Lists the models of a resource. An endpoint of one model describes it at `/info`, in a form of its own. */
 export const modelList: ModelList = {
   path: (settings) => (isSingleModel(settings) ? chatPath(settings, '/info') : mediaPath(settings, '/models')),
   read: (reply) => {

@@ -29,7 +29,7 @@ export const messages = claudeOrChat(
   messagesOverChat(otherChat),
 );
 
-/** What chat calls take beyond OpenAI's fields, by who made the model. */
+/** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] => (isClaude(call) ? anthropicChatExtras : []);
 
 export const complete = forDeployment(completions(id, quirks, pathOf('/completions')));

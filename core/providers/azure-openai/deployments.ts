@@ -3,12 +3,12 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import type { Deployment } from './merge-names.ts';
 
-/** Where one call goes: a deployment, and the version of the API it is asked through. */
+/** Destination of one call: a deployment, and the API version. */
 export interface Place {
   readonly deployment: string;
   /** `v1`, `preview` and `latest` mean the version-free API, anything else is a date. */
   readonly apiVersion: string;
-  /** The model behind the deployment, where the alias table tells it. */
+  /** The model behind the deployment, if the alias table names it. */
   readonly model?: string | null;
 }
 

@@ -58,5 +58,4 @@ export const azureOpenAi: ProviderAdapter & { readonly chatExtras: ChatExtras } 
   },
 };
 
-/** What the declaration loads. */
 export const adapters = [azureOpenAi];

@@ -34,7 +34,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   error: providerFault('bedrock-mantle'),
 };
 
-/** What Anthropic's API needs beside the model, and the signature where no key says who calls. */
+/** Adds the headers that Anthropic's API needs, and signs calls that carry no key. */
 function sign(
   call: OutgoingCall,
   given: ProviderSettings,
@@ -55,5 +55,4 @@ function sign(
   return signUnlessKeyed(call, service, given, credentials, services, labels);
 }
 
-/** What the declaration loads. */
 export const adapters = [bedrockMantle];

@@ -48,7 +48,7 @@ export const messages = claudeOrChat(
   messagesOverChat(otherChat, otherExtras),
 );
 
-/** What chat calls take beyond OpenAI's fields, by who made the model. */
+/** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] =>
   isClaude(call) ? anthropicChatExtras : otherExtras(call);
 

@@ -20,7 +20,7 @@ export function inputName(word: string, model: string): string {
   return `${word}.${Buffer.from(model).toString('base64url')}.jsonl`;
 }
 
-/** What the name of an input or output file says; null for files that were not made here. */
+/** Reads the endpoint and model from the name of an input or output file; null for files that the gateway did not create. */
 export function batchOfKey(key: string): { endpoint: string; model: string } | null {
   const [, word, model] = /^svc-batches\/.*\/?(?<=\/)([a-z]+)\.([\w-]+)\.jsonl(?:\.out)?$/.exec(key) ?? [];
   const endpoint = Object.keys(batchEndpoints).find((name) => batchEndpoints[name]?.word === word);

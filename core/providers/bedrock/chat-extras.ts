@@ -1,6 +1,8 @@
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 
-/** What chat calls over the Converse API take beyond OpenAI's fields; what a single model lacks of it is reported per call. */
+/**
+ * Fields beyond OpenAI's that chat calls over the Converse API accept. Fields that a single model lacks are reported per call.
+ */
 export const converseExtras: readonly ChatExtra[] = [
   'cache_control',
   'top_k',

@@ -64,8 +64,8 @@ function toolResult(message: JsonObject, path: string, names: NameDocument): Jso
 }
 
 /**
- * Blocks of an assistant turn: signed thoughts as they left (`content_blocks`, which this gateway adds to replies without
- * strict compliance), then text, then tool calls.
+ * Returns the blocks of an assistant turn: signed reasoning as it was received (`content_blocks`, which this gateway adds to
+ * replies without strict compliance), then text, then tool calls.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall, names: NameDocument): JsonObject[] {
   const kept = objectsIn(message.content_blocks).map(openBlock);
@@ -76,7 +76,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
   return [...thoughts, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
-/** Thoughts are only taken back signed, and only by the maker that signs; all others refuse the field. */
+/** Reasoning is only accepted with a signature, and only by makers that sign it. All others refuse the field. */
 function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
   const maker = makerOf(call.model);

@@ -9,9 +9,9 @@ import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * A Converse reply as a chat completion. Without strict compliance the message also carries `content_blocks`, in the form all
- * providers of this gateway share: sent back unchanged, signed thoughts survive. With it, blocks that have no place in a chat message
- * are reported. Fields this does not know are kept.
+ * Translates a Converse reply into a chat completion. Without strict compliance the message also carries `content_blocks`, in the
+ * form that all providers of this gateway share; if the client sends them back unchanged, signed reasoning survives. With strict
+ * compliance, blocks that a chat message cannot hold are reported. Unknown fields are preserved.
  */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { output, stopReason, usage: _usage, metrics: _metrics, ...others } = reply;
@@ -113,7 +113,10 @@ function thoughtOf({ reasoningText, redactedContent }: JsonObject): JsonObject {
   return { type: 'thinking', thinking: text ?? '', ...(signature === undefined ? {} : { signature }) };
 }
 
-/** A block of a kind without a shared form, under its kind; calls of the provider's own tools are told from those of the client's. */
+/**
+ * Returns a block without a shared form, under its kind. Calls of the provider's own tools get a type that distinguishes them
+ * from the client's.
+ */
 export function nativeBlock(block: JsonObject): JsonObject {
   const { toolUse } = block;
   return isObject(toolUse) && isServerTool(toolUse) ? serverToolBlock(toolUse) : { type: kindOf(block), ...block };

@@ -20,7 +20,7 @@ interface ToolBlock {
 
 /** Content of a block that is sent when the block stops. */
 interface Held {
-  /** Sealed thoughts, which may come in several pieces of base64. */
+  /** Sealed reasoning, which may arrive in several pieces of base64. */
   readonly redacted: Buffer[];
   /** Citations of its text, in the shared form, and where the text begins. */
   readonly citations: JsonObject[];

@@ -1,7 +1,7 @@
 import { traitsOf } from '../../formats/anthropic/models.ts';
 import { baseModelId, makerOf } from './model-id.ts';
 
-/** What differs between Claude models in the parameters they take here. */
+/** Differences between Claude models in the parameters they accept on Bedrock. */
 export interface ClaudeTraits {
   /** How reasoning is asked for: `adaptive` with an effort since 4.6, before that a `budget` of tokens, before 3.7 not at all. */
   readonly thinking: 'adaptive' | 'budget' | 'none';

@@ -88,7 +88,7 @@ function audioBlock(part: JsonObject, path: string): JsonObject {
   return { audio: { format: audio.format, source: { bytes: audio.data } } };
 }
 
-/** `file_data` is a data URL, an s3:// address, or bare base64 whose kind the file name tells (PDF without one). */
+/** `file_data` is a data URL, an s3:// address, or bare base64. The file name determines the type of base64 (PDF without a name). */
 function fileBlock(part: JsonObject, path: string, nameDocument: NameDocument): JsonObject {
   const file = isObject(part.file) ? part.file : {};
   const at = `${path}.file`;

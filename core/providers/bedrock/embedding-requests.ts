@@ -4,7 +4,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { type EmbeddingInput, inlineImage } from '../../formats/openai/embedding-inputs.ts';
 
-/** What a family of embedding models is sent. `passed` are the parameters that OpenAI's format does not have. */
+/** Makes the request body for a family of embedding models. `passed` holds the parameters that OpenAI's format lacks. */
 export type EmbeddingRequest = (
   inputs: readonly EmbeddingInput[],
   dimensions: unknown,

@@ -66,7 +66,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
   user: [],
 };
 
-/** What the models may have use for: all but the model's name and what is OpenAI's own. */
+/** Returns the parameters that the models may accept: all but the model's name and OpenAI's own. */
 function ownParams({ model: _model, ...params }: JsonObject, call: OperationCall): JsonObject {
   return passedImageParams(params, call, lost);
 }

@@ -40,5 +40,4 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
   error: faultOf,
 };
 
-/** What the declaration loads. */
 export const adapters = [bedrock];

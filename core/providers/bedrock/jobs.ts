@@ -12,7 +12,7 @@ import { callStorage } from './storage.ts';
 export interface JobKind {
   readonly path: string;
   readonly listPath: string;
-  /** What an id may be: an ARN, or a name where jobs have those. */
+  /** Pattern of an id: an ARN, or a name for jobs that have names. */
   readonly id: RegExp;
   /** Query parameter that lists what is older than a time, and the field that time is in. */
   readonly before: string;

@@ -6,7 +6,7 @@ import type { Conversation } from './chat-messages.ts';
 import { type ClaudeTraits, claudeTraits } from './claude-models.ts';
 import { baseModelId, makerOf } from './model-id.ts';
 
-/** What a reasoning effort comes to: fields of the model's own, the effort of `outputConfig`, and the room it needs. */
+/** Effect of a reasoning effort: fields of the model's own, the effort of `outputConfig`, and the tokens it needs. */
 export interface Reasoning {
   readonly fields: JsonObject;
   readonly effort: string | null;
@@ -43,8 +43,8 @@ function isRefused(thinking: JsonObject, params: JsonObject, turns: Conversation
 }
 
 /**
- * True when the last turn brings results of tools whose calls lost the thoughts before them, as they do with strict clients: with
- * a budget for thinking, Claude refuses such a turn.
+ * True if the last turn holds tool results whose calls lost the reasoning before them, as happens with strict clients. With a
+ * thinking budget, Claude refuses such a turn.
  */
 function isUnthoughtLoop(turns: Conversation['messages']): boolean {
   const [calling, results] = turns.slice(-2);
@@ -90,7 +90,7 @@ function claudeReasoning(effort: string, traits: ClaudeTraits, maxTokens: number
   if (kind === 'adaptive') {
     const taken = effort === 'minimal' ? 'low' : effort;
     if (taken !== effort) noteOnce(call.adapted, 'reasoning_effort');
-    // These models show their thoughts only when asked.
+    // These models return their reasoning only on request.
     const thinking = { type: 'adaptive', display: 'summarized' };
     return { ...idle, fields: { thinking }, effort: taken, thinks: true };
   }

@@ -53,7 +53,7 @@ export async function readIfThere(
   return null;
 }
 
-/** What S3 says in its XML, as the provider's refusal; HEAD is refused without a word. */
+/** Converts an S3 error in XML to an error of the provider. Errors of HEAD requests have no body. */
 async function storageFault(services: StepServices, response: StepResponse): Promise<GatewayError> {
   const { status } = response;
   const xml = await textOf(response);
@@ -88,7 +88,7 @@ export async function putObject(
     (await callStorage(call, services, { method: 'PUT', ...place, headers, body })).cancel();
     return body.length;
   }
-  // An empty body is one that can be signed; none would be one that nobody has read.
+  // An empty body can be signed. A missing body counts as one that was not read.
   const body = new Uint8Array(0);
   const opened = await callStorage(call, services, { method: 'POST', ...place, query: 'uploads=', headers, body });
   const upload = `uploadId=${strictly(tagIn(await textOf(opened), 'UploadId') ?? '')}`;
@@ -111,7 +111,7 @@ export async function putObject(
       headers: ['content-type', 'application/xml'],
       body,
     });
-    // What fails after the head has left comes with status 200.
+    // S3 reports errors that occur after the response header was sent with status 200.
     const text = await textOf(done);
     const fault = tagIn(text, 'Message');
     if (text.includes('<Error>'))

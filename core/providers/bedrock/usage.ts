@@ -13,7 +13,10 @@ export function usageOfReply(reply: JsonObject): Usage | null {
   return { ...usageOf(reply.usage), serviceTier };
 }
 
-/** The provider's counts as ours. `inputTokens` leaves both cache counts out; thoughts are part of `outputTokens`, uncounted. */
+/**
+ * Converts the provider's token counts. `inputTokens` excludes both cache counts; `outputTokens` includes reasoning, which has no
+ * count of its own.
+ */
 export function usageOf(counts: JsonObject): Usage {
   return {
     ...emptyUsage(),

@@ -7,7 +7,7 @@ import { callOfLine, outputLine } from '../../formats/stored/batch-lines.ts';
 import { chatReply } from './chat-reply.ts';
 import { embed } from './embeddings.ts';
 
-/** Where the provider keeps datasets. Its links are signed; any other host in a reply is not followed. */
+/** Host that stores the provider's datasets. Its links are signed; links to other hosts are not followed. */
 const storage = 'https://storage.googleapis.com';
 
 /**

@@ -5,7 +5,7 @@ import { type BatchRequest, callOfLine } from '../../formats/stored/batch-lines.
 import { chatRequest } from './chat-request.ts';
 import { embed } from './embeddings.ts';
 
-/** What a batch asks for: the dataset type of its input, and a line's body made of OpenAI's. */
+/** A kind of batch: the dataset type of its input, and the conversion of a line's body from OpenAI's form. */
 export interface BatchKind {
   readonly datasetType: string;
   readonly fields: ReadonlySet<string>;
@@ -29,7 +29,7 @@ const batchKinds: Readonly<Record<string, BatchKind>> = {
   },
 };
 
-/** What a batch is for: `endpoint`, else what its first line asks for. Throws `bad_request`. */
+/** Returns the endpoint and kind of a batch, from `endpoint` or else from its first line. Throws `bad_request`. */
 export function kindOf(endpoint: unknown, first: BatchRequest): readonly [string, BatchKind] {
   const named = String(endpoint ?? first.url);
   const kind = batchKinds[named];
@@ -70,7 +70,10 @@ function batchLine({ customId, body }: BatchRequest, kind: BatchKind, model: str
   return Buffer.from(`${JSON.stringify({ custom_id: customId, body: line })}\n`);
 }
 
-/** Batches write some of a chat call another way: contents are lists, links and schemas are texts, thoughts are two fields. */
+/**
+ * Batches write some fields of a chat call differently: contents are lists, links and schemas are texts, and reasoning is two
+ * fields.
+ */
 function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): JsonObject {
   const thoughts = isObject(thinking) ? thinking : null;
   return {

@@ -106,7 +106,7 @@ async function ask(services: StepServices, method: string, path: string, body?: 
   return isObject(reply.batch) ? reply.batch : reply;
 }
 
-/** Where a batch stays as it is. */
+/** Final statuses of a batch. */
 const isOver: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** Their words for where a batch is, less `BATCH_STATUS_`. */

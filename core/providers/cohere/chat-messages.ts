@@ -10,8 +10,8 @@ export interface Conversation {
 }
 
 /**
- * Chat messages as Cohere takes them: nearly the same, with instructions as `system`, text beside tool calls as their plan, and
- * thoughts as content. Throws `bad_request` naming the message or part it cannot read.
+ * Converts chat messages to Cohere's form. The forms are similar; instructions become `system`, text beside tool calls becomes
+ * their plan, and reasoning becomes content. Throws `bad_request` naming the message or part it cannot read.
  */
 export function toConversation(given: unknown, call: OperationCall): Conversation {
   if (!Array.isArray(given)) throw badParam('messages', 'a list of messages is required');
@@ -63,7 +63,9 @@ function assistantMessage(
   };
 }
 
-/** Thoughts of an earlier reply, from the blocks this gateway adds where callers are not strict, or as bare text. */
+/**
+ * Returns the reasoning of an earlier reply, from the blocks that this gateway adds without strict compliance, or from bare text.
+ */
 function thoughtsOf(message: JsonObject, call: OperationCall): JsonObject[] {
   const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
   if (blocks.some((block) => !['text', 'thinking', 'tool_use'].includes(String(block.type))))

@@ -1,4 +1,4 @@
-/** What the name of a dataset made here says beside the name of its file. */
+/** Properties of a batch that the name of its dataset holds beside the file name. */
 export interface DatasetName {
   readonly endpoint: string;
   readonly model: string;
@@ -24,7 +24,7 @@ export function datasetName({ endpoint, model, filename }: DatasetName): string 
   return `svc-${wordOf(endpoint)}.${Buffer.from(model).toString('base64url')}.${plainName(filename)}`;
 }
 
-/** What the name says; null for one that was not made here. */
+/** Reads a dataset name; null for a dataset that the gateway did not create. */
 export function readDatasetName(name: unknown): DatasetName | null {
   const [, word = '', model = '', filename = ''] = /^svc-(\w+)\.([\w-]+)\.(.+)$/.exec(typeof name === 'string' ? name : '') ?? [];
   const endpoint = endpointOfWord(word);

@@ -57,7 +57,7 @@ export const retrieveFile: Operation = {
   ...uncounted,
 };
 
-/** What a batch has written, as OpenAI's lines. What was uploaded is not given back by the provider as it was. */
+/** Returns the output of a batch as OpenAI's lines. The provider does not return uploaded files in their original form. */
 export const retrieveFileContent: Operation = kept(async (call, services) => {
   const id = decodeURIComponent(idOf(call));
   const dataset = await readDataset(services, id);

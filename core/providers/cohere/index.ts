@@ -36,5 +36,4 @@ function versionedPath(path: string): string {
   return /^\/(chat|embed|rerank)([/?]|$)/.test(path) ? `/v2${path}` : `/v1${path}`;
 }
 
-/** What the declaration loads. */
 export const adapters = [cohere];

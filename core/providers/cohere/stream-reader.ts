@@ -22,7 +22,7 @@ export function chatStreamReader(): StreamReader {
   };
 }
 
-/** The error that the end of a stream tells of; null for an end that tells of none. */
+/** Returns the error that the end of a stream reports; null without one. */
 export function endFault(delta: JsonObject): GatewayError | null {
   if (typeof delta.error !== 'string' || delta.error === '') return null;
   return new GatewayError('upstream_status', {

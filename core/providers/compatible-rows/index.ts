@@ -23,7 +23,6 @@ const parts: Readonly<Record<string, Partial<CompatibleProvider>>> = {
 /** The rows with their code. A row that needs more of its own moves to a folder. */
 export const completeRows: readonly (CompatibleRow & CompatibleProvider)[] = rows.map((row) => ({ ...row, ...parts[row.id] }));
 
-/** What the declarations load. */
 export const adapters: readonly CompatibleAdapter[] = completeRows.map((row, index) =>
   openAiCompatible({ ...row, declaration: declarations[index] as ProviderDeclaration }),
 );

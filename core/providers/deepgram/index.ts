@@ -16,5 +16,4 @@ export const deepgram: ProviderAdapter = {
   error: faultOf,
 };
 
-/** What the declaration loads. */
 export const adapters = [deepgram];

@@ -32,7 +32,7 @@ function audioOf(params: JsonObject, call: OperationCall): RequestContent {
   return { kind: 'bytes', contentType: file.contentType ?? 'application/octet-stream', body: file.body };
 }
 
-/** OpenAI finds the language out where nobody says it, and writes sentences; both has to be asked for. */
+/** OpenAI detects a missing language and writes sentences by default. Deepgram needs a parameter for each. */
 function queryOf(params: JsonObject): JsonObject {
   const passed = Object.fromEntries(Object.entries(params).filter(([name]) => !readHere.has(name)));
   const detects = params.language === undefined && !/^(whisper|flux)/.test(String(params.model));

@@ -16,5 +16,4 @@ export const deepseek = openAiCompatible({
   chatExtras: ['reasoning_content', 'thinking'],
 });
 
-/** What the declaration loads. */
 export const adapters = [deepseek];

@@ -55,7 +55,7 @@ async function upload(call: OperationCall, services: StepServices): Promise<Json
     });
     reply = await filled.json();
   } catch (error) {
-    // What was not filled is of no use to anybody, and its removal is no concern of the client's.
+    // A dataset without content is useless. The client sees the error of the upload; errors of the removal are ignored.
     await askAccount(call, services, { method: 'DELETE', path: `/datasets/${id}` }).then(
       (response) => response.cancel(),
       () => {},

@@ -33,7 +33,10 @@ export const cancelFinetune: Operation = accountOperation(async (call, services)
   return toJob(await (await askAccount(call, services, { method: 'GET', path })).json());
 });
 
-/** What has a name there. A multiplier of the learning rate and a batch size in examples have none: theirs are absolute and in tokens. */
+/**
+ * Converts the parameters that the provider has. It lacks a learning rate multiplier and a batch size in examples: its own are
+ * absolute and in tokens.
+ */
 function toProviderJob(params: JsonObject, call: OperationCall): JsonObject {
   const { model, training_file: file, validation_file: evaluation, suffix, method, hyperparameters, ...rest } = params;
   const { svc_options: _options, provider_options: more, ...others } = rest;

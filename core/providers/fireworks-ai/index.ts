@@ -29,5 +29,4 @@ export const fireworksAi: CompatibleAdapter = {
   },
 };
 
-/** What the declaration loads. */
 export const adapters = [fireworksAi];

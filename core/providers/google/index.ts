@@ -21,5 +21,4 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   error: (status, body, headers) => googleFault('google', status, body, headers),
 };
 
-/** What the declaration loads. */
 export const adapters = [google];

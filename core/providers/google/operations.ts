@@ -13,7 +13,7 @@ const id = 'google';
 
 const chatComplete = geminiChat(id, modelPath, { isGeminiApi: true });
 
-/** What the Gemini API answers, by generateContent save for embeddings and Imagen. */
+/** Operations of the Gemini API. All use generateContent, except embeddings and Imagen. */
 export const operations: ProviderAdapter['operations'] = {
   chatComplete,
   complete: completionsOverChat(chatComplete, id),

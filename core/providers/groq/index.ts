@@ -11,5 +11,4 @@ export const groq = openAiCompatible({
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });
 
-/** What the declaration loads. */
 export const adapters = [groq];

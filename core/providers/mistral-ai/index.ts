@@ -56,5 +56,4 @@ export const mistralAi: CompatibleAdapter = {
   },
 };
 
-/** What the declaration loads. */
 export const adapters = [mistralAi];

@@ -10,8 +10,8 @@ import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
  */
 
 /**
- * A reply or chunk with the text in `content` and the thoughts in `reasoning_content`; sources with a web address become annotations.
- * Other parts (references to results of tools) are in `content_blocks` for callers that are not strict, and reported for strict ones.
+ * Returns a reply or chunk with the text in `content` and the reasoning in `reasoning_content`. Sources with a web address become
+ * annotations. Other parts (references to tool results) are in `content_blocks` without strict compliance, and reported with it.
  */
 export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonObject {
   let blocks = 0;

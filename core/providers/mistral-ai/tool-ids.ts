@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
-/** What Mistral takes as the id of a tool call: nine letters and digits (its API answers 422 to others). */
+/** Form of tool call ids that Mistral accepts: nine letters and digits. Its API returns 422 for others. */
 const taken = /^[a-zA-Z0-9]{9}$/;
 
 /**

@@ -3,7 +3,7 @@ import { isObject } from '../../contract/values/json.ts';
 import type { MockBehaviour } from './model-name.ts';
 import { exampleOf } from './schema-example.ts';
 
-/** What the mock says to one request, before it takes the shape of a plain or streamed reply. */
+/** Content of the mock's reply to one request, before it becomes a plain or streamed reply. */
 export interface MockAnswer {
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];

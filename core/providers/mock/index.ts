@@ -4,7 +4,7 @@ import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import { declaration } from './settings.ts';
 
-/** Where calls to this provider go; `mockTransport` answers them inside the process. */
+/** Base URL of calls to this provider; `mockTransport` handles them inside the process. */
 export const mockOrigin = 'mock://local';
 
 const compatible = openAiCompatible({
@@ -39,5 +39,4 @@ const messages: Operation = {
 /** The built-in provider for trying things out: no network, no account; the model name says what it does (see README.md). */
 export const mock: ProviderAdapter = { ...compatible, operations: { ...compatible.operations, messages } };
 
-/** What the declaration loads. */
 export const adapters = [mock];

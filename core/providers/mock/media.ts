@@ -45,7 +45,7 @@ export function silence(): Uint8Array {
   return wav;
 }
 
-/** What was heard in a form: how long it was. */
+/** Returns a transcript that states the size of the audio. */
 export function heard(bytes: number): JsonObject {
   return { text: `${bytes} bytes were heard` };
 }

@@ -1,4 +1,4 @@
-/** What a model name such as `text:hello there;delay=200;chunks=10` asks the mock to do. */
+/** Behaviour that a model name such as `text:hello there;delay=200;chunks=10` requests from the mock. */
 export interface MockBehaviour {
   /** Fixed answer; null = repeat the last user message. */
   readonly text: string | null;

@@ -18,5 +18,4 @@ function openAiPrefix(settings: ProviderSettings): string {
   return typeof host === 'string' && /\/v1\/*$/.test(host) ? '' : '/v1';
 }
 
-/** What the declaration loads. */
 export const adapters = [ollama];

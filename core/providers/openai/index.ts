@@ -40,5 +40,4 @@ function accountHeaders(settings: ProviderSettings): HeaderList {
   return headers;
 }
 
-/** What the declaration loads. */
 export const adapters = [openai];

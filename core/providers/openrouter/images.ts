@@ -8,7 +8,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { chatUsage, tokenCount } from '../../formats/openai/chat-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
-/** What OpenAI's images take and OpenRouter's do not, with the values that ask for nothing. */
+/** OpenAI image parameters that OpenRouter lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   response_format: ['b64_json'],
   style: ['vivid'],

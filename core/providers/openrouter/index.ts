@@ -36,5 +36,4 @@ export const openrouter: CompatibleAdapter = {
   },
 };
 
-/** What the declaration loads. */
 export const adapters = [openrouter];

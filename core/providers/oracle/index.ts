@@ -62,5 +62,4 @@ function compartment({ oracle_compartment_id: id }: ProviderSettings): HeaderLis
   return typeof id === 'string' ? ['compartmentid', id, 'opc-compartment-id', id] : [];
 }
 
-/** What the declaration loads. */
 export const adapters = [oracle];

@@ -56,7 +56,7 @@ function privateKey(credentials: Credentials): KeyObject {
     parsed.set(secret, key);
     return key;
   } catch {
-    // What the parser says may quote the key.
+    // The parser's message may quote the key.
     const message = 'oracle_private_key: not a private key in PEM form, or oracle_key_passphrase does not open it';
     throw new GatewayError('invalid_config', { message, param: 'oracle_private_key' });
   }

@@ -19,5 +19,4 @@ export const perplexityAi = openAiCompatible({
   proxyPath: (path) => (/^\/responses([/?]|$)/.test(path) ? `/v1${path}` : path),
 });
 
-/** What the declaration loads. */
 export const adapters = [perplexityAi];

@@ -22,5 +22,4 @@ export const pinecone: ProviderAdapter = {
   error: providerFault('pinecone'),
 };
 
-/** What the declaration loads. */
 export const adapters = [pinecone];

@@ -15,7 +15,7 @@ export const rerank: Operation = {
   usage: rerankUsage,
 };
 
-/** Documents are objects there, and come back unless somebody says otherwise; here they come back where somebody asks. */
+/** Pinecone takes documents as objects and returns them by default. OpenAI-style calls get them only on request. */
 function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { documents, truncate, parameters, ...rest } = params;
   const body: JsonObject = { return_documents: false, ...rest };
@@ -38,7 +38,7 @@ function rerankReply(reply: JsonObject): JsonObject {
   return { results, provider: 'pinecone', ...others };
 }
 
-/** What is billed is a request of up to a hundred documents. */
+/** Pinecone bills requests of up to a hundred documents. */
 function rerankUsage({ usage }: JsonObject): Usage | null {
   if (!isObject(usage) || typeof usage.rerank_units !== 'number') return null;
   return unitUsage('search_units', usage.rerank_units, usage);

@@ -53,5 +53,4 @@ function withSchema(params: JsonObject, call: OperationCall): JsonObject {
   return { ...params, response_format: { type: 'json_object', schema: format.json_schema.schema } };
 }
 
-/** What the declaration loads. */
 export const adapters = [predibase];

@@ -24,5 +24,4 @@ export const rekaAi: ProviderAdapter = {
   error: providerFault('reka-ai'),
 };
 
-/** What the declaration loads. */
 export const adapters = [rekaAi];

@@ -20,7 +20,7 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
   };
 }
 
-/** What containers say is mostly JSON in OpenAI's form. */
+/** Returns the message of a container's error, which is usually JSON in OpenAI's form. */
 function containerMessage(original: unknown): string | null {
   const text = textOf(original);
   if (text === null || !text.startsWith('{')) return text;

@@ -19,5 +19,4 @@ export const sagemaker: ProviderAdapter = {
   error: faultOf,
 };
 
-/** What the declaration loads. */
 export const adapters = [sagemaker];

@@ -4,8 +4,8 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * What a container streams, in the frames of InvokeEndpointWithResponseStream: `PayloadPart` events whose bytes, joined, are the
- * container's own stream, either server-sent events or one JSON object a line.
+ * Decodes the frames of InvokeEndpointWithResponseStream. The joined bytes of its `PayloadPart` events are the container's own
+ * stream: either server-sent events or one JSON object per line.
  */
 export const payloadStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };
 

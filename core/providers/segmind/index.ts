@@ -13,5 +13,4 @@ export const segmind: ProviderAdapter = {
   error: providerFault('segmind'),
 };
 
-/** What the declaration loads. */
 export const adapters = [segmind];

@@ -21,5 +21,4 @@ export const stabilityAi: ProviderAdapter = {
   error: faultOf,
 };
 
-/** What the declaration loads. */
 export const adapters = [stabilityAi];

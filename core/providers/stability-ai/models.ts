@@ -5,7 +5,7 @@ export function isEngine(model: string): boolean {
   return /^stable-diffusion-(xl|v1|v2|512|768)/.test(model);
 }
 
-/** Stable Diffusion 3 and 3.5 share one path and are told apart by a field. */
+/** Stable Diffusion 3 and 3.5 share one path; a field of the request distinguishes them. */
 export function isDiffusion3(model: string): boolean {
   return pathOfGeneration(model) === 'sd3';
 }
@@ -21,7 +21,7 @@ function pathOfGeneration(model: string): 'core' | 'ultra' | 'sd3' {
   return (found?.[1] as 'core' | 'ultra' | undefined) ?? 'sd3';
 }
 
-/** What changes an image, by the name that stands for a model: the group its path is in. */
+/** Image editing tools by the name that replaces a model name, with the group of their path. */
 const tools: Readonly<Record<string, string>> = {
   inpaint: 'edit',
   erase: 'edit',

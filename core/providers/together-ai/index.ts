@@ -23,5 +23,4 @@ export const togetherAi = openAiCompatible({
   chatExtras: ['top_k'],
 });
 
-/** What the declaration loads. */
 export const adapters = [togetherAi];

@@ -15,9 +15,9 @@ import { declaration } from './settings.ts';
 
 const id = 'triton';
 
-/** What goes into `parameters`; anything else stays beside `text_input`, where the inputs of a model are. */
+/** Fields sent in `parameters`. All others stay beside `text_input`, with the inputs of the model. */
 const sampling = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'];
-/** What the generate endpoint has no place for, with the value that asks for nothing. */
+/** Parameters that the generate endpoint lacks, with the value that has no effect. */
 const lost: Readonly<Record<string, unknown>> = {
   best_of: 1,
   echo: false,
@@ -128,5 +128,4 @@ function choice(text: unknown, finishReason: string | null): JsonObject {
   return { text: typeof text === 'string' ? text : '', index: 0, logprobs: null, finish_reason: finishReason };
 }
 
-/** What the declaration loads. */
 export const adapters = [triton];

@@ -106,7 +106,7 @@ async function* inputLines(
   for await (const request of rest) yield inputLine(request, model, call);
 }
 
-/** Where the results are, once there are some. */
+/** Returns the location of the results; null if there are none yet. */
 function folderOf(job: JsonObject): ObjectPlace | null {
   const directory = isObject(job.outputInfo) ? job.outputInfo.gcsOutputDirectory : null;
   if (typeof directory !== 'string') return null;

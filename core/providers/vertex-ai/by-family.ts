@@ -20,7 +20,7 @@ export function byFamily(operations: ByFamily): Operation {
   };
 }
 
-/** Whose reply or event this is; null for what all of them might have sent. */
+/** Returns the family that a reply or event belongs to; null if any family might have sent it. */
 function familyOf(data: JsonObject): VertexModel['family'] | null {
   if (data.candidates !== undefined || data.usageMetadata !== undefined || data.promptFeedback !== undefined) return 'gemini';
   if (Array.isArray(data.choices)) return 'chat';

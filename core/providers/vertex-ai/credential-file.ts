@@ -63,7 +63,7 @@ export function readCredentialFile(secret: Secret): CredentialFile {
   return parsed;
 }
 
-/** What is wrong with the JSON of a credential file, or null. Never contains its values. */
+/** Returns the problem of a credential file's JSON, or null. Never contains its values. */
 export function credentialFileProblem(json: string): string | null {
   const parsed = parse(json);
   return typeof parsed === 'string' ? parsed.replace(/, received .*$/, '') : null;

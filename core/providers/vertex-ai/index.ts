@@ -42,5 +42,4 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
 };
 
-/** What the declaration loads. */
 export const adapters = [vertexAi];

@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
-/** What stands before the names of a request's metadata among labels, so that they cannot be taken for those of somebody else. */
+/** Prefix of the labels that are made of a request's metadata, so that they do not collide with other labels. */
 const prefix = 'svc_gateway_';
 /** Google's limits: https://cloud.google.com/resource-manager/docs/labels-overview#requirements */
 const labelsMax = 64;

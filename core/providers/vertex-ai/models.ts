@@ -1,6 +1,6 @@
 import { resourcePath } from '../../formats/gemini/resource-name.ts';
 
-/** Whose format a model speaks on Vertex AI, and where it is found below project and region. */
+/** The format of a model on Vertex AI, and its path below project and region. */
 export type VertexModel =
   /** generateContent: Gemini, and endpoints of tuned Geminis. */
   | { readonly family: 'gemini'; readonly path: string; readonly name: string }

@@ -30,7 +30,7 @@ const extras: Readonly<Record<VertexModel['family'], readonly ChatExtra[]>> = {
   chat: [],
 };
 
-/** What chat calls take beyond OpenAI's fields, by who made the model. */
+/** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] => extras[vertexModel(call.model).family];
 
 /** Native for Claude, over chat completions for the others. */

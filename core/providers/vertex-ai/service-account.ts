@@ -4,7 +4,7 @@ import type { Token } from '../../cloud-auth/token-cache.ts';
 import type { SignServices } from '../../contract/provider/provider.ts';
 import { type AuthorizedUser, invalidFile, type ServiceAccount } from './credential-file.ts';
 
-/** What tokens are asked for: Vertex AI has no narrower scope. */
+/** Scope of the requested tokens: Vertex AI has no narrower one. */
 export const scope = 'https://www.googleapis.com/auth/cloud-platform';
 
 const lifetimeSeconds = 3_600;
@@ -46,7 +46,7 @@ function keyOf(pem: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // What OpenSSL says of a key may quote it: the message below stands for it.
+    // OpenSSL's message may quote the key, so the message below replaces it.
   }
   throw invalidFile('private_key: an RSA key in PEM form is expected');
 }

@@ -14,10 +14,10 @@ const googleHosts = /^([a-z0-9-]+\.)+googleapis\.com$/;
 const metadataHost = 'http://metadata.google.internal/computeMetadata/v1';
 
 /**
- * A token for a workload that has its identity from somebody else (https://google.aip.dev/auth/4117): the subject token is
- * exchanged at Google's token service, and where the file says so the result for a token of a service account. The file comes
- * from a tenant, so both steps go to Google alone; what is on this machine (files, the metadata service of its cloud) is used
- * only where the deployment lends its identity.
+ * Returns a token for a workload with an external identity (https://google.aip.dev/auth/4117). Google's token service exchanges
+ * the subject token. If the file names a service account, the result is exchanged for a token of that account. The file comes
+ * from a tenant, so both requests go to Google only. Sources on this machine (files, the metadata service of its cloud) are used
+ * only if the deployment allows its machine identity.
  */
 export async function workloadToken(file: ExternalAccount, services: SignServices): Promise<Token> {
   const form = {
@@ -68,10 +68,10 @@ async function subjectToken(file: ExternalAccount, services: SignServices): Prom
   return tokenIn(Buffer.from(body).toString('utf8'), file);
 }
 
-/** Read each time, because orchestrators replace these tokens while they run. */
+/** Reads the file on each call, because orchestrators replace these tokens while they run. */
 async function fileText(path: string, services: SignServices): Promise<string> {
   requireLent(services);
-  // Where the orchestrators of containers put tokens: a tenant's file must not make the gateway read any other.
+  // Container orchestrators put tokens below these folders. A tenant's file must not make the gateway read any other file.
   if (!/^\/(var\/)?run\/(secrets|service-account)\/[\w./-]+$/.test(path) || path.includes('..')) {
     throw invalidFile('credential_source.file: a token below /var/run/secrets or /var/run/service-account is expected');
   }
@@ -112,7 +112,7 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
   });
 }
 
-/** Subject tokens are worth something to whoever gets them: they go to Google's own services, wherever a file points. */
+/** Subject tokens grant access to any recipient, so they are sent only to Google's own services, whatever address a file names. */
 function ofGoogle(url: string, field: string): string {
   const { protocol, hostname, username } = URL.parse(url) ?? {};
   if (protocol === 'https:' && username === '' && googleHosts.test(hostname ?? '')) return url;

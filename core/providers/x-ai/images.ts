@@ -11,7 +11,7 @@ const ratios = ['1:1', '3:4', '4:3', '9:16', '16:9', '2:3', '3:2', '9:19.5', '19
 
 const qualities: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
 
-/** What OpenAI's images take and xAI's do not, with the values that ask for nothing. */
+/** OpenAI image parameters that xAI lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   style: ['vivid'],
   background: ['auto', 'opaque'],

@@ -18,5 +18,4 @@ export const xAi: CompatibleAdapter = {
   operations: { ...compatible.operations, imageGenerate, imageEdit, createSpeech, createTranscription },
 };
 
-/** What the declaration loads. */
 export const adapters = [xAi];
