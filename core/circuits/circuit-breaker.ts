@@ -1,7 +1,7 @@
 import type { Breaker, BreakerSettings, HealthNotice } from '../contract/plugin/circuits.ts';
 import type { Clock } from '../contract/values/clock.ts';
 
-/** What a circuit tells others of itself. */
+/** State change that a circuit reports to other gateways. */
 export type Change = Pick<HealthNotice, 'state' | 'until'>;
 
 /**
@@ -46,7 +46,10 @@ export class CircuitBreaker implements Breaker {
     else if (this.#state === 'closed' && failed !== null) this.#count(failed);
   }
 
-  /** What another gateway says: never for longer than the own cool-down, and never a reason to pass over what is closed here. */
+  /**
+   * Applies a notice of another gateway. It lasts at most the circuit's own cool-down. A trial notice never opens a closed
+   * circuit.
+   */
   learn(change: Change): void {
     const restMs = Math.min(Math.max(0, change.until - this.#clock.now()), this.settings.cooldownMs);
     this.#trial = 0;
@@ -56,7 +59,7 @@ export class CircuitBreaker implements Breaker {
   }
 
   #endTrial(trial: number, failed: boolean | null): void {
-    // Somebody else has spoken meanwhile, or the wait for this trial was over and another one began.
+    // A notice has arrived meanwhile, or this trial timed out and another one started.
     if (trial !== this.#trial) return;
     this.#trial = 0;
     if (failed === false) {

@@ -30,7 +30,10 @@ export interface RunningHealth extends Health {
   close(): void;
 }
 
-/** Circuits, and notices of circuits nobody has asked for yet, that are kept; the ones used longest ago go first. */
+/**
+ * Maximum number of circuits, and of notices for circuits that are not in use yet. The least recently used ones are removed
+ * first.
+ */
 const breakersMax = 10_000;
 /** A notice about a circuit that is not known yet is kept for a day at most; no cool-down is longer. */
 const noticeMsMax = 86_400_000;

@@ -7,7 +7,7 @@ import { type AwsIdentity, awsSigned } from './aws-sign.ts';
 export interface RoleRequest {
   readonly roleArn: string;
   readonly externalId: string | null;
-  /** Whose token service is asked. */
+  /** Region whose token service is called. */
   readonly region: string;
   readonly tags?: readonly SessionTag[];
 }
@@ -16,7 +16,10 @@ export interface RoleRequest {
 const sessionName = 'svc-gateway';
 const durationSeconds = 3_600;
 
-/** Temporary keys of a role, asked for with the keys of somebody who may assume it (STS AssumeRole). Throws GatewayError. */
+/**
+ * Returns temporary keys of a role (STS AssumeRole), requested with the keys of an identity that may assume it. Throws
+ * GatewayError.
+ */
 export async function assumeRole(role: RoleRequest, as: AwsIdentity, services: SignServices): Promise<AwsIdentity> {
   const external: Record<string, string> = role.externalId === null ? {} : { ExternalId: role.externalId };
   const body = stsBody({ Action: 'AssumeRole', RoleArn: role.roleArn, ...external, ...tagFields(role.tags ?? []) });
@@ -64,7 +67,7 @@ function identityIn(reply: { readonly status: number; readonly body: Uint8Array 
     const code = read('Code') ?? `status ${reply.status}`;
     throw new GatewayError('upstream_status', {
       status: reply.status,
-      // What STS says in full names the account and its users: that is for the log.
+      // The full STS message names the account and its users, so it goes to the log only.
       message: `The AWS role could not be assumed: ${code}`,
       detail: read('Message') ?? text.slice(0, 500),
     });

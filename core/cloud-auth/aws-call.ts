@@ -9,8 +9,8 @@ import type { Labels } from './aws-session-tags.ts';
 import { type AwsIdentity, awsSigned } from './aws-sign.ts';
 
 /**
- * Signs a call to this service of AWS, in the region and as whom the settings say. Throws GatewayError: what borrowing an identity
- * throws, and `unsupported_operation` for a body that nobody has read.
+ * Signs a call to this AWS service with the region and identity of the settings. Throws GatewayError: the errors of
+ * `awsIdentity`, and `unsupported_operation` for a body that was not read.
  */
 export function signAwsCall(
   call: OutgoingCall,

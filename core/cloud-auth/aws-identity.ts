@@ -11,9 +11,9 @@ import { createTokenCache, type Token, type TokenCache, tokenKey } from './token
 
 export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
 
-/** Borrowed identities by what they were borrowed with, per running gateway and per who may borrow the machine's. */
+/** Borrowed identities by the credentials they were borrowed with. One cache per `SignServices`. */
 const loans: Loans = new WeakMap();
-/** Those with session tags, apart: callers who choose ever new tags push out each other's, and nobody else's. */
+/** Identities with session tags have a cache of their own: callers that send ever new tags evict only each other's entries. */
 const taggedLoans: Loans = new WeakMap();
 const taggedMax = 500;
 
@@ -32,9 +32,10 @@ export function authTypeOf(settings: ProviderSettings, credentials: Credentials)
 }
 
 /**
- * Whom to sign as: the given keys, a role assumed with them (or with the machine's own identity where none are given), or the
- * machine itself. A promise only when somebody has to be asked. Throws GatewayError `invalid_config` naming what is missing,
- * and `forbidden` where this deployment does not lend the identity of its machine. `labels` is the request's metadata, for session tags.
+ * Returns the identity to sign with: the given keys, a role assumed with them (or with the machine's own identity if no keys are
+ * given), or the machine itself. A promise only if a token service must be called. Throws GatewayError `invalid_config` naming
+ * the missing setting, and `forbidden` if this deployment does not lend the identity of its machine. `labels` is the request's
+ * metadata, for session tags.
  */
 export function awsIdentity(
   settings: ProviderSettings,
@@ -52,7 +53,7 @@ export function awsIdentity(
   if (typeof roleArn !== 'string') throw missing('aws_role_arn');
   const externalId = typeof settings.aws_external_id === 'string' ? settings.aws_external_id : null;
   const own = credentials.aws_access_key_id ? givenKeys(credentials) : null;
-  // The secret is part of the key: whoever does not have it must not be served from the cache.
+  // The secret is part of the key: a caller without it must not be served from the cache.
   const as = own ? [own.accessKeyId, own.secretAccessKey, own.sessionToken ?? ''] : ['machine'];
   const tags = sessionTagsOf(settings, labels);
   const key = tokenKey(roleArn, externalId ?? '', region, ...as, ...tags.flatMap((tag) => [tag.key, tag.value]));

@@ -12,8 +12,8 @@ export interface SessionTag {
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * The tags of a call with this metadata, by name; none where the settings ask for none or the metadata has none of them. Throws
- * `bad_request` for a value that AWS takes in no tag: a value that was changed could mean somebody else.
+ * Returns the session tags of a call with this metadata, by name; none if the settings define none or the metadata has none of
+ * them. Throws `bad_request` for a value that AWS does not allow in a tag, because a changed value could identify another user.
  */
 export function sessionTagsOf(settings: ProviderSettings, labels: Labels): readonly SessionTag[] {
   const { aws_session_tags: list } = settings;
@@ -31,7 +31,7 @@ export function sessionTagsOf(settings: ProviderSettings, labels: Labels): reado
   return tags.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Tags that nobody would see are refused: somebody relies on them. Throws `invalid_config`. */
+/** Rejects tags that would have no effect, because the user relies on them. Throws `invalid_config`. */
 export function refuseTagsWithoutRole(settings: ProviderSettings, authType: string): void {
   if (typeof settings.aws_session_tags !== 'string' || authType === 'assumedRole') return;
   throw new GatewayError('invalid_config', {

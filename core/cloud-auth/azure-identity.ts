@@ -13,7 +13,7 @@ import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
  */
 const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.azure\.(com|us|cn)$/;
 
-/** What a call is authorised for unless `azure_entra_scope` says otherwise. */
+/** Scope of a token unless `azure_entra_scope` sets another one. */
 const defaultScope = 'https://cognitiveservices.azure.com/.default';
 const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 /** The audience of tokens that are themselves the proof of an application (federated credentials). */
@@ -88,7 +88,7 @@ export function identityToken(
       postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
     );
   }
-  // Below, the machine lends its own identity; whether it may was decided by whoever deployed it.
+  // Below, the machine lends its own identity, if the deployment allows it.
   if (!services.machineIdentity) throw notLent(who, String(mode));
   const managedId = text(settings.azure_managed_client_id);
   if (mode === 'managed') {
@@ -111,7 +111,10 @@ function managedToken(who: string, services: SignServices, resource: string, cli
   return askForToken(services, { ...request, headers: [...request.headers] }, `${who} error`);
 }
 
-/** What proves the application: the token its orchestrator keeps in a file, else one of the machine's managed identity. */
+/**
+ * Returns the assertion that authenticates the application: the token its orchestrator stores in a file, else a token of the
+ * managed identity.
+ */
 async function assertionOf(who: string, mode: string, services: SignServices, managedId: string | null): Promise<string> {
   const file = process.env.AZURE_FEDERATED_TOKEN_FILE ?? '';
   if (file !== '') {

@@ -2,8 +2,8 @@ import type { SignServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 
 /**
- * A token that stands for the machine is shown to its cloud's own services (`own`, tried on the host of an https origin) and to hosts
- * that the deployment trusts: whoever else is shown it could do what the machine may do. Throws GatewayError `forbidden`.
+ * Allows a machine-identity token to be sent only to its cloud's own services (`own`, tested against the host of an https origin)
+ * and to hosts the deployment trusts. Any other recipient could act as this machine. Throws GatewayError `forbidden`.
  */
 export function requireShownTo(origin: string, own: RegExp, services: SignServices, who: string): void {
   const { protocol, hostname } = URL.parse(origin) ?? {};

@@ -48,7 +48,7 @@ export async function askForToken(services: SignServices, request: TokenRequest,
   };
 }
 
-/** Statuses below 500 say that these credentials are not good; the same status tells retries and fallbacks what to do. */
+/** Statuses below 500 mean that the credentials are not accepted. The same status decides about retries and fallbacks. */
 function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
   const said = [body?.error, body?.error_description].filter((text) => typeof text === 'string' && text !== '');
   // Only the first line: the rest is trace ids and time stamps.

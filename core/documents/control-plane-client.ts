@@ -86,7 +86,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   ): Promise<v.InferOutput<Schema>> {
     if (waitMs() > 0) throw away('the control plane did not reply a moment ago');
     const probing = failures > 0;
-    // Whoever comes while the probe is under way is refused at once instead of waiting behind it.
+    // Other requests during the probe are rejected at once instead of waiting for it.
     if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
     const reply = await send(path, question, probing).catch((cause: unknown) => {
       failed(cause, probing);

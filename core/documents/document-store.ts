@@ -47,7 +47,7 @@ const absentMs = 5000;
 const unusableMs = 1000;
 /** Pause after a refresh the control plane could not answer; the old document serves. */
 const retryMs = 500;
-/** Look-ups of one kind under way at once; beyond that callers are told to come back. */
+/** Concurrent look-ups of one kind. Further callers are asked to retry later. */
 const flightsMax = 1000;
 const refreshesAtOnce = 16;
 /** Printable ASCII, as long as the longest id a change notice can name. */
@@ -150,7 +150,7 @@ export class DocumentStore implements DocumentReader {
     else this.#expire(shelf, entry);
   }
 
-  /** Changes were missed that nobody can name any more: every document is read again before its next use, if it can be. */
+  /** Handles missed changes whose ids are unknown: every document is read again before its next use, if possible. */
   reset(revision: number): void {
     for (const kind of documentKinds) {
       const shelf = this.#shelves[kind];
@@ -188,16 +188,16 @@ export class DocumentStore implements DocumentReader {
     const checked = v.safeParse(documentSchemas[kept.kind] as v.GenericSchema<unknown, object>, kept.document);
     if (!checked.success) return false;
     const entry = new Entry(kept.id, checked.output, kept.revision, kept.fresh);
-    // Nobody has asked for it in this process: a change of it can wait for someone who does.
+    // This process has not requested the document yet, so a change to it is not read until the next request.
     entry.used = false;
     this.#shelves[kept.kind].entries.set(kept.id, entry);
     return true;
   }
 
-  /** What is not simply there and fresh. */
+  /** Returns an entry that is missing or stale. */
   #find(shelf: Shelf, id: string, entry: Entry | undefined): Maybe<Entry | null> {
-    // Ids hold slugs as callers sent them. What no document can be called is not asked for: a URL that the control plane cannot
-    // take would look like a control plane that is away, to everybody.
+    // Ids contain slugs as callers sent them. An id that no document can have is not requested: a URL that the control plane
+    // cannot parse would count as an outage of the control plane for all callers.
     if (!possibleId.test(id)) return null;
     if (entry) return this.#findStale(shelf, entry);
     const absence = shelf.absences.get(id);
@@ -214,7 +214,7 @@ export class DocumentStore implements DocumentReader {
     entry.used = true;
     if (entry.refreshing || this.#clock.elapsed() < entry.retryAtMs) return entry;
     if (entry.retryAtMs > 0) {
-      // It could not be read a moment ago: nobody waits for a second try.
+      // The last read failed a moment ago, so callers do not wait for this one.
       this.#refresh(shelf, entry);
       return entry;
     }

@@ -26,10 +26,10 @@ interface Waiting {
 }
 
 /**
- * Looks keys up, those together that come while `callsMax` calls are under way, or within a moment of each other while new keys
- * keep coming. A key that comes alone waits for nobody; when many new ones come, a call and a statement are shared by as many as
- * have come meanwhile, so that the pace of look-ups grows with the need for them. When a shared call fails though the control plane
- * is there, each key is asked for alone: one that cannot be read must not take the others with it.
+ * Looks up keys. Keys that arrive while `callsMax` calls are in progress, or shortly after one another while new keys keep
+ * coming, share a call. A single key is looked up without delay. When many new keys arrive, one call and one statement serve all
+ * keys that have arrived meanwhile, so the rate of look-ups grows with demand. If a shared call fails although the control plane
+ * is reachable, each key is looked up alone, so that one unreadable key does not fail the others.
  */
 export function createKeyLookUps(
   questions: KeyQuestions,

@@ -9,7 +9,7 @@ import { messageOf } from '../contract/values/message-of.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
 import type { KeptDocument } from './document-store.ts';
 
-/** What the process knew, and up to which revision it was in step. */
+/** The documents of the process, and the revision up to which they were in step. */
 export interface KnownGood {
   readonly lastRevision: number;
   readonly documents: readonly KeptDocument[];
@@ -68,9 +68,9 @@ export async function writeLastKnownGood(options: LastKnownGoodOptions, known: K
 }
 
 /**
- * What the processes of this machine knew when they last wrote. Where two knew the same document, the one that was in step for
- * longer wins; what comes from a file that fell behind is marked as not fresh. Null when there is nothing usable. A file that
- * is broken or sealed with another key is passed over with a warning.
+ * Returns the documents that the processes of this machine had when they last wrote. If two processes had the same document, the
+ * one that was in step for longer wins. Documents from a file that fell behind are marked as not fresh. Null if there is nothing
+ * usable. A file that is broken or sealed with another key is skipped with a warning.
  */
 export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<KnownGood | null> {
   const names = await readdir(options.directory).catch(() => [] as string[]);

@@ -3,7 +3,7 @@ import { type DocumentKind, documentSchemas } from '../contract/protocol/documen
 import { messageOf } from '../contract/values/message-of.ts';
 import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 
-/** Kinds that decide who somebody is. */
+/** Kinds that determine a caller's identity. */
 const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user']);
 
 /**
@@ -18,7 +18,7 @@ export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: nu
   const entry = new Entry(id, checked.output, revision, true);
   if (!old) return entry;
   entry.used = old.used;
-  // What worked for the old one must work for the new one before the new one may serve.
+  // Every view that compiled for the old document must compile for the new one before the new one may serve.
   for (const view of old.derived.keys()) {
     if (old.derived[view] === undefined || old.derived[view] instanceof CompileFailure) continue;
     try {

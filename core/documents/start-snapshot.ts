@@ -25,7 +25,7 @@ export interface SnapshotOptions {
   readonly timers?: Timers;
 }
 
-/** What this gateway process knows of the control plane's data, kept in step. */
+/** The control plane's data as this gateway process has it, kept in step. */
 export interface Snapshot {
   readonly documents: DocumentStore;
   readonly follower: ChangeFollower;

@@ -1,7 +1,7 @@
 import { mayReadMetrics } from '../contract/protocol/metrics-access.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 
-/** What the edge answers itself, without a key and without the chain. */
+/** Routes that the edge answers itself, without a key and without the plugin chain. */
 export interface BuiltIns {
   /** Shown by the health route. */
   readonly version: string;
@@ -21,14 +21,14 @@ export interface UnreadyReason {
   readonly message: string;
 }
 
-/** Answers the request if it is for one of the edge's own routes. `failed` is told when the metrics cannot be collected. */
+/** Answers the request if it is for one of the edge's own routes. Calls `failed` if the metrics cannot be collected. */
 export function answerBuiltIn(
   builtIns: BuiltIns,
   request: InboundRequest,
   sink: ReplySink,
   failed: (error: unknown) => void,
 ): boolean {
-  // Every other path of the API is longer: most requests are told apart by this number alone.
+  // Every other path of the API is longer, so the length alone rules out most requests.
   if (request.path.length > longestPath || (request.method !== 'GET' && request.method !== 'HEAD')) return false;
   switch (request.path) {
     case '/':

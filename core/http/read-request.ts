@@ -4,13 +4,13 @@ import { findHeader, type HeaderList, type InboundRequest, type RequestBody } fr
 import { remoteAddressOf } from './remote-address.ts';
 import { emptyBody } from './request-body.ts';
 
-/** What the guard looks for, prepared once from the settings. */
+/** Rules for request heads, prepared once from the settings. */
 export interface RequestRules {
   /** Longest header block in bytes: names, values and 4 bytes per header. */
   readonly headerBytesMax: number;
   /** Header name → `kind` for the few names the guard cares about. */
   readonly kinds: ReadonlyMap<string, number>;
-  /** Per `kind` the serial number of the last request that had it: tells a repeat without being cleared for each request. */
+  /** Serial number of the last request that had each `kind`. It detects duplicates without being cleared for each request. */
   readonly lastSeen: Uint32Array;
 }
 
@@ -234,7 +234,7 @@ function checkFraming(request: ParsedRequest): void {
   request.hasLength = request.method !== 'POST' && request.method !== 'PUT' && request.method !== 'PATCH';
 }
 
-/** The first fault is the one that is told. */
+/** Rejects the request. The first error is the one reported. */
 function refuse(request: ParsedRequest, code: ErrorCode, message?: string, param?: string): void {
   request.fault ??= new GatewayError(code, { ...(message ? { message } : {}), ...(param ? { param } : {}) });
 }

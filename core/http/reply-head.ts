@@ -14,7 +14,7 @@ const notCarried: ReadonlySet<string> = new Set([
   'uwebsockets',
 ]);
 
-/** What the addon adds on its own: Date, its name, the framing header, blank line; rounded up. */
+/** Bytes the addon adds itself: Date, its name, the framing header and the blank line; rounded up. */
 const addedBytes = 200;
 /** Bytes of headers in one cork, see the write rule in write-reply.ts. */
 const corkBytesMax = 12_000;

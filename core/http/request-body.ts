@@ -1,7 +1,7 @@
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
 
-/** Bytes kept for a reader that has not asked yet, or has paused, before the socket is told to wait. */
+/** Bytes buffered for a reader that has not started or has paused. Above this the socket is paused. */
 const heldBytesMax = 256 * 1024;
 /** First size of the buffer a body is collected in. */
 const firstBufferBytes = 256 * 1024;
@@ -130,12 +130,12 @@ export class UwsRequestBody implements RequestBody {
     }
   }
 
-  /** The client has left: whoever reads gets `client_closed`. */
+  /** The client has disconnected. A reader gets `client_closed`. */
   abort(): void {
     if (!this.complete || this.held.length > 0) this.fail(new GatewayError('client_closed'));
   }
 
-  /** Nobody will read what is still to come. */
+  /** Discards the bytes that are still to come. */
   discard(): void {
     this.discarded = true;
     this.collector = null;

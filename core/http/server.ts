@@ -58,8 +58,8 @@ export interface HttpServer {
   /** Requests whose reply is not complete. */
   readonly openRequests: number;
   /**
-   * Binds and resolves with the port (0 = any free one). Several processes may share a port (SO_REUSEPORT). Rejects when
-   * somebody else has it or the address is not ours.
+   * Binds and resolves with the port (0 = any free one). Several processes may share a port (SO_REUSEPORT). Rejects if another
+   * process holds the port or the address is not one of this machine.
    */
   listen(host: string, port: number): Promise<number>;
   /** Accepts no further connections. Safe to call twice. */

@@ -3,20 +3,20 @@ import { closeCodes, type FrameListener, type FrameSocket } from '../contract/pl
 import { GatewayError } from '../contract/values/errors.ts';
 import type { ParsedRequest } from './read-request.ts';
 
-/** What the addon carries from the upgrade to the open socket. */
+/** Data the addon carries from the upgrade to the open socket. */
 interface Carried {
   readonly socket: UwsFrameSocket;
 }
 
-/** What is needed to answer 101 later: the addon's request dies with its callback. */
+/** Data needed to answer 101 later. The addon's request is valid only during its callback. */
 export interface WebSocketOffer {
   readonly key: string;
   readonly context: us_socket_context_t;
 }
 
-/** What a subprotocol may be made of (RFC 6455 §4.1): others would fail where they are written to the provider. */
+/** Characters allowed in a subprotocol (RFC 6455 §4.1). Other characters would fail when the name is sent to the provider. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** The sender is told to wait from here on. */
+/** Buffered bytes from which the sender must pause. */
 const bufferedBytesHigh = 256 * 1024;
 /** How often a paused connection is asked to take what waits in it. */
 const flushEveryMs = 10;
@@ -104,7 +104,7 @@ export class UwsFrameSocket implements FrameSocket {
   #owesDrain = false;
   #refused = false;
   #flusher: NodeJS.Timeout | null = null;
-  /** What the gateway closed it with. */
+  /** Code and reason with which the gateway closed the socket. */
   #closedWith: { code: number; reason: string } | null = null;
   readonly #pauseReading: () => void;
   readonly #resumeReading: () => void;
@@ -259,7 +259,7 @@ export class UwsFrameSocket implements FrameSocket {
   }
 }
 
-/** What the addon cuts a client for, in its words. */
+/** The addon's reasons for closing a connection because the client broke a rule. */
 const brokenRules: ReadonlySet<string> = new Set([
   'Received too big message',
   'Received too big message, or other inflation error',
@@ -268,8 +268,8 @@ const brokenRules: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The addon does not read the codes 1012 to 3999 of a client and takes their frame for a fault: all that is known is that the client
- * closed. Its own words where a connection just ended are nobody's reason.
+ * Corrects the code and reason of the addon. The addon rejects a client's codes 1012 to 3999 as an invalid close frame, so only
+ * the fact that the client closed is known. The addon's own reason for a connection that just ended is removed.
  */
 function saidByAddon(code: number, reason: string): { code: number; reason: string } {
   if (code === closeCodes.cut && reason === 'Received invalid close payload') return { code: closeCodes.none, reason: '' };

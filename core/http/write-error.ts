@@ -14,7 +14,7 @@ export interface ErrorReply {
  */
 export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control-plane';
 
-/** Seconds a caller is told to wait after a 503 that does not say more. */
+/** Seconds in `retry-after` of a 503 whose error sets no delay. */
 const defaultRetrySeconds = 1;
 
 /**

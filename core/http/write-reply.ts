@@ -21,12 +21,12 @@ const headBytesMax = 12_000;
 const queuedBytesMax = 64 * 1024;
 const nothing = (): void => {};
 
-/** What all replies of a server share. */
+/** State shared by all replies of a server. */
 export interface ReplyEdge {
   readonly clock: TurnClock;
   /** While true, replies ask the client to close the connection. */
   readonly draining: boolean;
-  /** Where replies are upgraded. */
+  /** Returns the anchor of the socket on which replies are upgraded. */
   anchor(): CorkAnchor;
   /** Called once per sink: the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;
@@ -120,7 +120,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.total = contentLength ?? -1;
     this.bodyless = this.isHead || status === 204 || status === 304;
     this.head = prepareHead(status, headers, this.extraHeaders);
-    // The addon writes the length with the body; a reply to HEAD tells it without one.
+    // The addon writes the length with the body. A reply to HEAD has no body, so the length is set here.
     if (this.isHead && this.total >= 0) addToHead(this.head, 'content-length', String(this.total));
   }
 

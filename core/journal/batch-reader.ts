@@ -7,7 +7,7 @@ export interface Batch {
   /** The buffer belongs to the reader: valid until the next `read`. */
   readonly body: Uint8Array;
   readonly records: number;
-  /** Where the segment is confirmed up to once this batch is. */
+  /** Offset up to which the segment is confirmed when this batch is. */
   readonly endBytes: number;
 }
 

@@ -150,7 +150,7 @@ export class Shipper {
     if (this.#options.spool.backlog().bytes > largeBacklogBytes) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#timers.after(restMs, resolve);
-      // Whoever stops or drains does not wait for a rest to be over.
+      // `stop` and `drain` do not wait for the rest to end.
       this.#endRest = () => {
         cancel();
         resolve();

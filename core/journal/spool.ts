@@ -39,10 +39,10 @@ const probeEveryMs = 1000;
 const probeBytes = 64 * 1024;
 
 /**
- * The records of this process on their way to the control plane, one JSON line each, in files. The records of one turn of the event
- * loop are handed to the kernel in one write at its end; whoever must know asks `whenSafe`. What was written outlives the process.
- * (It is not synced: a power cut may take the last seconds.) Gathering was worth 5 % of the CPU time of a plain call with 64
- * connections (`npm run bench -- --only plain`).
+ * The records of this process on their way to the control plane, one JSON line each, in files. The records of one turn of the
+ * event loop are handed to the kernel in one write at its end; `whenSafe` reports when that is done. Written records outlive the
+ * process. (The file is not synced: a power cut may lose the last seconds.) Gathering was worth 5 % of the CPU time of a plain
+ * call with 64 connections (`npm run bench -- --only plain`).
  */
 export class Spool implements Journal {
   readonly counts: SpoolCounts = { appended: 0, lost: 0, interrupted: 0 };
@@ -52,10 +52,10 @@ export class Spool implements Journal {
   readonly #segmentBytesMax: number;
   /** Oldest first; the last one may be open. */
   readonly #segments: Segment[];
-  /** What earlier processes have left. */
+  /** Segments left by earlier processes. */
   readonly #inherited: readonly Segment[];
   #bytes: number;
-  /** What `healthy` said last about room; said in the log when it changes, not for every request. */
+  /** The last result of the check for room. It is logged when it changes, not for every request. */
   #full = false;
   /** Monotonic ms of the last failed write or probe; null while all is well. */
   #failedAtMs: number | null = null;
@@ -137,8 +137,8 @@ export class Spool implements Journal {
   }
 
   /**
-   * Whether the next record will find its place. Ask before taking on a request that must be recorded. After a failed write it
-   * tries the disk again, at most once a second.
+   * Returns true if the next record can be stored. Call it before accepting a request that must be recorded. After a failed write
+   * it retries the disk, at most once a second.
    */
   healthy(): boolean {
     if (this.#failedAtMs !== null) {
@@ -151,7 +151,7 @@ export class Spool implements Journal {
     return !full;
   }
 
-  /** What waits on disk; `bytes` counts everything that takes up room there. */
+  /** The backlog on disk. `bytes` counts everything that takes up room there. */
   backlog(): { readonly bytes: number; readonly segments: number } {
     return { bytes: this.#bytes, segments: this.#segments.length };
   }

@@ -24,9 +24,9 @@ export interface JournalOptions {
   readonly restFactor?: number;
 }
 
-/** Where records go: safe on disk at once, at the control plane soon. */
+/** The journal of records: on disk at once, at the control plane soon after. */
 export interface RunningJournal extends Journal {
-  /** False: the next record may find no place; refuse requests that must be recorded (`unavailable`). */
+  /** False: the next record may not fit. Reject requests that must be recorded (`unavailable`). */
   healthy(): boolean;
   readonly spool: Spool;
   readonly shipper: Shipper;

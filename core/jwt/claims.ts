@@ -112,8 +112,8 @@ function scopesOf(sent: Sent): string[] {
 const budgetSlackSeconds = 60;
 
 /**
- * The limits of this one token. Counters are named by the token alone: an id that is claimed is nobody's to trust, for it could be that
- * of another tenant's budget.
+ * Returns the limits of this one token. Its counters are named by the token alone. An id from a claim cannot be trusted, because
+ * it could name a budget of another tenant.
  */
 function limitsOf(sent: Sent, keyId: string): EntityLimits | null {
   const { usage_limits: budgets = [], rate_limits: rateLimits = [] } = sent;

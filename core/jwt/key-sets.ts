@@ -15,10 +15,10 @@ export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject
 interface Published {
   readonly organisationId: string;
   keys: ReadonlyMap<string, KeyObject>;
-  /** Of the last answer; null: there was none yet. */
+  /** Time of the last reply; null before the first one. */
   knownAtMs: number | null;
   triedAtMs: number;
-  /** Whether the last try failed. */
+  /** True if the last attempt failed. */
   failed: boolean;
   flight: Promise<void> | null;
 }
@@ -78,7 +78,7 @@ export class KeySets {
     return Promise.all(flights).then(() => this.#settle(sets, kid));
   }
 
-  /** What there is to say once nothing more can be read. */
+  /** Returns the key, or null if no set has it. Throws `unavailable` if a set could not be read. */
   #settle(sets: readonly Published[], kid: string): KeyObject | null {
     const found = this.#pick(sets, kid);
     if (found !== null) return found;

@@ -12,7 +12,7 @@ interface Basis {
   readonly document: object | null;
 }
 
-/** Where and as whom a token acts. */
+/** The workspace and identity a JWT acts with. */
 export interface Place {
   readonly identity: Identity;
   readonly basis: readonly Basis[];
@@ -30,7 +30,7 @@ export function isCurrent(place: Place, documents: DocumentReader): boolean {
   for (const { kind, id, document } of place.basis) {
     const now = documents.get(kind, id);
     if (now === document) continue;
-    // Whoever looks for a new place asks again, and shares this look-up.
+    // The caller then builds a new place and shares this look-up.
     if (isPromise(now)) now.catch(() => undefined);
     return false;
   }
@@ -78,7 +78,7 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What both the token and the user's role in the workspace allow. */
+/** Returns the scopes that both the token and the user's role in the workspace allow. */
 function scopesOfUser(
   scopes: readonly string[],
   user: NonNullable<UserDocument['user']>,

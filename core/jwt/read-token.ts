@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 /** Seconds by which clocks of issuers may differ from ours. */
 export const skewSeconds = 5;
 
-/** What a token says before anybody has checked that it may say so: enough to find the keys it must be signed with. */
+/** Unverified content of a JWT: enough to find the keys that must have signed it. */
 export interface ReadToken {
   readonly kid: string;
   readonly organisationId: string;
@@ -38,7 +38,7 @@ export function readToken(token: string, nowMs: number): ReadToken {
   return { kid: header.kid, organisationId };
 }
 
-/** What a refused token says of itself, for the audit trail; nulls where it cannot be read. */
+/** Returns the claims of a rejected JWT for the audit trail; nulls if they cannot be read. */
 export function describeToken(token: string): { organisationId: string | null; kid: string | null; subject: string | null } {
   try {
     if (token.length > tokenLengthMax) throw invalid('too long');

@@ -16,7 +16,7 @@ export interface RefusalsOptions {
   readonly log: Log;
 }
 
-/** Milliseconds between two looks for what there is to tell, and for which the same refusal is told once. */
+/** Milliseconds between two reports, and the time during which the same refusal is reported once. */
 const tellEveryMs = 2_000;
 const onceEveryMs = 60_000;
 /** Different refusals that wait at a time; what comes beyond is left out. */
@@ -31,9 +31,9 @@ interface Waiting {
 }
 
 /**
- * Tells the control plane of refused tokens, for the audit trail of the organisation they name. A flood makes no flood of entries: the
- * same reason from the same address is one entry a minute, with how often it was. Nothing is told of organisations that take no tokens,
- * nor of any that had to be looked up for it.
+ * Reports rejected JWTs to the control plane, for the audit trail of the organisation they name. To avoid a flood of entries, the
+ * same reason from the same address is one entry a minute, with a count. Organisations without JWT authentication, and
+ * organisations that are not in memory, get no entries.
  */
 export class Refusals {
   readonly #options: RefusalsOptions;
@@ -75,7 +75,10 @@ export class Refusals {
     this.#waiting.set(name, { refusal, count: 1, dueAtMs: told + onceEveryMs });
   }
 
-  /** Tells what is due; `all`: also what is not. Never rejects: what could not be told is told later. */
+  /**
+   * Reports the refusals that are due; `all`: also those that are not due yet. Never rejects: failed reports are sent again
+   * later.
+   */
   tell(all = false): Promise<void> {
     this.#telling ??= this.#send(all).finally(() => {
       this.#telling = null;
@@ -83,7 +86,7 @@ export class Refusals {
     return this.#telling;
   }
 
-  /** Tells all that waits a last time. */
+  /** Sends all waiting refusals a last time. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#telling;

@@ -13,7 +13,7 @@ import { Refusals } from './refusals.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 
 export interface Tokens extends TokenVerifier {
-  /** Tells of the last refused tokens. */
+  /** Reports the last rejected tokens. */
   close(): Promise<void>;
 }
 
@@ -37,7 +37,10 @@ export function startTokens(options: {
   return { ...verifier, close: () => refusals.close() };
 }
 
-/** Where a key set is, for the connector. Throws GatewayError `invalid_custom_host` for URLs that no gateway calls. */
+/**
+ * Returns a parser that splits the URL of a key set for the connector. It throws GatewayError `invalid_custom_host` for a URL
+ * that gateways must not call.
+ */
 export function keySetUrlParser(trusted: TrustedHosts): (url: string) => { origin: string; path: string } {
   return (url) => {
     const check = checkKeySetUrl(url, trusted);

@@ -70,7 +70,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
     }
     const organisation = await lookUp;
-    // Who has no keys and who is not there are told the same.
+    // An unknown organisation and one without keys get the same error.
     if (!organisation)
       throw new GatewayError('forbidden', {
         message: 'Forbidden! JWT authentication is not enabled for the organisation of this token',

@@ -58,7 +58,7 @@ export class Account implements LeaseAccount {
   /** Until when, and from how many units on, there is nothing to be had. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
-  /** Units of this window that nobody held at the last answer, and those given back since; null before the first answer. */
+  /** Units of this window that no process held at the last reply, and those given back since; null before the first reply. */
   #remaining: number | null = null;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
@@ -156,7 +156,7 @@ export class Account implements LeaseAccount {
     else this.#left.release(lease);
   }
 
-  /** What to ask the ledger now; marks the question as asked. */
+  /** Returns the next question for the ledger and marks it as asked. */
   question(): LeaseAsk {
     this.#roll();
     const { spec } = this;
@@ -384,7 +384,7 @@ export class Account implements LeaseAccount {
   }
 }
 
-/** What decides when a budget begins anew. */
+/** Returns a key of the rules that determine when a budget resets. */
 function rulesOf(spec: Extract<LimitSpec, { kind: 'budget' }>): string {
   return [spec.periodicReset, spec.periodicResetDays, spec.nextUsageResetAt, spec.resetAt].join(' ');
 }

@@ -1,19 +1,19 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Who holds leases: each gateway process under an id of its own, which its successor in the slot finds on disk. */
+/** Ids under which gateway processes hold leases. Each process has its own id; its successor in the slot reads it from disk. */
 export interface Holders {
   readonly own: string;
   /** Processes before this one whose leases the ledger may still keep. */
   readonly earlier: readonly string[];
-  /** The ledger has been told of the end of these. */
+  /** Removes earlier ids whose leases the ledger has released. */
   forget(told: readonly string[]): void;
 }
 
 export interface HoldersOptions {
   readonly directory: string;
   readonly slot: number;
-  /** Gateway processes of this machine: slots beyond are nobody's, and slot 0 takes them over. */
+  /** Number of gateway processes on this machine. Slots beyond it are unused, and slot 0 takes them over. */
   readonly processes: number;
   /** Random UUID. */
   readonly newId: () => string;

@@ -19,7 +19,7 @@ export class Lease {
     this.id = id;
   }
 
-  /** What a question says of it. */
+  /** Returns the lease's part of a question to the ledger. */
   ask(): { lease: string; seq: number; kept: number } {
     this.#told = null;
     this.#asked = this.kept;

@@ -1,7 +1,10 @@
 import { leftMax } from '../contract/protocol/leases.ts';
 import type { Lease } from './lease.ts';
 
-/** Leases of one budget that are spent from no more. Each is told of until nothing of it is under way and the ledger knows. */
+/**
+ * Leases of one budget that are no longer spent from. Each is reported until no request uses it and the ledger has its last
+ * figure.
+ */
 export class LeftLeases {
   readonly #leases: Lease[] = [];
   /** Start of the window each is of. */

@@ -10,7 +10,7 @@ const freshMs = 300_000;
 const entriesMax = 5_000;
 const timeoutMs = 1_000;
 
-/** Prices of models as the control plane tells them, each asked for once. Rejects when it could not be asked. */
+/** Returns prices of models from the control plane, each requested once. Rejects if the control plane could not be reached. */
 export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: PricedCall) => Maybe<ModelRates | null> {
   const known = new Map<string, { readonly atMs: number; readonly rates: ModelRates | null }>();
   const asked = new Map<string, Promise<ModelRates | null>>();

@@ -38,14 +38,14 @@ export interface LeaseClient extends Leases {
   close(): Promise<void>;
 }
 
-/** A caller waits for this answer, so it is short; without one the limit's own word for such times holds. */
+/** A caller waits for this reply, so the limit is short. Without a reply, the limit's own policy for outages applies. */
 const timeoutMs = 1_000;
-/** After a failure nothing is asked for this long, and callers learn at once that nobody could say. */
+/** After a failure no question is sent for this long, and callers get `unavailable` at once. */
 const pauseMs = 500;
 const tickMs = 1_000;
 /** Pause between attempts to release the leases of earlier processes. */
 const earlierMs = 100;
-/** Accounts that nobody has used for this long are forgotten. */
+/** Accounts unused for this long are removed. */
 const forgetMs = 600_000;
 const asksMax = 1_000;
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -135,7 +135,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
   }
 
-  /** Keeps leases that are needed alive, and gives back those that nobody has touched for a while. */
+  /** Renews leases that are in use, and gives back those unused for a while. */
   function tick(): void {
     if (closed) return;
     const nowMs = clock.elapsed();

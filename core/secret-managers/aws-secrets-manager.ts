@@ -16,7 +16,7 @@ const auth = v.object({
   aws_role_arn: v.nullish(awsSettings.aws_role_arn.schema),
   aws_external_id: v.nullish(awsSettings.aws_external_id.schema),
 });
-/** What is said with status 400 like a refusal, and passes. */
+/** Transient errors that AWS returns with status 400, like a refusal. */
 const passing: ReadonlySet<string> = new Set(['ThrottlingException', 'RequestTimeout', 'InternalServiceError']);
 
 /**

@@ -84,7 +84,10 @@ function identityOf(
   return settings.azure_auth_mode === 'managed' ? settings : machineDefault();
 }
 
-/** What the machine is by itself: the workload its orchestrator says it is, else its managed identity. Secrets of its environment are not used. */
+/**
+ * Returns the settings of the machine's own identity: the workload identity of its orchestrator, else its managed identity.
+ * Secrets in the environment are not used.
+ */
 function machineDefault(): ProviderSettings {
   const { AZURE_FEDERATED_TOKEN_FILE: file, AZURE_TENANT_ID: tenant, AZURE_CLIENT_ID: client } = process.env;
   if (file && tenant && client) return { azure_auth_mode: 'workload' };

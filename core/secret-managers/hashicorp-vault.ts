@@ -20,7 +20,7 @@ import {
 const who = 'HashiCorp Vault';
 /** It travels in a header. Batch tokens, the longest, have some hundred characters. */
 const tokenPattern = /^[\x21-\x7e]{1,16384}$/;
-/** Of a token that never expires by itself. */
+/** Lifetime assumed for a token that never expires. */
 const lifetimeSecondsMax = 86_400;
 
 /** How a token is asked for. */
@@ -57,7 +57,7 @@ export function createVaultReader(): SecretReader {
     const token = await tokens.get(login.key, sign.now(), obtain);
     const reply = await ask(token.value.reveal());
     if (reply.status !== 403 || isNew) return contentOf(reply);
-    // Somebody has revoked it before its time.
+    // The token was revoked before it expired.
     tokens.forget(login.key, token);
     return contentOf(await ask((await tokens.get(login.key, sign.now(), obtain)).value.reveal()));
 
@@ -100,7 +100,7 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
       if (!services.sign.machineIdentity) {
         throw refused('vault_auth_type: kubernetes uses the identity of the machine. Set MACHINE_IDENTITY=true to allow it');
       }
-      // Whoever gets this token can be this pod elsewhere.
+      // Anyone with this token can act as this pod.
       if (!place.isTrusted) throw refused('vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS');
       return {
         key: tokenKey('kubernetes', tenant, place.base, namespace ?? '', role),

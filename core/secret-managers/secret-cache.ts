@@ -32,27 +32,30 @@ interface Entry {
   /** The same object for as long as the manager says the same. */
   content: SecretContent | null;
   knownAtMs: number;
-  /** Of the last fetch, where it failed. */
+  /** Error of the last fetch; null if it succeeded. */
   fault: SecretFault | null;
-  /** No fetch begins before. */
+  /** The next fetch starts no earlier than this. */
   pausedUntilMs: number;
   renewedAtMs: number;
   usedAtMs: number;
   flight: Promise<void> | null;
 }
 
-/** After a failed fetch the manager is left alone for so long. */
+/** Pause after a failed fetch of a secret. */
 export const pauseMs = 5_000;
-/** What a provider has refused is read anew no more often than this. */
+/** Minimum time between two fetches of a value that a provider rejected. */
 const renewalMs = 10_000;
-/** How long an answer is good while its manager is away. */
+/** How long a value stays valid while its manager is unreachable. */
 const staleMs = 86_400_000;
-/** All that a fetch may take: identities are several exchanges with limits of their own. */
+/** Time limit of a whole fetch. Identities take several exchanges with limits of their own. */
 const fetchMs = 8_000;
 const entriesMax = 5_000;
 const usedLatelyMs = 60_000;
 
-/** What managers have answered: one fetch for all who ask, renewed beside them, and the last answer while a manager is away. */
+/**
+ * Values of secret managers. Callers share one fetch, values are renewed in the background, and the last value stays valid while
+ * a manager is unreachable.
+ */
 export class SecretCache {
   readonly #options: SecretCacheOptions;
   readonly #entries = new LRUCache<string, Entry>({ max: entriesMax });
@@ -122,7 +125,7 @@ export class SecretCache {
     return entry.fault ?? away('not read yet');
   }
 
-  /** Whether an old answer stands because nobody can give another. */
+  /** True while a stale value is used because its manager is unreachable. */
   #isKept({ fault, knownAtMs }: Entry): boolean {
     return fault?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
   }

@@ -1,8 +1,9 @@
 import { GatewayError } from '../contract/values/errors.ts';
 
 /**
- * Why a value cannot be had. `isAway`: nobody has said no, so what was known before is still the best there is; else the manager (or
- * what the reference says) rules it out. The message is for those who manage the reference: it holds no value and no credential.
+ * The reason why a value is unavailable. `isAway`: the manager did not reject the request, so the last known value stays valid.
+ * Otherwise the manager (or the reference itself) rules the value out. The message is for the administrators of the reference. It
+ * holds no value and no credential.
  */
 export class SecretFault extends Error {
   readonly isAway: boolean;
@@ -22,14 +23,14 @@ export function refused(message: string): SecretFault {
   return new SecretFault(message, false);
 }
 
-/** What a status other than 200 of a manager means; `word` is its own name for what is wrong. */
+/** Returns the error for a status other than 200 of a manager. `word` is the manager's own error code. */
 export function statusFault(who: string, status: number, word: string | null): SecretFault {
   const said = `${who} answered ${status}${word === null ? '' : ` ${word}`}`;
   // A redirection is never followed; a node that hands over to another answers so for a while.
   return isPassing(status) ? away(said) : refused(said);
 }
 
-/** What went wrong on the way to a manager, or to whoever lends the identity it asks for. */
+/** Converts an error of a request to a manager, or to the service that issues its identity. */
 export function faultOf(thrown: unknown): SecretFault {
   if (thrown instanceof SecretFault) return thrown;
   if (!(thrown instanceof GatewayError)) return away('the gateway failed to read the secret', thrown);

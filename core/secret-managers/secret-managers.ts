@@ -38,7 +38,7 @@ export interface RunningSecretManagers extends SecretManagers {
 
 const kubernetesTokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** What was made of the answers for a document, and of which answers. */
+/** The joined values of a document, and the contents they were made from. */
 interface Joined {
   readonly contents: readonly SecretContent[];
   readonly values: MappedValues;
@@ -122,7 +122,10 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
   };
 }
 
-/** What AWS keeps in one secret, and more than Azure does: a manager of a tenant's own must not fill the memory of all. */
+/**
+ * The size limit of AWS for one secret; Azure's is lower. It prevents a tenant's own manager from filling the memory shared by
+ * all tenants.
+ */
 const secretCharactersMax = 65_536;
 
 function ofFairSize(content: SecretContent): SecretContent {

@@ -7,13 +7,13 @@ import type { Secret } from '../contract/values/secret.ts';
 import { isTrustedAddress, isTrustedName } from '../contract/values/trusted-hosts.ts';
 import { away, refused } from './secret-fault.ts';
 
-/** What a manager keeps under one path: a text, or fields as the text of a JSON object. */
+/** Content that a manager stores under one path: a text, or fields as the text of a JSON object. */
 export interface SecretContent {
   readonly kind: 'text' | 'fields';
   readonly text: Secret;
 }
 
-/** What a reader works with. */
+/** Services for a reader. */
 export interface ReadServices {
   /** The gateway's one connector, with deadlines and a size limit; as the machine only where the deployment lends that. */
   readonly sign: SignServices;
@@ -39,8 +39,8 @@ export interface ManagerPlace {
 }
 
 /**
- * Where a manager is. A host is trusted by its own name or address, never by what its name leads to, and plain HTTP is for these
- * alone. Throws SecretFault naming the field.
+ * Returns the location of a manager. A host is trusted by its own name or address, never by the address its name resolves to.
+ * Plain HTTP is allowed only for trusted hosts. Throws SecretFault naming the field.
  */
 export function placeOf(field: string, auth: MappedSecretDocument['auth'], trusted: TrustedHosts): ManagerPlace {
   const check = checkOutboundUrl(required(auth, field), { trusted });

@@ -13,8 +13,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * One keep-alive connection: an undici client with the socket it stands on in view. Seeing the socket tells whether a request
- * went out on a reused one, lets an attempt to connect be given up, and shows a reset that HTTP framing alone would hide.
+ * One keep-alive connection: an undici client and its socket. Access to the socket shows if a request used a reused connection,
+ * allows a connection attempt to be abandoned, and reveals a reset that HTTP framing alone would hide.
  */
 export class Connection {
   readonly #client: Client;

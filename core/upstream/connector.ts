@@ -18,7 +18,7 @@ export interface ConnectorOptions {
   readonly dial?: typeof buildConnector;
 }
 
-/** Where the connector of one pool goes. */
+/** The destination of the connector of one pool. */
 export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;

@@ -10,12 +10,12 @@ import type { Pool } from './pool.ts';
 import { UploadStream } from './upload-stream.ts';
 import { cutByReset, isClosedSocket, type Phase, toUpstreamError } from './upstream-error.ts';
 
-/** What all exchanges of a transport share. */
+/** Services shared by all exchanges of a transport. */
 export interface ExchangeServices {
   readonly deadlines: Deadlines;
   /** Told once per exchange, when it has ended in whatever way. */
   readonly onOver: () => void;
-  /** What a handler threw from `onEnd` or `onError`. */
+  /** Receives errors that a handler throws from `onEnd` or `onError`. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -115,7 +115,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 1xx replies say nothing about the reply to come. (100 never gets here: undici refuses it where nobody asked for it.)
+    // 1xx responses do not describe the final response. (100 never arrives here: undici rejects it if no request expected it.)
     if (this.#over || status < 200) return;
     this.#phase = 'body';
     const { idleMs } = this.#call.timeouts;

@@ -45,7 +45,7 @@ function namedBy(connection: string | readonly string[] | undefined): Set<string
   return new Set(text.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-// Lengths first: nearly every header is told apart from these by its length alone.
+// Compare lengths first: for nearly every header the length alone rules out a match.
 function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:

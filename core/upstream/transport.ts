@@ -17,7 +17,7 @@ import { openWebSocket } from './web-socket.ts';
 export interface TransportOptions extends ConnectorOptions {
   /** Origins of our own control plane: open at private addresses, for calls of `internalTenant` only. */
   readonly internalOrigins?: readonly string[];
-  /** Whether calls of `metadataTenant` may reach the metadata services of clouds; default no. */
+  /** Allows calls of `metadataTenant` to reach the metadata services of clouds; default false. */
   readonly machineIdentity?: boolean;
   /** How long an idle connection is kept; default 30 s. */
   readonly keepAliveMs?: number;
@@ -27,7 +27,7 @@ export interface TransportOptions extends ConnectorOptions {
   readonly poolsMax?: number;
   /** Longest message of a WebSocket, bytes; default 16 MiB. */
   readonly messageBytesMax?: number;
-  /** What a handler threw where nobody could catch it. Default: a process warning. */
+  /** Receives errors of a handler that no caller could catch. Default: a process warning. */
   readonly onFault?: (error: unknown) => void;
 }
 
@@ -127,7 +127,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   };
 }
 
-/** What can be said against a call before any connection is thought of. */
+/** Returns the error of a call that is rejected before a connection is chosen; null if there is none. */
 function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
   if (closing) return new GatewayError('draining');
   if (!call.path.startsWith('/')) return new GatewayError('internal', { detail: `path without a leading slash: ${call.path}` });
@@ -136,7 +136,7 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
   return null;
 }
 
-/** The handler with its throws caught: `ws` and `node:http` would emit them where nobody listens. */
+/** Wraps the handler so that its errors go to `onFault`: `ws` and `node:http` would emit them without a listener. */
 function guarded(handler: UpstreamHandler, onFault: (fault: unknown) => void): UpstreamHandler {
   const safely = <Args extends unknown[]>(tell: (...args: Args) => void): ((...args: Args) => void) => {
     return (...args) => {

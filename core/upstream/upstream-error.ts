@@ -4,7 +4,9 @@ import { messageOf } from '../contract/values/message-of.ts';
 /** How far an exchange had come when it failed. */
 export type Phase = 'connect' | 'head' | 'body';
 
-/** What went wrong on a socket or in undici, as the error the caller sees. Texts of the runtime go into `detail`, for the log. */
+/**
+ * Converts an error of a socket or of undici into the error the caller sees. Texts of the runtime go into `detail`, for the log.
+ */
 export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);

@@ -19,8 +19,8 @@ export interface WebSocketOptions {
 }
 
 /**
- * Asks for a WebSocket over a checked connection. A provider that answers 101 is handed over as an open socket; any other answer
- * is told like that of a plain call, except that a 2xx, which is no answer to this question, is `upstream_invalid`.
+ * Opens a WebSocket over a checked connection. If the provider responds with 101, the handler receives the open socket. Other
+ * responses are handled like those of a plain call, except that a 2xx is invalid here and becomes `upstream_invalid`.
  */
 export function openWebSocket(
   call: UpstreamCall,

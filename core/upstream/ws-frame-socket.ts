@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
 
-/** The sender is told to wait from here on, and to go on from the second. */
+/** The sender pauses above the first figure and resumes below the second. */
 const bufferedBytesHigh = 256 * 1024;
 const bufferedBytesLow = 64 * 1024;
 
