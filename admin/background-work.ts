@@ -8,7 +8,7 @@ export interface BackgroundWork {
   settled(): Promise<void>;
 }
 
-/** Failures are logged; nobody waits for them. */
+/** Failures are logged; no caller awaits the work. */
 export function createBackgroundWork(log: Log): BackgroundWork {
   const underWay = new Set<Promise<void>>();
   return {

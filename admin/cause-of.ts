@@ -1,6 +1,6 @@
 import { DriverException } from '@mikro-orm/core';
 
-/** What the log may know of a failure. */
+/** Fields of a failure that may be logged. */
 export interface Cause {
   readonly name: string;
   readonly message: string;

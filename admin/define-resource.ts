@@ -44,7 +44,7 @@ export function defineResource(resource: Resource): Resource {
   return resource;
 }
 
-/** Where documents are read from. */
+/** Services that documents are read from. */
 export interface DocumentSource {
   readonly database: Pick<Database, 'em' | 'ask'>;
   readonly vault: Vault;

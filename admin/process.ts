@@ -12,7 +12,7 @@ import { StartError } from './start-error.ts';
 /** While the database cannot be reached, one log line per this time. */
 const warnEveryMs = 30_000;
 
-/** The control plane as a process of its own, child of the supervisor or alone. Ends the process when it is told to stop. */
+/** Runs the control plane as a process of its own, as a child of the supervisor or alone. Exits on a stop signal. */
 export async function runProcess(): Promise<void> {
   const settings = readSettings();
   const { logLevel: level, logFormat: format, headerPrefix, headerPrefixAliases } = settings;
@@ -30,7 +30,7 @@ export async function runProcess(): Promise<void> {
     );
   };
   onStopRequests({ stop });
-  // Without its supervisor nobody would ever stop this process.
+  // Without its supervisor, this process would never receive a stop signal.
   if (process.send) process.on('disconnect', stop);
 
   const publish = (notice: ChangeNotice) => void process.send?.({ type: changesSubject, notice }, undefined, {}, () => {});

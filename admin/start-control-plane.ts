@@ -35,7 +35,7 @@ export interface ControlPlaneDeps {
   readonly log: Log;
   /** Hands a committed change to the bus. Must not throw; losing one does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
-  /** For tests: what tells the time, instead of the machine. */
+  /** For tests: replaces the system clock. */
   readonly clock?: Clock;
   /** For tests: a reply that is not what its route declares is an error instead of being cut to it. */
   readonly strictReplies?: boolean;
@@ -159,7 +159,7 @@ function listen(server: Server, settings: Settings): Promise<number> {
   });
 }
 
-/** How long running requests may still take once the server is told to stop. */
+/** Milliseconds that running requests may take after a stop signal. */
 const finishMs = 5_000;
 
 /** Lets running requests finish; connections that are kept alive close as they fall idle. */

@@ -10,7 +10,7 @@ export function actorOfKey(row: ApiKey, scopes: readonly string[]): Actor {
     workspaceId: row.workspaceId ?? null,
     userId: row.userId ?? null,
     scopes: new Set(scopes),
-    // The key of the first start belongs to whoever runs this installation.
+    // The key of the first start belongs to the operator of this installation.
     actsAsOwner: row.type === 'organisation-service' && row.creationMode === 'auto',
   };
 }

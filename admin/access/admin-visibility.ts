@@ -2,7 +2,7 @@ import type { Actor } from '../http/actor.ts';
 import { forbidden } from '../http/errors.ts';
 import type { SecuritySettings } from '../resources/organisations/security-settings.ts';
 
-/** What these settings keep from admins of the organisation, admins cannot give themselves. */
+/** Settings that restrict admins of the organisation. Admins cannot lift them for themselves. */
 const aboutAdmins = ['organisationAdminsViewLogs', 'organisationAdminsViewLogMetadata'] as const;
 
 /**

@@ -9,7 +9,7 @@ export async function holdUser(tx: EntityManager, organisationId: string, id: st
   return held.length > 0;
 }
 
-/** The other side of it: waits for whoever holds the user, and keeps everybody from holding them. */
+/** Locks the user exclusively: waits for transactions that hold the user, and blocks new ones. */
 export async function closeUser(tx: EntityManager, organisationId: string, id: string): Promise<void> {
   await tx.execute('select 1 from users where id = ? and organisation_id = ? for update', [id, organisationId]);
 }

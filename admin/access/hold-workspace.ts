@@ -12,7 +12,7 @@ export async function holdWorkspace(tx: EntityManager, organisationId: string, i
   return held.length > 0;
 }
 
-/** The other side of it: waits for whoever holds the workspace, and keeps everybody from holding it. */
+/** Locks the workspace exclusively: waits for transactions that hold the workspace, and blocks new ones. */
 export async function closeWorkspace(tx: EntityManager, organisationId: string, id: string): Promise<void> {
   await tx.execute('select 1 from workspaces where id = ? and organisation_id = ? for update', [id, organisationId]);
 }

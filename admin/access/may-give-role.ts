@@ -5,7 +5,7 @@ import { effectiveSecuritySettings } from '../resources/organisations/security-s
 import { workspaceRoleScopes } from './roles.ts';
 import { dataPlaneScopes } from './scopes.ts';
 
-/** Whoever lacks one of these is less than an admin, and cannot make one, or take one over. */
+/** Scopes that every admin has. An actor without one of them cannot create or take over an admin. */
 const marksOfAdmins = [
   'organisation_users.create',
   'organisation_users.update',
@@ -17,8 +17,8 @@ const marksOfAdmins = [
 ];
 
 /**
- * Throws AB03 when the caller may not give this role, or work on somebody who has it: nobody reaches above themselves through
- * another person. Owners are for owners, and for the key the first start made.
+ * Throws AB03 if the actor may not give this role or manage a user who has it, so that no actor gains rights through another
+ * user. Only owners and the key of the first start manage owners.
  */
 export function requireRank(actor: Actor, role: OrganisationRole): void {
   if (actor.actsAsOwner || role === 'member') return;
@@ -28,16 +28,16 @@ export function requireRank(actor: Actor, role: OrganisationRole): void {
 }
 
 /**
- * Throws AB03 when a key would get hold of a person, or shape one, who may do more in a workspace than the key can: links to accept
- * an invite or to set a password are in the replies, and whoever follows one is that person. Calling models is for every key to hand
- * out, as with keys of workspaces.
+ * Throws AB03 if a key would create or change a user who may do more in a workspace than the key can. Replies contain the links
+ * to accept an invite or set a password, and such a link gives access as that user. Every key may grant scopes for model calls,
+ * as with keys of workspaces.
  */
 export async function requirePlaces(
   em: EntityManager,
   actor: Actor,
   places: readonly { readonly id: string; readonly role: WorkspaceRole }[],
 ): Promise<void> {
-  // What people may give is a matter of their own role: see `requireRank` and `requireWorkspaceRank`.
+  // For sessions, `requireRank` and `requireWorkspaceRank` check the role.
   if (actor.session) return;
   for (const { id, role } of places) {
     const settings = await effectiveSecuritySettings(em, actor.organisationId, id);

@@ -3,7 +3,7 @@ import { effectiveSecuritySettings, type SecuritySettings } from '../resources/o
 import type { User } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 
-/** Whether a plain member manages a workspace, and the settings that hold there; null when they are not in it. */
+/** Returns whether a plain member manages a workspace, and the settings in effect there. Null if they are not a member of it. */
 export async function membershipOf(
   em: EntityManager,
   { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,

@@ -78,7 +78,9 @@ const workspaceBase: Readonly<Record<WorkspaceRole, readonly string[]>> = {
   viewer: viewing.filter((scope) => !dataPlaneScopes.includes(scope)),
 };
 
-/** Whose rules hold for a workspace role: admins there are managers to the settings, viewers are members that only look. */
+/**
+ * Rules that apply to each workspace role. The settings treat admins as managers, and viewers as members with read access only.
+ */
 const ruledAs: Readonly<Record<WorkspaceRole, LimitedRole>> = {
   admin: 'manager',
   manager: 'manager',
@@ -86,7 +88,7 @@ const ruledAs: Readonly<Record<WorkspaceRole, LimitedRole>> = {
   viewer: 'member',
 };
 
-/** What somebody with this role may do in a workspace with these settings (semantics §1.2). */
+/** Returns the scopes of a role in a workspace with these settings. */
 export function workspaceRoleScopes(role: WorkspaceRole, settings: SecuritySettings): Set<string> {
   const scopes = applyRules(new Set(workspaceBase[role]), possibleInWorkspaces, ruledAs[role], settings);
   if (role !== 'viewer') return scopes;
@@ -94,15 +96,18 @@ export function workspaceRoleScopes(role: WorkspaceRole, settings: SecuritySetti
 }
 
 /**
- * What an owner or admin may do, in all workspaces. Plain members may do nothing but what their workspaces let them. The
- * settings are those of the workspace at hand, or of the organisation.
+ * Returns the scopes of an owner or admin in all workspaces. Plain members have only the scopes of their workspaces. The settings
+ * are those of the current workspace, or of the organisation.
  */
 export function organisationRoleScopes(role: OrganisationRole, settings: SecuritySettings): Set<string> {
   if (role === 'member') return new Set();
   return role === 'owner' ? new Set(all) : applyRules(new Set(all), all, 'admin', settings);
 }
 
-/** What an owner's or admin's own key may do in a workspace, where they are admins without being members. */
+/**
+ * Returns the scopes of an owner's or admin's own key in a workspace. Owners and admins act as workspace admins without
+ * membership.
+ */
 export function implicitAdminScopes(role: 'owner' | 'admin', settings: SecuritySettings): Set<string> {
   const scopes = new Set(managing);
   return role === 'owner' ? scopes : applyRules(scopes, possibleInWorkspaces, 'admin', settings);

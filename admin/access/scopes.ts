@@ -31,7 +31,7 @@ const workspaceResources = each(crud, [
 
 const keyManagement = each([...crud, 'rotate'], ['workspace_service_api_keys', 'workspace_user_api_keys']);
 
-/** What only keys of a workspace can hold: calling models, and what goes with it. */
+/** Scopes that only workspace keys can hold: model calls and related requests. */
 export const dataPlaneScopes: readonly string[] = [
   'completions.write',
   'prompts.render',

@@ -5,14 +5,17 @@ import { type User, users } from '../resources/users/entity.ts';
 import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { implicitAdminScopes, workspaceRoleScopes } from './roles.ts';
 
-/** Where a person acts. */
+/** User and workspace for which scopes are computed. */
 export interface UserPlace {
   readonly organisationId: string;
   readonly workspaceId: string;
   readonly userId: string;
 }
 
-/** What a person may do in a workspace by their role there, or as owner or admin everywhere. Null: they have no place in it. */
+/**
+ * Returns the scopes of a user in a workspace, from their role there or as owner or admin of the organisation. Null if they are
+ * not a member.
+ */
 export async function scopesOfUser(em: EntityManager, place: UserPlace): Promise<Set<string> | null> {
   const user = await em.findOne(users, { id: place.userId, organisationId: place.organisationId });
   return user && scopesOfKnownUser(em, user, place.workspaceId);
@@ -32,8 +35,8 @@ export async function scopesOfKnownUser(
 }
 
 /**
- * The scopes a key has at use. Keys of users are held to their user's role as it is now, so that somebody who may do less, or
- * who has left, takes their keys with them.
+ * Returns the scopes in effect when a key is used. A user's keys are limited to the user's current role, so they lose their
+ * scopes when the user's role shrinks or the user leaves.
  */
 export async function effectiveKeyScopes(
   em: EntityManager,

@@ -2,9 +2,8 @@ import type { Change } from '../publish/write-change.ts';
 import { announceUsers } from './users.ts';
 
 /**
- * What keys of users may do has changed with their role, or with what a setting lets roles do: gateways read those keys again, and
- * the users, whom tokens are attributed to.
- * Null for any workspace, any user.
+ * Announces that the scopes of users' keys changed, with a role or with a setting about roles. Gateways load those keys again,
+ * and the users to whom JWTs are attributed. Null: any workspace, any user.
  */
 export async function announceUserKeys(
   change: Change,

@@ -8,8 +8,9 @@ export interface Affected {
 }
 
 /**
- * What tokens that are attributed to users may do has changed, or who they are: gateways read those users again. Only where the
- * organisation takes tokens, for else no gateway knows any. Call it while the user is still, or already, there.
+ * Announces that users changed to whom JWTs are attributed, in their rights or identity, so that gateways load them again. Does
+ * nothing if the organisation does not use JWT authentication, since gateways then hold no users. Call it while the user still
+ * exists, or already exists.
  */
 export async function announceUsers(change: Change, { organisationId, workspaceId, userId }: Affected): Promise<void> {
   const found = await change.tx.execute<{ email: string }[]>(
@@ -28,8 +29,8 @@ export function announceUser(change: Change, organisationId: string, email: stri
 }
 
 /**
- * The setting about tokens has changed. Where there was none before, changes of users were told to nobody: what gateways know of them
- * from an earlier time is read again.
+ * Announces a change of the JWT settings. While JWT authentication was off, changes of users were not announced, so gateways must
+ * reload users that they cached earlier.
  */
 export async function announceTokens(change: Change, organisationId: string, wereTaken: boolean): Promise<void> {
   change.emit({ kind: 'organisation', id: organisationId, op: 'upsert' });

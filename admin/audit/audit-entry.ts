@@ -3,7 +3,7 @@ import type { EntityManager } from '../db/open-database.ts';
 import { auditChains, auditEntries } from './entity.ts';
 import { chainStart, hashEntry } from './hash-entry.ts';
 
-/** What is known of a request before its outcome is. */
+/** Data of a request before its outcome is known. */
 export interface AuditDraft {
   readonly organisationId: string;
   readonly workspaceId: string | null;

@@ -12,7 +12,7 @@ export const auditEntries = defineEntity({
     method: p.text(),
     uri: p.text(),
     requestId: p.text(),
-    /** What was sent, secrets masked; null when it could not be read. */
+    /** Request body with secrets masked; null if it could not be read. */
     requestBody: p.json().$type<unknown>().nullable(),
     queryParams: p.json().$type<Record<string, string>>(),
     /** The few headers that say how it was asked; none that could hold a credential. */
@@ -26,7 +26,7 @@ export const auditEntries = defineEntity({
     resourceId: p.text().nullable(),
     action: p.text(),
     clientIp: p.text(),
-    /** Where the address is, as far as a proxy in front says. */
+    /** Country of the address, if a proxy in front sends it. */
     country: p.text().nullable(),
     /** Counts the entries of the organisation from 1, without a gap. */
     seq: p.bigint('number').nullable(),

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 import type { AuditEntry } from './entity.ts';
 
-/** What is hashed of an entry: everything it says, and its place in the chain. */
+/** Hashed fields of an entry: all fields and its position in the chain. */
 export type HashedEntry = Omit<AuditEntry, 'hash' | 'seq' | 'previousHash'> & {
   readonly seq: number;
   readonly previousHash: string;
@@ -12,8 +12,8 @@ export type HashedEntry = Omit<AuditEntry, 'hash' | 'seq' | 'previousHash'> & {
 export const chainStart = '';
 
 /**
- * HMAC-SHA-256 of an entry and of the hash before it, base64url: whoever changes, drops, inserts or swaps entries without the
- * key breaks the chain. The order of the fields is part of the format.
+ * Returns the HMAC-SHA-256 of an entry and of the previous hash, base64url. Changing, dropping, inserting or swapping entries
+ * without the key breaks the chain. The order of the fields is part of the format.
  */
 export function hashEntry(auditKey: Uint8Array, entry: HashedEntry): string {
   const said = [

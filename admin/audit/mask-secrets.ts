@@ -29,17 +29,20 @@ export function maskValues(value: unknown): unknown {
   return value === null || value === undefined ? null : '***';
 }
 
-/** A text without the secrets of keys, sessions and links of this service, should somebody put one where it does not belong. */
+/** Masks secrets of keys, sessions and links of this service in a text, in case one was sent in the wrong field. */
 export function maskKeys(text: string): string {
   return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|invite|link)_)[\w-]{32,}/g, '$1***');
 }
 
-/** Whether what holds secrets beside other fields was sent in another form, a text or a list, in which no names tell these apart. */
+/**
+ * Returns true if a field that contains secrets among other fields was sent as a text or list. Secrets then have no names to find
+ * them by.
+ */
 function isHolder(name: string, value: unknown): boolean {
   return /^(authconfig|configurations|modelconfig)$/.test(plainOf(name)) && !isObject(value);
 }
 
-/** Private and symmetric parameters of a JWK (RFC 7518 §6), should somebody send them; and a key set that is sent as text. */
+/** Returns true for private and symmetric parameters of a JWK (RFC 7518 §6), and for a key set sent as text. */
 function isOfPrivateKey(value: Readonly<Record<string, unknown>>, name: string): boolean {
   return ('kty' in value && privateParameters.has(name)) || (name === 'jwks' && typeof value[name] === 'string');
 }

@@ -4,7 +4,7 @@ import type { Anchor } from './anchors.ts';
 import { type AuditEntry, auditChains, auditEntries } from './entity.ts';
 import { chainStart, hashEntry } from './hash-entry.ts';
 
-/** What became of one organisation's trail. */
+/** Result of the check of one organisation's trail. */
 export interface Verdict {
   readonly organisationId: string;
   /** Entries that were found to be as they were written, from the first one on. */

@@ -62,7 +62,7 @@ export async function createOrganisation(
   return { adminKey, workspaceKey, workspaceId };
 }
 
-/** Whether a text is a key of this kind in the key format. */
+/** Returns true if a text is a key of this kind in the key format. */
 export function isKeyOfKind(text: string, kind: ApiKeyKind): boolean {
   return parseApiKey(text)?.kind === kind;
 }

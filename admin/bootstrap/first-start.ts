@@ -14,7 +14,7 @@ import type { Vault } from '../secrets/vault.ts';
 import { StartError } from '../start-error.ts';
 import { createOrganisation, type FirstItems, isKeyOfKind } from './create-organisation.ts';
 
-/** What a first start made, as it stands in `first-keys.json`. */
+/** Contents of `first-keys.json`, written by the first start. */
 export interface FirstKeys {
   readonly base_url: string;
   readonly control_plane_url: string;
@@ -111,7 +111,7 @@ const bootstrapLock = 4_715_002;
 
 class AlreadyDone extends Error {}
 
-/** The link by which the first owner becomes one; null when nobody is named. It lives as long as any invite. */
+/** Returns the invite link of the first owner; null if none is configured. It expires like any invite. */
 async function inviteOwner(change: Change, settings: Settings, organisationId: string): Promise<string | null> {
   if (settings.bootstrapOwnerEmail === null) return null;
   const inviting = { publicUrl: settings.publicUrl, inviteSeconds: settings.inviteSeconds, now: Date.now() };

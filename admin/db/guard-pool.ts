@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** What is used here of a `pg` client and pool, which bring no types of their own. */
+/** The parts of a `pg` client and pool used here; `pg` has no types of its own. */
 interface Client extends EventEmitter {
   query(...parameters: unknown[]): unknown;
   release(destroy?: boolean): void;
@@ -22,7 +22,7 @@ export function guardPool(pool: unknown): void {
   pool.on('connect', (client: Client) => {
     closeOnTimeout(client);
     client.once('end', () => {
-      // Whoever holds it is being told of the failure just now and most give it back themselves.
+      // The holder of the client is receiving the failure now, and most holders release it themselves.
       setTimeout(() => {
         if (out.delete(client)) client.release(true);
       }, graceMs).unref();

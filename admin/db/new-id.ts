@@ -7,7 +7,7 @@ export function newId(): string {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether a path or body names a row by id; everything else is a slug. */
+/** Returns true if a path or body names a row by id; everything else is a slug. */
 export function isUuid(text: string): boolean {
   return uuid.test(text);
 }

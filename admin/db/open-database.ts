@@ -26,7 +26,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** What the database holds: computed by `admin/tables.ts`. */
+/** Entities and migrations of the database, computed by `admin/tables.ts`. */
 export interface Tables {
   readonly entities: readonly EntitySchema[];
   /** Oldest first. */

@@ -11,7 +11,7 @@ export interface PreparedStatement {
 
 export type AskPrepared = <Row>(statement: PreparedStatement, values: readonly string[]) => Promise<Row[]>;
 
-/** What is used here of a pool of `pg`, which brings no types of its own. */
+/** The parts of a `pg` pool used here; `pg` has no types of its own. */
 interface Pool {
   connect(): Promise<Client>;
 }

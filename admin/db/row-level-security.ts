@@ -3,7 +3,9 @@ import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
 import type { EntityManager } from './open-database.ts';
 
-/** What a transaction says about itself at its begin (`set_config(…, true)`), so that the policies know whose rows it may see. */
+/**
+ * Variables set at the start of a transaction (`set_config(…, true)`). The policies read them to decide which rows it may see.
+ */
 export type TenantSession = (organisationId: string) => { variables: Record<string, string> };
 
 /** The role that requests of tenants take on: it cannot log in and owns nothing, so policies bind it. */
@@ -36,7 +38,7 @@ export async function applyRowLevelSecurity(
         for (const statement of statements) await tx.execute(statement);
       });
     }
-    // Everybody who changes something takes the next revision from here; it tells nothing about anybody.
+    // Each change takes its revision from this table, which holds no tenant data.
     if (asRole) await em.execute(`grant select, update on change_counter to ${tenantRole}`);
   } catch (error) {
     // Anything else may pass: then the start fails, and is tried again.

@@ -12,8 +12,8 @@ type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { rea
 const tokens = 10_000;
 
 /**
- * What a token and an image of this model cost, by the same prices that records are billed by; null when nobody names one. For estimates:
- * details of usage that have prices of their own are not in it.
+ * Returns the cost of a token and an image of this model, from the prices that records are billed by. Null if there is no price.
+ * The rates serve estimates and exclude usage details with prices of their own.
  */
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
   const pricing = (await readPricing(em, [call]))(call);
@@ -37,7 +37,7 @@ export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number)
 /** Nano-USD. */
 type CostOf = (usage: Partial<RequestRecord>) => number | null;
 
-/** Null: nobody names a price for tokens. */
+/** Null: no price for tokens. */
 function tokenRates(costOf: CostOf): Pick<ModelRates, 'input' | 'output' | 'cacheRead'> | null {
   const input = costOf({ inputTokens: tokens });
   const output = costOf({ outputTokens: tokens });
@@ -47,7 +47,7 @@ function tokenRates(costOf: CostOf): Pick<ModelRates, 'input' | 'output' | 'cach
   return { input: perToken(input), output: perToken(output), cacheRead: perToken(cacheRead ?? input) };
 }
 
-/** What one image of each quality and size in the table costs. Null: nobody names a price for images. */
+/** Returns the cost of one image of each quality and size in the table. Null: no price for images. */
 function imageRates(costOf: CostOf, table: Readonly<Record<string, Readonly<Record<string, unknown>>>>): ImageRates | null {
   const media = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0 };
   const units = { generated_images: 1 };

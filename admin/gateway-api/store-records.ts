@@ -80,7 +80,7 @@ async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: numb
   const isPlain = rows.every(({ record }) => !record.reservations?.length && !record.session && !isMaking(record));
   if (isPlain) return (await insertRows(em, rows)).length;
   return em.fork().transactional(async (tx) => {
-    // Of a session, the last word counts; of the same record twice, either.
+    // For a session, the newest record counts. Copies of the same record are equal.
     const newest = newestOf(rows);
     const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
     const known = newest.filter(({ id }) => !inserted.has(id));

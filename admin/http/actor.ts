@@ -10,7 +10,7 @@ export type WorkspaceRole = (typeof workspaceRoles)[number];
 export interface Actor {
   /** Row id of the key; of the session, for a person who signed in. */
   readonly keyId: string;
-  /** What the scopes are those of. People have the type of key that reaches as far as they do. */
+  /** Key type that the scopes belong to. Users have the type of key with the same reach. */
   readonly type: ApiKeyType;
   readonly organisationId: string;
   /** Null for organisation keys. */

@@ -43,7 +43,7 @@ export class AttemptLimit {
   }
 }
 
-/** Whoever has one IPv6 address has its /64. */
+/** The owner of one IPv6 address usually owns its /64. */
 function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail] = address.split('::');

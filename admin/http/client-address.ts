@@ -19,8 +19,8 @@ interface Believing {
 }
 
 /**
- * Where a request comes from: what a gateway of ours vouches for, else what a trusted proxy says, else the other end of the socket.
- * Anybody can claim the rest.
+ * Returns the origin of a request: as sent by a gateway of this cluster, else by a trusted proxy, else the peer address of the
+ * socket. Headers from other senders are ignored because any client can set them.
  */
 export function clientOrigin(c: Context, { settings, proxies }: Believing): ClientOrigin {
   const claimed = c.req.header('x-forwarded-for');

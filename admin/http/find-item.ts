@@ -1,8 +1,8 @@
 import { isUuid } from '../db/new-id.ts';
 
 /**
- * The condition that finds one item of the caller's tenant by row id or slug. The tenant is always part of it, so an id of
- * somebody else finds nothing.
+ * Returns the filter for one item of the actor's tenant by row id or slug. It always contains the tenant, so an id of another
+ * tenant matches nothing.
  */
 export function itemOf(
   call: { readonly organisationId: string; readonly workspaceId: string | null },

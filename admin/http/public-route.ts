@@ -13,24 +13,24 @@ export interface PublicRoute {
   readonly action: string;
   /** One line for the API description. */
   readonly summary: string;
-  /** What a 200 carries; strict, so that nothing else leaves. */
+  /** Schema of a 200 reply; strict, so that no other field leaves. */
   readonly reply: v.GenericSchema;
   readonly body: v.GenericSchema;
   handle(call: PublicCall<never>): Promise<unknown>;
 }
 
-/** Whose trail a change of a public route belongs to, once that is known. */
+/** Owner of the audit trail that receives the change of a public route, once known. */
 export interface KnownPerson {
   readonly organisationId: string;
   readonly userId: string | null;
 }
 
-/** One request of somebody who is not known. */
+/** One request without authentication. */
 export interface PublicCall<Body> {
   readonly body: Body;
   readonly clientIp: string;
   readonly userAgent: string | null;
-  /** Whether a page of ours sent it: only then may the reply sign the browser in. */
+  /** `same` if one of our own pages sent it. Only then may the reply set a session cookie. */
   readonly origin: RequestOrigin;
   /** Reads across organisations: every query must find its rows by a secret, or name the organisation. */
   readonly em: EntityManager;

@@ -1,4 +1,4 @@
-/** What a handler answers with instead of JSON: CSV, a page, a redirect. */
+/** Reply of a handler that is not JSON: CSV, a page, a redirect. */
 export class RawReply {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { readParams, readQuery } from './read-query.ts';
 import type { AdminRoute } from './route.ts';
 import { validate } from './validate.ts';
 
-/** What a request says, checked against what its route declares. */
+/** Parts of a request, checked against the declaration of its route. */
 export interface ReadCall {
   readonly params: Record<string, string>;
   readonly query: unknown;

@@ -1,6 +1,6 @@
 import { invalid, notFound } from './errors.ts';
 
-/** What clients may give several times (`status=active&status=expired`) is one list with commas. */
+/** Fields that clients may repeat (`status=active&status=expired`); the values are joined with commas. */
 const lists: ReadonlySet<string> = new Set(['status']);
 
 /** The query as name and value; throws AB01 for other names given twice and for control characters. */
@@ -16,7 +16,9 @@ export function readQuery(url: string): Record<string, string> {
   return out;
 }
 
-/** What a path names, decoded; throws AB08 for control characters, which no name holds and the database refuses. */
+/**
+ * Returns the decoded path parameters. Throws AB08 for control characters: no name contains them and the database rejects them.
+ */
 export function readParams(params: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (Object.values(params).some((value) => /\p{Cc}/u.test(value))) throw notFound('What the path names');
   return params;

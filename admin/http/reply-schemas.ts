@@ -10,7 +10,7 @@ export const nullableUuid = v.nullable(uuid);
 /** A stored boolean as older routes send it. */
 export const bit = v.picklist([0, 1]);
 
-/** What changes without news answer. */
+/** Reply to changes that return no data. */
 export const emptyReply = v.strictObject({});
 
 /** `{object: "list", total, data}`. */

@@ -2,12 +2,12 @@ import type { Actor } from './actor.ts';
 import { forbidden } from './errors.ts';
 import type { AdminRoute } from './route.ts';
 
-/** Whether it counts here that the caller has signed in, or has come with a token where that does as well. */
+/** Returns true if a session counts on this route and the actor has one, or has a JWT and the route accepts JWTs as well. */
 export function isSignedIn(route: Pick<AdminRoute, 'signedIn' | 'tokensToo'>, actor: Actor): boolean {
   return (actor.session !== undefined && route.signedIn !== undefined) || (isToken(actor) && route.tokensToo === true);
 }
 
-/** Whether the caller came with a token that an organisation has signed. */
+/** Returns true if the actor used a JWT signed by an organisation. */
 export function isToken(actor: Actor): boolean {
   return actor.tokenSubject !== undefined;
 }

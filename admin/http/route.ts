@@ -35,8 +35,8 @@ export interface AdminRoute {
   /** The key needs one of these. */
   readonly scopes: readonly string[];
   /**
-   * What having signed in counts for. `suffices`: people need none of the scopes (they are still needed of keys); `required`:
-   * people only, keys are refused. Such a route works on the caller's own organisation or own account, never on a workspace.
+   * Effect of a session on this route. `suffices`: sessions need none of the scopes; keys still do. `required`: sessions only;
+   * keys are refused. Such a route works on the actor's own organisation or account, never on a workspace.
    */
   readonly signedIn?: 'suffices' | 'required';
   /** On `required` routes: a token that an organisation has signed does as well as having signed in. */
@@ -51,8 +51,8 @@ export interface AdminRoute {
   /** Organisation keys may name a workspace that was deleted: what it left behind is still read. */
   readonly deletedToo?: true;
   /**
-   * Whose data it works on. `organisation`: organisation keys only. `workspace`: a workspace must be known (the key's own, or
-   * named by the request). `either`: organisation keys may leave the workspace out and then mean all of the organisation.
+   * Tenant of the data. `organisation`: organisation keys only. `workspace`: needs a workspace, the key's own or one named by the
+   * request. `either`: organisation keys may omit the workspace and then address the whole organisation.
    */
   readonly tenant: 'organisation' | 'workspace' | 'either';
   /**
@@ -65,7 +65,7 @@ export interface AdminRoute {
   readonly resource: string;
   /** One line for the API description. */
   readonly summary: string;
-  /** What a 200 carries; strict, so that nothing else leaves. */
+  /** Schema of a 200 reply; strict, so that no other field leaves. */
   readonly reply: v.GenericSchema;
   /** Media type it answers with instead of JSON, where the caller asks for that (`RawReply`). */
   readonly alsoProduces?: string;
@@ -93,18 +93,18 @@ export interface AdminServices {
   /** Rows of all resources that belong to a workspace or user. */
   readonly dependents: Dependents;
   readonly apiKeyPepper: Uint8Array;
-  /** What tells the time; a test holds it still. */
+  /** Source of the time; tests can freeze it. */
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly background: BackgroundWork;
-  /** Of attempts to sign in. */
+  /** Limit of sign-in attempts. */
   readonly attempts: AttemptLimit;
   /** Makes the hashes of the audit chain. */
   readonly auditKey: Uint8Array;
   /** Proxies in front of the control plane whose word about callers is believed; null: none. */
   readonly proxies: ProxyRules | null;
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
-  /** Whether a reply that is not what its route declares is an error (tests) or is cut to it. */
+  /** If true (tests), a reply that differs from its schema is an error. If false, unknown fields are removed. */
   readonly strictReplies: boolean;
   /** After a commit: a job is waiting. */
   readonly wakeJobs: () => void;

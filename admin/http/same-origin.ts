@@ -4,12 +4,12 @@ import { isClusterKey } from './client-address.ts';
 
 type Header = (name: string) => string | undefined;
 
-/** Where a request comes from, as the browser says it: `unknown` for programs, which send neither header. */
+/** Origin of a request as sent by the browser. `unknown` for programs, which send neither header. */
 export type RequestOrigin = 'same' | 'cross' | 'unknown';
 
 /**
- * Whether a browser sent this from a page of ours. Browsers put `Origin` on every request that could change something, and
- * pages cannot forge it or `Sec-Fetch-Site`.
+ * Returns `same` if a browser sent the request from one of our own pages. Browsers set `Origin` on every request that could
+ * change something, and pages cannot forge it or `Sec-Fetch-Site`.
  */
 export function requestOrigin(header: Header, settings: Pick<Settings, 'publicUrl' | 'clusterKeyText'>): RequestOrigin {
   const site = header('sec-fetch-site');
@@ -19,7 +19,7 @@ export function requestOrigin(header: Header, settings: Pick<Settings, 'publicUr
   const sent = URL.parse(origin);
   if (sent === null || sent.origin === 'null') return 'cross';
   if (sent.origin === new URL(settings.publicUrl).origin) return 'same';
-  // The gateway in front tells the host it was asked for; nobody else is believed.
+  // The gateway in front forwards the requested host. The header is trusted only with the cluster key.
   const vouched = isClusterKey(header(vouchHeader) ?? '', settings) ? header('x-forwarded-host') : undefined;
   return sent.host === (vouched ?? header('host')) ? 'same' : 'cross';
 }

@@ -77,7 +77,7 @@ export const textMap = v.pipe(
  */
 export const notEnforced = onlyEmpty('not supported by this version. Remove it');
 
-/** A field that is accepted while it says nothing; `message` is for whoever says something. */
+/** A field that is accepted only while empty. `message` is the error for other values. */
 export function onlyEmpty(message: string) {
   return v.optional(
     v.pipe(
@@ -94,7 +94,7 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** What clients note about a thing for themselves. Null clears. */
+/** Tags that clients set for their own use. Null clears. */
 export const tags = v.nullish(
   v.pipe(
     v.record(v.string(), v.unknown()),
@@ -117,7 +117,7 @@ export const tagsFilter = v.optional(
 
 function parsed(text: string): unknown {
   try {
-    // What the database cannot hold, it cannot be asked for either.
+    // The database cannot store such a value, so it cannot be searched for either.
     return parseStrictJson(text, 'tags');
   } catch {
     return undefined;
@@ -127,7 +127,7 @@ function parsed(text: string): unknown {
 /** A switch in a query. */
 export const queryFlag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
 
-/** What every request may say about its tenant. */
+/** Tenant fields that every request may send. */
 export const tenantEntries = { workspace_id: v.optional(idOrSlug), organisation_id: v.optional(id) };
 
 export const tenantQuery = v.strictObject(tenantEntries);

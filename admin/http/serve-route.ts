@@ -19,7 +19,7 @@ import { errorReply, toAdminError } from './write-error.ts';
 /** Longest an admin request may take before it is answered 503; what it was about to write is then rolled back. */
 const deadlineMs = 2_800;
 
-/** What a request with a bad key costs its address, in requests. */
+/** Cost of a request with a bad key for the limit of its address, in requests. */
 const failureCost = 20;
 
 /** The Hono handler of a route: who, what they sent, may they, do it, answer. */
@@ -61,7 +61,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
   };
 }
 
-/** Who may, and what their change runs in. */
+/** An authorised actor and the context their change runs in. */
 interface Admitted {
   readonly actor: Actor;
   readonly em: AdminCall<unknown, unknown>['em'];
@@ -72,7 +72,7 @@ interface Admitted {
 /** One request on its way through its route. */
 class Visit {
   readonly trail: VisitTrail;
-  /** Of the reply. */
+  /** Headers of the reply. */
   readonly headers: Record<string, string>;
   /** Paths of settings that are stored without effect. */
   readonly #unused: string[] = [];
@@ -108,7 +108,7 @@ class Visit {
       namesOf(route, read),
     );
     trail.workspaceId = workspaceId;
-    // What a person may do depends on the workspace, which is known only now.
+    // A user's scopes depend on the workspace, which is known only now.
     const actor = await callers.inWorkspace(em, caller, workspaceId);
     requireScope(route, actor);
 
@@ -123,7 +123,7 @@ class Visit {
     });
   }
 
-  /** Whose request it is has to be found among everybody's; from then on it sees its own organisation only. */
+  /** Identifies the actor with a search across organisations. Later queries see only the actor's organisation. */
   async #identify(): Promise<Actor> {
     const { limits, database, callers } = this.#services;
     const [request, trail] = [this.#c.req, this.trail];

@@ -11,7 +11,7 @@ import { TooManyRequests } from './rate-limit.ts';
 import { readPath, readQueryLeniently, readToldHeaders } from './read-query.ts';
 import type { AdminRoute, AdminServices } from './route.ts';
 
-/** What the audit trail is told of one request, filled in as it becomes known. */
+/** Audit data of one request, filled in as it becomes known. */
 export class VisitTrail {
   readonly id = randomUUID();
   readonly origin: ClientOrigin;

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** Somebody who is signed in. The token is not here, only its hash. */
+/** Session of a signed-in user. Stores only the hash of the token. */
 export const sessions = defineEntity({
   name: 'Session',
   tableName: 'sessions',

@@ -2,7 +2,7 @@ import type { EntityManager } from '../db/open-database.ts';
 import { oneTimeTokens, sessions } from './entity.ts';
 import type { SessionRules } from './sessions.ts';
 
-/** Housekeeping: deletes sessions and links that let nobody in any more. Says how many. */
+/** Deletes sessions and links that have ended. Returns how many. */
 export async function forgetEnded(em: EntityManager, rules: SessionRules, now: Date): Promise<number> {
   const lastSeen = new Date(now.getTime() - rules.idleTtlSeconds * 1_000);
   const ended = { $or: [{ expiresAt: { $lte: now } }, { lastSeenAt: { $lte: lastSeen } }] };

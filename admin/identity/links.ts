@@ -40,12 +40,12 @@ export async function newLink(
   return linkTo(settings, purpose, token);
 }
 
-/** Whose link this is, as long as it is good; null otherwise. Using it up is a matter of `useLink`. */
+/** Returns a link that is still valid; null otherwise. `useLink` consumes it. */
 export async function findLink(em: EntityManager, purpose: Purpose, token: string, now: number): Promise<OneTimeToken | null> {
   return em.findOne(oneTimeTokens, { tokenHash: hashOf(token), purpose, expiresAt: { $gt: new Date(now) } });
 }
 
-/** Uses the link up; false when somebody else just did. */
+/** Consumes the link; false if a concurrent request just did. */
 export async function useLink(tx: EntityManager, link: OneTimeToken): Promise<boolean> {
   const { id, organisationId } = link;
   return (await tx.nativeDelete(oneTimeTokens, { id, organisationId })) === 1;

@@ -6,8 +6,8 @@ export function newSecret(prefix: string): string {
 }
 
 /**
- * What the store keeps of a secret made by `newSecret`. A plain SHA-256: with 256 random bits there is nothing to guess, and a
- * look-up by hash tells nothing about other hashes.
+ * Hash under which a secret made by `newSecret` is stored. Plain SHA-256 is enough: 256 random bits cannot be guessed, and a
+ * look-up by hash reveals nothing about other hashes.
  */
 export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');

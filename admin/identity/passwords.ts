@@ -16,8 +16,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password is the stored one. Null (nobody, or somebody without a password) takes as long and is never right.
- * Throws AB10 when too many are being checked already.
+ * Returns true if the password matches the stored hash. Null (unknown user, or a user without a password) takes the same time and
+ * is always false. Throws AB10 if too many checks are running.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [, logN, r, p, salt, key] = (stored ?? nobody).split('$') as [string, string, string, string, string, string];

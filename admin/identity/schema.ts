@@ -24,7 +24,7 @@ export const personName = v.nullish(
   v.pipe(v.string(), v.trim(), v.maxLength(128, 'at most 128 characters'), noControlCharacters),
 );
 
-/** A password that somebody chooses: length is what counts (NIST SP 800-63B §3.1.1). */
+/** A new password. Length is the main requirement (NIST SP 800-63B §3.1.1). */
 const newPassword = v.pipe(
   v.string(),
   v.minLength(12, 'at least 12 characters'),
@@ -55,7 +55,7 @@ export const userReply = v.strictObject({
   workspace_ids: v.array(v.string()),
 });
 
-/** What signing in answers with. */
+/** Reply fields of a sign-in. */
 export const signedInEntries = {
   auth_token: v.string(),
   expires_at: v.string(),

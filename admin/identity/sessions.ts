@@ -5,7 +5,7 @@ import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
 import { hashOf, newSecret } from './one-time-secret.ts';
 
-/** What every session token starts with. The gateway keeps values that look like this to itself. */
+/** Prefix of every session token. The gateway does not forward values with this prefix. */
 export const sessionPrefix = 'svc_session_';
 const tokenPattern = /^svc_session_[A-Za-z0-9_-]{43}$/;
 
@@ -19,7 +19,7 @@ export interface SessionRules {
   readonly idleTtlSeconds: number;
 }
 
-/** Where somebody signs in from, for the list of their sessions. */
+/** Client of a sign-in, shown in the list of sessions. */
 export interface SignInFrom {
   readonly clientIp: string;
   readonly userAgent: string | null;
@@ -69,7 +69,7 @@ export async function findSession(
   return { row, user };
 }
 
-/** Whether a session no longer lets anybody in, as far as its row says. */
+/** Returns true if a session has ended according to its row. */
 export function isOver(row: Session, rules: SessionRules, now: number): boolean {
   return row.expiresAt.getTime() <= now || row.lastSeenAt.getTime() + rules.idleTtlSeconds * 1_000 <= now;
 }

@@ -13,7 +13,7 @@ export const jobs = defineEntity({
     organisationId: p.uuid().nullable(),
     payload: p.json().$type<Record<string, unknown>>(),
     runAt: p.datetime(),
-    /** Who is at it, and until when nobody else may. */
+    /** Current lease of the job, and the time until which no other process may take it. */
     leaseId: p.uuid().nullable(),
     leasedUntil: p.datetime().nullable(),
     /** Failures in a row. */

@@ -4,7 +4,7 @@ import { causeOf } from '../cause-of.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
 
-/** What a handler may know. */
+/** Data passed to a handler. */
 interface JobRun {
   readonly key: string;
   readonly organisationId: string | null;
@@ -60,7 +60,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
   const kinds = Object.keys(handlers);
   const running = new Set<Promise<void>>();
   const runningOf = new Map<string, number>();
-  /** Of one organisation at a time: however many batches one starts, there is room for the others. */
+  /** Maximum number of running jobs of one organisation, so that others still have room. */
   const share = Math.ceil(runningMax * 0.75);
   let nudge: (() => void) | null = null;
   let wasNudged = false;
@@ -170,7 +170,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     );
   }
 
-  /** After a failure later, ever later; after a stop at once, by whoever is there. */
+  /** Releases the job: after a failure with growing delay, after a stop at once, for any process. */
   async function giveBack(job: Taken, cause: unknown): Promise<void> {
     const delayMs = cause === null ? 0 : Math.min(backoffMsMax, 1_000 * 2 ** Math.min(job.attempts, 10));
     await database.em().execute(

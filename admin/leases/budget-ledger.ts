@@ -5,8 +5,8 @@ import { clearExhausted } from './entity-state.ts';
 import { grantOf } from './share.ts';
 
 /**
- * How long a share may be spent without its holder asking again. The rest of a process that died is free as soon as another has brought
- * its records; for so long it is kept from the others where nobody does, because it may have been spent.
+ * Milliseconds for which a grant may be spent without a renewal. If a holder dies, its remaining units are free once another
+ * process has reported its records. Otherwise they stay reserved for this time, because they may have been spent.
  */
 const leaseMs = 86_400_000;
 
@@ -89,7 +89,7 @@ export async function grantBudgets(
   return grants;
 }
 
-/** What is left of leases that their holders spend from no more: what their records tell, or will. */
+/** Stores the final size of leases that their holders no longer spend from. Their records settle it, now or later. */
 async function noteLeft(tx: EntityManager, asks: readonly BudgetAsk[]): Promise<void> {
   const left = asks.flatMap((ask) => (ask.left ?? []).map((one) => ({ ...one, key: ask.key })));
   if (left.length === 0) return;
@@ -102,7 +102,7 @@ async function noteLeft(tx: EntityManager, asks: readonly BudgetAsk[]): Promise<
   );
 }
 
-/** Nothing is used of a new window, and what was handed out of the one before is nobody's concern. */
+/** Starts a new window: usage is zero, and the leases of the previous window are deleted. */
 export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Omit<Window, 'isNew'>): Promise<void> {
   await tx.execute(
     `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, used_nano_rest = 0, threshold_crossed_at = null, exhausted_at = null,
@@ -118,7 +118,7 @@ export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, en
 interface Standing {
   readonly window: Window;
   readonly used: number;
-  /** Of this budget, in this window. */
+  /** Leases of this budget in this window. */
   readonly leases: readonly LeaseRow[];
   readonly holder: string | null;
   readonly nowMs: number;
@@ -126,7 +126,7 @@ interface Standing {
 
 async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, leases, holder, nowMs }: Standing): Promise<Grant> {
   const own = leases.find((lease) => lease.lease === ask.lease);
-  // Of a lease that is not known, nobody can say how much is settled: it begins with what is granted now, and its holder is told.
+  // The settled part of an unknown lease is unknown. The lease starts with the units granted now, and the grant is marked as new.
   const kept = own && ask.startMs === window.startMs ? ask.kept : 0;
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
   const settled = own ? Number(own.settled) : 0;

@@ -2,14 +2,14 @@ import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
 import { budgetWindow } from '../../core/contract/protocol/limit-window.ts';
 import type { BudgetRow } from './budget-ledger.ts';
 
-/** What decides when a budget begins anew. */
+/** Rules that decide when a budget window starts. */
 export type BudgetRule = Pick<BudgetRules, 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt' | 'resetAt'>;
 
 export interface Window {
   readonly startMs: number;
   /** Null: it has no end. */
   readonly endMs: number | null;
-  /** True when it is not the one the row tells of. */
+  /** True if it differs from the window stored in the row. */
   readonly isNew: boolean;
 }
 
@@ -25,8 +25,8 @@ export function windowOf(row: Pick<BudgetRow, 'start_ms'>, rule: BudgetRule, now
 }
 
 /**
- * The window that a request of this time falls in, of which nothing else is known; null for one that is over. It may be one that
- * nobody has asked about yet. What came before the first word of a budget belongs to its first window.
+ * Returns the window of a request at this time; null for a window that has ended. The window may be one that no gateway has asked
+ * about yet. Times before the first ask of a budget belong to its first window.
  */
 export function windowAt(row: Pick<BudgetRow, 'start_ms' | 'end_ms' | 'rule'>, atMs: number): Window | null {
   const startMs = Number(row.start_ms);

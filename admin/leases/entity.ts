@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { BudgetRule } from './budget-window.ts';
 
-/** What was handed out of one window of a rate limit. */
+/** Units granted from one window of a rate limit. */
 export const limitWindows = defineEntity({
   name: 'LimitWindow',
   tableName: 'limit_windows',

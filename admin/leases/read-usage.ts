@@ -13,7 +13,7 @@ interface Budgeted {
   readonly lastResetAt?: Date | null;
 }
 
-/** What was used of the budgets of these rows, by the budget's id. */
+/** Reads the usage of the budgets of these rows, by budget id. */
 export function readUsageOf(
   em: EntityManager,
   organisationId: string,
@@ -26,8 +26,8 @@ export function readUsageOf(
 }
 
 /**
- * What was used of these budgets in the windows that run now, by the budget's id. `resetAt`: when the entity's usage was last reset
- * by hand, for all of them or for each. A budget nobody has used yet has used nothing.
+ * Reads the usage of these budgets in their current windows, by budget id. `resetAt`: time of the last manual reset of the
+ * entity's usage, for all budgets or for each. An unused budget has usage 0.
  */
 export async function readUsage(
   em: EntityManager,

@@ -11,11 +11,11 @@ export interface Settled {
   readonly record: RequestRecord;
   /** Whole nano-USD; null: not known, which counts as nothing. */
   readonly cost: number | null;
-  /** What was stored of the same session before, and is settled already. */
+  /** Earlier record of the same session, which is already settled. */
   readonly before?: Omit<Settled, 'before'>;
 }
 
-/** What one record means to one budget. */
+/** Effect of one record on one budget. */
 interface Entry {
   readonly key: string;
   /** Names the window; 0: it is known by its time alone. */
@@ -175,7 +175,7 @@ function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
   const isInterrupted = record.outcome === 'interrupted';
   const costs = (cost ?? 0) - (before?.cost ?? 0);
   return reservations.map(({ key, lease, startMs, units }, at) => {
-    // Of several leases of one budget, the last is the one that is spent from now.
+    // If a budget has several leases, the last one is the one spent from now on.
     const isLast = !reservations.slice(at + 1).some((later) => later.key === key);
     const settled = before?.record.reservations?.find((one) => one.key === key && one.lease === lease && one.startMs === startMs);
     // The end of the call is unknown: everything that was reserved for it counts as used.

@@ -1,4 +1,4 @@
-/** Of what nobody holds, one question gets at most this part beyond what it needs at once: others may come. */
+/** One ask gets at most this part of the free units beyond its immediate need, so that others can be served. */
 const shareDivisor = 4;
 
 /**

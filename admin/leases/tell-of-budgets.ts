@@ -12,12 +12,12 @@ interface Crossed {
 }
 
 /**
- * Tells people once of each budget that has crossed its threshold, and once of each that is used up (semantics §4.2): owners and
- * admins of the organisation, admins and managers of the workspace, and of a key its owner and `alert_emails`. Gives how many
- * budgets there were.
+ * Sends one mail for each budget that has crossed its threshold, and one for each that is exhausted. Recipients are owners and
+ * admins of the organisation, and admins and managers of the workspace. For a key, also its owner and `alert_emails`. Returns the
+ * number of budgets.
  */
 export async function tellOfCrossedBudgets(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>): Promise<number> {
-  // Without a mail server nobody is told; the marks stay for when there is one.
+  // Without a mail server nothing is sent. The marks stay until there is one.
   if (!mailer.on) return 0;
   // Marked first: two control planes must not tell the same twice.
   const crossed = await em.execute<Crossed[]>(

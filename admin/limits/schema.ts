@@ -13,14 +13,14 @@ export interface UsageLimits {
   readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;
-  /** Same unit; people are told when it is crossed. Below the limit. */
+  /** Same unit; crossing it sends a notification. Below the limit. */
   readonly alertThreshold: number | null;
   readonly periodicReset: 'weekly' | 'monthly' | null;
   /** 1 to 365; never together with `periodicReset`. */
   readonly periodicResetDays: number | null;
   /** ISO time of the next reset where the caller fixed it; null: what the period says. */
   readonly nextUsageResetAt: string | null;
-  /** What holds while nobody can say what is left; absent: deny. */
+  /** Action while the remaining amount is unknown; absent: deny. */
   readonly onUnavailable?: OnUnavailable;
 }
 
@@ -29,7 +29,7 @@ export interface RateLimit {
   readonly type: 'requests' | 'tokens';
   readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
   readonly value: number;
-  /** What holds while nobody can say what is left; absent: allow. Rows hold these entries as they were sent. */
+  /** Action while the remaining amount is unknown; absent: allow. Rows store these entries as sent. */
   readonly on_unavailable?: OnUnavailable | undefined;
 }
 
@@ -38,7 +38,7 @@ const onUnavailable = v.picklist(['allow', 'deny'], 'allow or deny is expected')
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
 
-/** What is read of a budget beside its settings: sent back it means nothing. Usage is set to nothing with `reset_usage`. */
+/** Read-only fields of a budget. Clients may send them back without effect. `reset_usage` sets the usage to zero. */
 const readBack = {
   status: v.optional(v.unknown()),
   current_usage: v.optional(v.unknown()),
@@ -49,7 +49,7 @@ const readBack = {
 /** `usage_limits` as sent. Fields that are left out keep their value; null clears one. The rules between them: `mergeUsageLimits`. */
 export const usageLimitsBody = v.strictObject({
   ...readBack,
-  /** Of the budget that is there; given by the service. */
+  /** Id of the existing budget; set by the service. */
   id: v.optional(v.string()),
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
@@ -137,13 +137,13 @@ export function mergeUsageLimits(
   return merged;
 }
 
-/** Whether people who wait for more have got it: the new budget is above the one before, or gone. */
+/** Returns true if the new budget is higher than the previous one or removed, so that waiting requests can continue. */
 export function raisesLimit(before: UsageLimits | null, after: UsageLimits | null): boolean {
   if (before === null || before.creditLimit === null) return false;
   return after === null || after.creditLimit === null || after.creditLimit > before.creditLimit;
 }
 
-/** What was used of a budget in its present window, in its own unit. */
+/** Usage of a budget in its current window, in the budget's unit. */
 export interface BudgetUsage {
   readonly currentUsage: number;
   readonly nextResetAt: string | null;
@@ -174,7 +174,7 @@ export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage
   };
 }
 
-/** What a reply holds of a budget; strict. */
+/** Reply schema of a budget; strict. */
 export const usageLimitsReplySchema = v.strictObject({
   id: v.string(),
   /** Absent if the caller named none: then it is `cost`. */
@@ -192,7 +192,7 @@ export const usageLimitsReplySchema = v.strictObject({
   is_exhausted_alerts_sent: v.optional(v.boolean()),
 });
 
-/** What a reply holds of a rate limit; strict. */
+/** Reply schema of a rate limit; strict. */
 export const rateLimitReplySchema = v.strictObject({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),

@@ -10,9 +10,9 @@ export interface Mail {
 
 /** Sends mail in the background: no request waits for a mail server, and none fails because of one. */
 export interface Mailer {
-  /** Whether there is a mail server. */
+  /** True if a mail server is configured. */
   readonly on: boolean;
-  /** Hands a mail over. One that cannot be delivered is logged; whoever asked for it has its link in the reply. */
+  /** Sends a mail. Delivery failures are logged; the reply to the request contains the link as well. */
   send(mail: Mail): void;
   /** Waits for mails under way, for a few seconds at most. */
   close(): Promise<void>;

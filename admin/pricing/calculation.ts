@@ -63,7 +63,7 @@ export function ratesIn(root: Calculation): string[] {
   );
 }
 
-/** What it comes to; `rateOf` tells the rate of a unit. */
+/** Returns the result of the calculation; `rateOf` returns the rate of a unit. */
 export function calculate(root: Calculation, amounts: Amounts, rateOf: (unit: string) => number): number {
   const { value, operation, operands = [] } = root;
   if (operation !== undefined) {

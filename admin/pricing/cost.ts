@@ -7,7 +7,7 @@ import { batchFactor } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
 
-/** What of a record is billed. */
+/** Billed fields of a record. */
 export type BilledUsage = Pick<
   RequestRecord,
   'inputTokens' | 'cacheReadTokens' | 'cacheWriteTokens' | 'outputTokens' | 'reasoningTokens' | 'media' | 'image' | 'rawUsage'
@@ -17,7 +17,7 @@ export interface CostOptions {
   readonly adjustments?: PricingAdjustments | null;
   /** Done in a batch of the provider: at half of these rates. */
   readonly isBatch?: boolean;
-  /** Of how many requests it is the usage; 1 unless told. */
+  /** Number of requests the usage covers. Default 1. */
   readonly requests?: number;
 }
 
@@ -148,7 +148,7 @@ class Bill {
     this.#add(calculate(how, amounts, (unit) => this.#rateOf(unit)));
   }
 
-  /** Images, by their quality and size where the list tells these apart. */
+  /** Adds images, priced by quality and size if the list distinguishes them. */
   images(count: number, kind: BilledUsage['image'] | null): void {
     const { images } = this.#rates;
     if (count <= 0 || !images) return this.unit(count, 'generated_images');
@@ -199,7 +199,7 @@ function cleared(amount: number): number {
 
 type Details = ReturnType<typeof detailsOf>;
 
-/** What only the provider's own usage object tells. Absent counts are 0. */
+/** Returns the counts that only the provider's own usage object contains. Absent counts are 0. */
 function detailsOf(raw: BilledUsage['rawUsage']) {
   const input = object(raw, 'input_token_details') ?? object(raw, 'input_tokens_details') ?? object(raw, 'prompt_tokens_details');
   const cached = object(input, 'cached_tokens_details');

@@ -4,7 +4,7 @@ import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
 import type { Rates } from './units.ts';
 
-/** What an integration says about prices. */
+/** Price settings of an integration. */
 export interface IntegrationPricing {
   readonly adjustments: PricingAdjustments | null;
   readonly models: ReadonlyMap<string, { readonly pricing: PricingConfig | null; readonly baseModel: string | null }>;
@@ -14,7 +14,7 @@ export interface IntegrationPricing {
   readonly skipsProvisioned?: boolean;
 }
 
-/** `model`: as saved with the integration's model; `public`: by the public list; `unknown`: nobody names a price. */
+/** `model`: saved with the integration's model; `public`: from the public list; `unknown`: no price. */
 export type PriceSource = 'model' | 'public' | 'unknown';
 
 export interface RecordPrice {
@@ -24,7 +24,7 @@ export interface RecordPrice {
   readonly source: PriceSource | null;
 }
 
-/** What a request cost. Nothing is billed for refusals, failures, answers out of the cache, and counting tokens. */
+/** Returns the cost of a request. Refusals, failures, cached replies and token counts cost nothing. */
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
@@ -55,7 +55,7 @@ function ratesFor(
   return { rates: publicRates(provider, base, inputTokens, at), source: 'public', isBatch };
 }
 
-/** Whether this sums up requests that a provider did in a batch, and how many. */
+/** Returns whether the record sums up the requests of a provider's batch, and how many. */
 function resultOf({ batch }: RequestRecord): { readonly isBatch: boolean; readonly requests: number } {
   return batch?.part === 'result' ? { isBatch: true, requests: Math.max(1, batch.requests) } : { isBatch: false, requests: 1 };
 }

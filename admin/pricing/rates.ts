@@ -23,7 +23,7 @@ function halved(prices: Readonly<Record<string, number>>): Record<string, number
   return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, price * batchFactor]));
 }
 
-/** What providers take for batches where nothing else is said. */
+/** Default batch price of providers, as a factor of the normal price. */
 export const batchFactor = 0.5;
 
 /** The saved prices of a model as rates, in a tier of service where that has prices: US dollars per million tokens are micro-USD per token. */

@@ -25,7 +25,7 @@ function toWire({ tokens, units, perRequest }: Rates) {
   };
 }
 
-/** What the price list tells of a model beside its prices. */
+/** Returns the data of a model in the price list other than its prices. */
 export function wireGeneral(provider: string, model: string) {
   const found = listed(provider).find(({ id }) => id === model);
   if (!found) return null;

@@ -5,7 +5,7 @@ import { type AuditDraft, addAuditEntry } from '../audit/audit-entry.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { appendEvents, type ChangeEvent } from './append-events.ts';
 
-/** What a change may do: work on rows, and say which documents it touched. */
+/** Context of a change: access to rows, and the documents it touched. */
 export interface Change {
   readonly tx: EntityManager;
   /** Names a document that gateways must read again (or forget). Repeating one is harmless. */
@@ -16,16 +16,15 @@ export interface Change {
 
 /** Tries of a change that others keep overtaking. */
 const attemptsMax = 12;
-/** Of these, such as follow a row that was there already. */
+/** Maximum retries after a unique-constraint violation. */
 const takenMax = 3;
 
 /**
- * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all.
- * Throws what `work` throws, and the signal's reason when the caller has been answered meanwhile. `committed` is told what there is
- * to publish.
- *
- * When somebody else changed or made the same row meanwhile, `work` runs again on a fresh unit of work: so it must find its rows
- * through `change.tx`, and do nothing that cannot be repeated.
+ * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all. Throws
+ * what `work` throws, and the signal's reason if the client has already received a reply. `committed` receives the notices to
+ * publish.
+ * If a concurrent change modified or created the same row, `work` runs again on a fresh unit of work. It must therefore find its
+ * rows through `change.tx` and have no effects that cannot be repeated.
  */
 export async function writeChange<T>(
   em: EntityManager,
@@ -42,7 +41,7 @@ export async function writeChange<T>(
       return result;
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;
-      // Somebody else was first to make the same row: then `work` finds it, and changes it or refuses in its own words.
+      // A concurrent change created the same row first. The next run of `work` finds it and updates or refuses it.
       if (error instanceof UniqueConstraintViolationException && ++taken > takenMax) throw error;
       await sleep(Math.random() * 5 * attempt);
     }

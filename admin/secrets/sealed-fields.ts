@@ -42,7 +42,7 @@ export function sealedFields<Row extends SealedRow>(table: string): SealedFields
   };
 }
 
-/** What people may see of a secret: nothing of a short one, the last four characters of a long one. */
+/** Visible part of a secret: the last four characters of a long one, nothing of a short one. */
 export function lastCharacters(value: string): string {
   return value.length >= 16 ? value.slice(-4) : '';
 }
@@ -58,7 +58,7 @@ export function maskedFields(hints: Readonly<Record<string, string>>): Record<st
   return Object.fromEntries(Object.entries(hints).map(([key, hint]) => [key, masked(hint)]));
 }
 
-/** Whether this was read, masked, and sent back: it means "as it is". */
+/** Returns true for a masked value that was sent back; it means "unchanged". */
 export function isMasked(value: unknown): boolean {
   return typeof value === 'string' && value.startsWith(mask);
 }

@@ -6,7 +6,7 @@ import type { Place, Vault } from './vault.ts';
 /** Header name to value; names in lower case. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** A row with headers for somebody else's host, sealed together. */
+/** A row with headers for an external host, sealed together. */
 export interface HeaderRow {
   readonly id: string;
   readonly organisationId: string;
@@ -45,7 +45,7 @@ export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeade
   };
 }
 
-/** What was sent, with the value before where a masked one was read and sent back: that means "as it is". */
+/** Returns the sent headers. A masked value that was sent back keeps the previous value. */
 export function keptHeaders(before: Headers, sent: Headers): Headers {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(lowerCased(sent))) kept[name] = isMasked(value) ? (before[name] ?? value) : value;

@@ -6,7 +6,7 @@ import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type DataKey, dataKeys } from './entity.ts';
 
-/** Where a sealed value lives. It opens nowhere else. */
+/** Owner and field of a sealed value. It can be opened only with the same ones. */
 export interface Place {
   readonly organisationId: string;
   readonly table: string;

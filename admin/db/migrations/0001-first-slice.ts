@@ -159,7 +159,7 @@ const statements = [
     published_at timestamptz
   )`,
   `create index outbox_unpublished on outbox (revision) where published_at is null`,
-  // One row for ever: whoever commits a change holds it, so revisions follow the order of commits and have no gap.
+  // A single row. Each change locks it until the commit, so revisions follow the order of commits without gaps.
   `create table change_counter (
     id smallint primary key check (id = 1),
     revision bigint not null

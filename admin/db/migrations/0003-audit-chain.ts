@@ -16,7 +16,7 @@ const statements = [
     add column country text,
     add column request_headers jsonb`,
   `create unique index audit_entries_by_seq on audit_entries (organisation_id, seq)`,
-  // One row per organisation: whoever adds an entry holds it, so entries have an order and no gap.
+  // One row per organisation. Adding an entry locks it, so entries have an order without gaps.
   `create table audit_chains (
     organisation_id uuid primary key references organisations,
     seq bigint not null,

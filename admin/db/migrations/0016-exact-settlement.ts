@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Who holds a lease, when a budget begins anew, and records of sessions that are still open. */
+/** Adds holders of leases, starts of budget windows, and records of open sessions. */
 export class ExactSettlement extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

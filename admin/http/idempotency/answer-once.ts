@@ -33,7 +33,9 @@ function sayAgain(kept: KeptReply, { headers }: Answering): unknown {
   return kept.reply;
 }
 
-/** What was done is done: without the kept reply a repetition is told so instead of being done again. */
+/**
+ * Stores the reply. The change is already committed; if storing fails, a repeated request is refused instead of being run again.
+ */
 async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Answering): Promise<void> {
   const { etag } = headers;
   try {

@@ -7,9 +7,9 @@ export const idempotencyKeys = defineEntity({
   properties: {
     id: p.uuid().primary(),
     organisationId: p.uuid(),
-    /** Of tenant, caller, route and key. */
+    /** Hash of tenant, caller, route and key. */
     digest: p.text(),
-    /** Of query and body: the same key may not stand for two things. */
+    /** Hash of query and body. The same key may not be used for two different requests. */
     requestHash: p.text(),
     /** Sealed by the vault, because replies may hold a new secret; null until the reply is known. */
     reply: p.text().nullable(),

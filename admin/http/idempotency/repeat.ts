@@ -8,7 +8,7 @@ import { AdminError, invalid } from '../errors.ts';
 import type { AdminRoute, AdminServices } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
 
-/** What a create was answered with, and the headers that belong to it. */
+/** Stored reply to a create, with its headers. */
 export interface KeptReply {
   readonly reply: unknown;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,10 @@ export interface KeptReply {
 
 /** A create under an `idempotency-key`: carried out once, however often it is asked for within a day. */
 export interface Repeat {
-  /** What the first request of this key was answered with; null when there was none. Throws AB01 (422) when it said something else, AB07 when its reply is not known. */
+  /**
+   * Returns the stored reply to the first request with this key; null if there was none. Throws AB01 (422) if that request
+   * differed, AB07 if its reply is not known.
+   */
   find(): Promise<KeptReply | null>;
   /** In the transaction of the change, first of all: stands or falls with it. A request with the same key waits here, then is refused with AB07 and finds the reply. */
   claim(tx: EntityManager): Promise<void>;

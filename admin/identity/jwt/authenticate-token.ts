@@ -27,9 +27,9 @@ interface Services {
 }
 
 /**
- * Who asks with a token that an organisation has signed (semantics §1.4): it is worth a key of its workspace, held to the role of the
- * user it is attributed to, and hands out no keys, because these would outlive it. A gateway verifies it, since gateways alone read
- * keys from where they are published. Throws AB10 when none can say.
+ * Returns the actor of a JWT signed by an organisation. The JWT acts like a key of its workspace, limited to the role of the user
+ * it is attributed to. It cannot create keys, because these would outlive it. A gateway verifies the JWT, because only gateways
+ * fetch published keys. Throws AB10 if no gateway is reachable.
  */
 export async function authenticateToken(
   em: EntityManager,

@@ -10,7 +10,7 @@ import { type User, users } from '../../resources/users/entity.ts';
 import { workspaces } from '../../resources/workspaces/entity.ts';
 import { urlsOf } from './check-settings.ts';
 
-/** What gateways see of an organisation that takes tokens; null for every other one. */
+/** Returns the document of an organisation that uses JWT authentication; null for every other one. */
 export async function toOrganisationDocument(em: EntityManager, id: string): Promise<OrganisationDocument | null> {
   const row = isUuid(id) ? await em.findOne(organisations, { id }) : null;
   const jwt = row?.authSettings?.jwt;
@@ -27,7 +27,10 @@ export async function toWorkspaceNameDocument(em: EntityManager, id: string): Pr
   return row && { id, organisationId, workspaceId: row.id };
 }
 
-/** Whom `<organisation id>/<e-mail>` names, or that it is nobody; null only when there is no such organisation. */
+/**
+ * Returns the document of the user `<organisation id>/<e-mail>`, which may state that there is no such user. Null only if there
+ * is no such organisation.
+ */
 export async function toUserDocument(em: EntityManager, id: string): Promise<UserDocument | null> {
   const [organisationId, email] = split(id);
   if (!isUuid(organisationId) || (await em.count(organisations, { id: organisationId })) === 0) return null;

@@ -3,7 +3,7 @@ import { keySetBytesMax, keysMax, publicJwk } from '../../../core/contract/proto
 
 const claim = v.optional(v.nullable(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(512))), null);
 
-/** What an organisation sends about tokens it signs itself: where its public keys are, or the keys. Null takes no tokens. */
+/** JWT settings of an organisation: the URL of its public keys, or the keys. Null turns JWT authentication off. */
 export const jwtBody = v.nullable(
   v.pipe(
     v.strictObject({
@@ -24,7 +24,7 @@ export const jwtBody = v.nullable(
         ),
         null,
       ),
-      /** What `iss` and `aud` of a token must be, where they are said. */
+      /** Required `iss` and `aud` of a JWT, if set. */
       issuer: claim,
       audience: claim,
       /** Seconds a token may live; null: as long as it says. */

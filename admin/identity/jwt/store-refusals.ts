@@ -8,12 +8,12 @@ import { createRateLimit } from '../../http/rate-limit.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 
-/** Entries one organisation gets in a minute at most, whoever asks for them. */
+/** Maximum number of entries per minute and organisation, whatever their source. */
 const entriesPerMinute = 60;
 
 /**
- * Writes what gateways tell of refused tokens into the audit trails of the organisations they name. Whoever makes up tokens can fill no
- * trail with them: beyond some in a minute they are left out, and organisations that take no tokens get none.
+ * Writes refused JWTs that gateways report into the audit trails of the organisations they name. A rate limit per minute keeps
+ * forged JWTs from filling a trail. Organisations without JWT authentication get no entries.
  */
 export function createRefusalStore(services: AdminServices): (bytes: Uint8Array) => Promise<void> {
   const limit = createRateLimit(entriesPerMinute, () => services.clock.elapsed());
@@ -52,7 +52,7 @@ function toDraft(refusal: TokenRefusal): AuditDraft {
     method: 'POST',
     uri: path,
     requestId,
-    // What the token says of itself is what nobody has verified.
+    // The claims of the token are unverified.
     requestBody: { method, reason, claimed_subject: subject, kid, count },
     queryParams: {},
     userId: null,

@@ -9,8 +9,8 @@ import { effectiveSecuritySettings } from '../organisations/security-settings.ts
 import { users } from '../users/entity.ts';
 
 /**
- * Who once granted something in the organisation, with what they may do there now: a person by user id, a key by row id. Null for
- * a person who was removed and for a key that was deleted or has ended: neither grants anything any more.
+ * Returns the grantor with their current rights in the organisation: a user by user id, a key by row id. Null for a removed user
+ * and for a deleted or expired key; their grants have ended.
  */
 export async function currentGrantor(em: EntityManager, organisationId: string, id: string, now: number): Promise<Actor | null> {
   const user = await em.findOne(users, { id, organisationId });

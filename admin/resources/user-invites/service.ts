@@ -16,14 +16,14 @@ import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
 import type { CreateBody } from './schema.ts';
 
-/** What inviting takes from the process. */
+/** Settings and time that inviting needs. */
 export interface Inviting {
   readonly publicUrl: string;
   readonly inviteSeconds: number;
   readonly now: number;
 }
 
-/** Invites somebody. Throws AB07 when they are a member, or invited, already. */
+/** Invites a user. Throws AB07 if they are already a member or invited. */
 export async function createInvite(
   change: Change,
   actor: Actor,
@@ -50,8 +50,8 @@ export async function createInvite(
 }
 
 /**
- * Throws AB03 unless the actor may grant all of an invite. Asked when it is made, when it is sent again, and of its inviter when
- * it is accepted: meanwhile they may have become somebody who could not send it.
+ * Throws AB03 unless the actor may grant everything in the invite. Checked when it is created and when it is sent again. Also
+ * checked for the inviter when it is accepted, because the inviter's rights may have shrunk since.
  */
 async function requireGrant(
   em: EntityManager,
@@ -63,7 +63,7 @@ async function requireGrant(
   if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes, 'workspace_api_key_details.scopes');
 }
 
-/** Whether who sent an invite may still send it, to where it was sent. The first start needs nobody's leave. */
+/** Returns true if the sender of the invite may still send it. An invite of the first start needs no grant. */
 export async function isStillGranted(em: EntityManager, row: UserInvite, now: number): Promise<boolean> {
   if (row.invitedBy === null || row.invitedBy === undefined) return true;
   const inviter = await currentGrantor(em, row.organisationId, row.invitedBy, now);
@@ -78,7 +78,7 @@ export async function isStillGranted(em: EntityManager, row: UserInvite, now: nu
   }
 }
 
-/** What sending an invite again asks for, one of them. */
+/** Scopes for sending an invite again; one of them is enough. */
 export const invitingScopes = ['organisation_users.create', 'organisation_users.update'];
 
 function inviterOf(actor: Actor): string {
@@ -138,7 +138,7 @@ export async function insertInvite(
  */
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   await checkEmailDomain(change.tx, row.organisationId, row.email);
-  // Whoever holds the link can become this person.
+  // The link lets its holder become this user.
   await requireGrant(change.tx, actor, { ...row, workspaces: await placesLeft(change.tx, row) });
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
   const token = newSecret('svc_invite_');

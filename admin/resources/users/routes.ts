@@ -144,7 +144,7 @@ export const userRoutes: readonly AdminRoute[] = [
       const { services } = call;
       const made = await call.write(async (change) => {
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
-        // Whoever holds the link can become this person.
+        // The link lets its holder become this user.
         requireRank(call.actor, user.role);
         const { organisationId, id: userId } = user;
         const places = await change.tx.find(workspaceMembers, { organisationId, userId });

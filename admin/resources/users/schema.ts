@@ -17,7 +17,7 @@ export const listQuery = v.strictObject({
 const workspaceRole = v.picklist(workspaceRoles, 'admin, manager, member or viewer is expected');
 const tooMany = 'at most 500 workspaces';
 
-/** Places of somebody new in workspaces, each named once. */
+/** Workspaces of a new user, each named once. */
 export const places = v.pipe(
   v.array(v.strictObject({ id: idOrSlug, role: v.optional(workspaceRole, 'member') })),
   v.maxLength(500, tooMany),
@@ -37,7 +37,7 @@ export const updateBody = v.strictObject({
   role: v.optional(role),
   first_name: personName,
   last_name: personName,
-  // With their roles: without one nobody could tell whether it is to stay as it is.
+  // Each entry includes the role. Without it, an unchanged role could not be distinguished from the default.
   workspaces: v.optional(v.pipe(v.array(v.strictObject({ id: idOrSlug, role: workspaceRole })), v.maxLength(500, tooMany))),
 });
 

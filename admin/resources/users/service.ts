@@ -108,7 +108,8 @@ export async function deleteUser(change: Change, actor: Actor, user: User, depen
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
   await closeUser(change.tx, organisationId, id);
   for (const { remove } of dependents) await remove(change, user);
-  // Always: whoever is gone is not among those that are told of when the organisation takes tokens again.
+  // Always announce: a removed user is no longer in the list that is announced when the organisation enables JWT authentication
+  // again.
   announceUser(change, organisationId, user.email);
   // Foreign keys delete sessions, links and memberships.
   change.tx.remove(user);
@@ -122,7 +123,7 @@ export async function findUser(em: EntityManager, organisationId: string, id: st
   return found;
 }
 
-/** Whoever comes second waits here, and then sees what the first one left. */
+/** Locks the owners. A concurrent second removal waits here and then sees the result of the first. */
 async function keepAnOwner(tx: EntityManager, user: User): Promise<void> {
   const owners = await tx.execute<{ id: string }[]>(
     "select id from users where organisation_id = ? and role = 'owner' order by id for update",

@@ -18,7 +18,7 @@ export interface Making {
   readonly now: number;
 }
 
-/** A workspace by row id, and the role somebody gets there. */
+/** A workspace by row id, and the role of the user in it. */
 export interface FoundPlace {
   readonly id: string;
   readonly role: WorkspaceRole;

@@ -47,7 +47,7 @@ export const workspaceUserReply = v.strictObject({
   status: v.literal('active'),
   workspace_id: v.string(),
   email: v.string(),
-  /** What they may do in the workspace. */
+  /** Scopes of the user in the workspace. */
   scopes: v.array(v.string()),
   settings: v.strictObject({}),
 });

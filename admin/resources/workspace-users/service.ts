@@ -23,8 +23,8 @@ export interface Membership {
 }
 
 /**
- * Puts members of the organisation into a workspace. Throws AB02 for somebody who is not in the organisation, AB07 for somebody
- * who is in the workspace already, AB03 for a role above the caller's.
+ * Adds members of the organisation to a workspace. Throws AB02 for a user outside the organisation, AB07 for a user who is
+ * already in the workspace, AB03 for a role above the actor's.
  */
 export async function addWorkspaceUsers(
   change: Change,
@@ -78,7 +78,7 @@ export async function removeWorkspaceUser(change: Change, actor: Actor, { member
   if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
   const { organisationId, workspaceId, userId } = member;
   change.tx.remove(member);
-  // First of all: whoever is making them a key has then made it, or will find that they are gone.
+  // Flush first. A concurrent request that creates a key for this member has then finished, or will find that the member is gone.
   await change.tx.flush();
   // Owners and admins stay at home in it, and keep their keys.
   if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });

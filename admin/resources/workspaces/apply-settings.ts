@@ -22,8 +22,8 @@ export const settingGroups = {
 } as const satisfies Record<SettingGroup, string>;
 
 /**
- * Sets what was sent of one group. Throws AB03 for a section that the organisation does not let its workspaces override, unless
- * what was sent is what holds already: whoever sends back what they read changes nothing. True when something changed.
+ * Applies the sent settings of one group. Throws AB03 for a section that the organisation does not let its workspaces override,
+ * unless the sent values equal the effective ones: sending back what was read is allowed. Returns true if something changed.
  */
 export function applySettings(
   organisation: Organisation,

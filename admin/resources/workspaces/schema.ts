@@ -19,7 +19,7 @@ const guardrails = v.optional(v.pipe(v.array(idOrSlug), v.maxLength(100, 'at mos
 const usageLimits = v.nullish(v.pipe(v.array(usageLimitsBody), v.maxLength(1, 'at most one')));
 const rateLimits = v.nullish(rateLimitsBody);
 
-/** What callers may send back as they read it, without effect. */
+/** Read-only fields that callers may send back without effect. */
 const readBack = { is_default: v.optional(v.unknown()), object: v.optional(v.unknown()) };
 
 const defaults = v.strictObject({

@@ -149,7 +149,7 @@ function withEmoji(row: Workspace, name: string): string {
   return row.icon || emojiOf(name) !== '' ? name : emojiOf(row.name) + name;
 }
 
-/** Who reads the name with its icon and sends it back means the same name. */
+/** Strips the icon, so that a name read with its icon can be sent back unchanged. */
 function withoutIcon(row: Workspace, body: UpdateBody): string {
   const name = body.name ?? row.name;
   const icon = body.icon ?? row.icon;

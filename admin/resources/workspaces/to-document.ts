@@ -6,7 +6,7 @@ import { blocksInlineConfig } from '../organisations/to-setting-reply.ts';
 import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
 import { workspaces } from './entity.ts';
 
-/** What gateways see of a workspace, the organisation's part included; null when there is none or it is archived. */
+/** Returns the document of a workspace, with the organisation's settings. Null if it does not exist or is archived. */
 export async function toWorkspaceDocument(em: EntityManager, id: string): Promise<WorkspaceDocument | null> {
   const row = await em.findOne(workspaces, { id, status: 'active' });
   if (!row) return null;
