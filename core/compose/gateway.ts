@@ -59,6 +59,7 @@ import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
+import { endpointHandlers } from './endpoint-handlers.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
@@ -255,6 +256,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     clock,
   });
   const handle = createHandler({
+    endpoints: endpointHandlers,
     sessions,
     chain,
     plans,

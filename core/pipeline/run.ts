@@ -1,18 +1,14 @@
 import { type Endpoint, type Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { Sessions } from '../contract/plugin/web-socket.ts';
+import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError, reasonOf, toGatewayError, wasCalled } from '../contract/values/errors.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
-import { addDebugRoute } from '../explain/debug-route.ts';
-import { explainConfig } from '../explain/explain-config.ts';
-import { listModels } from '../model-list/list-models.ts';
-import { runSession } from '../realtime/run-session.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
-import { adoptProtocolKeys, isSession } from './attempt/socket-call.ts';
+import { adoptProtocolKeys } from './attempt/socket-call.ts';
 import { streamError } from './attempt/stream-error.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
@@ -33,7 +29,27 @@ import { countRoughly } from './usage/unfinished-usage.ts';
 /** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
 type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
+/**
+ * Answers an endpoint that is not one call to a provider. Returns the answer to send, or null if it has been sent or the client has left.
+ * `end` is called at the end of a WebSocket session.
+ */
+export type EndpointHandler = (
+  options: PipelineOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  end: (outcome: SessionOutcome) => void,
+) => Promise<Answer | null>;
+
+/** Endpoints beside the main path; see core/compose/endpoint-handlers.ts. */
+export interface EndpointHandlers {
+  /** Returns the handler of the request's endpoint; null for the main path. */
+  handlerOf(ctx: RequestContext): EndpointHandler | null;
+  /** Adds the header that explains the route of a request. */
+  debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
+}
+
 export interface PipelineOptions {
+  readonly endpoints: EndpointHandlers;
   readonly chain: Chain;
   readonly plans: PlanStore;
   readonly services: CoreServices;
@@ -92,14 +108,13 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   checkProviderPath(match);
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
-  if (ctx.gatewayHeaders.has('debug-route')) await addDebugRoute(ctx, options.dispatcher);
+  if (ctx.gatewayHeaders.has('debug-route')) await options.endpoints.debugRoute(ctx, options.dispatcher);
   if (ctx.aborted) return;
   if (reply) return sendReply(options, ctx, sink, reply);
-  if (ctx.endpoint?.name === 'explainConfig') return sendReply(options, ctx, sink, await explainConfig(options, ctx));
-  if (ctx.endpoint?.name === 'listModels') return sendReply(options, ctx, sink, await listModels(ctx, options.dispatcher));
-  const answer = isSession(ctx)
-    ? await runSession(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
-    : await dispatch(ctx, sink, options.dispatcher);
+  const handle = options.endpoints.handlerOf(ctx);
+  const answer = await (handle === null
+    ? dispatch(ctx, sink, options.dispatcher)
+    : handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error })));
   if (answer !== null && !ctx.aborted) await deliver(options, ctx, sink, answer);
 }
 

@@ -1,0 +1,25 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import { addDebugRoute } from '../explain/debug-route.ts';
+import { explainConfig } from '../explain/explain-config.ts';
+import { listModels } from '../model-list/list-models.ts';
+import { isSession } from '../pipeline/attempt/socket-call.ts';
+import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
+import { runSession } from '../realtime/run-session.ts';
+
+/** The handlers of endpoints that are not one call to a provider. */
+export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDebugRoute };
+
+const handlers: Readonly<Record<string, EndpointHandler>> = {
+  explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
+  listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
+};
+
+function handlerOf(ctx: RequestContext): EndpointHandler | null {
+  if (isSession(ctx)) return runSession;
+  return handlers[ctx.endpoint?.name ?? ''] ?? null;
+}
+
+function replyOf(answer: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {
+  return async (options, ctx) => ({ kind: 'replaced', reply: await answer(options, ctx) });
+}
