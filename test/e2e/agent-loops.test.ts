@@ -81,7 +81,7 @@ const models: Readonly<Record<Format, (id: string, model: string) => LanguageMod
   messages: (id, model) => createAnthropic({ baseURL: gateway.baseUrl, apiKey: keys.get(id) as string })(model),
 };
 
-/** In which formats the thoughts of these providers come with a signature, which this client then sends back. */
+/** The formats in which these providers sign their reasoning; this client sends it back. */
 const signed: Readonly<Record<string, readonly Format[]>> = {
   openai: ['responses'],
   'openai-responses-only': ['messages', 'responses'],

@@ -4,7 +4,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { openRawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
-/** What becomes of a key reaches every gateway process while it runs; two of them share the port here. */
+/** Changes of a key reach every gateway process while it runs; two of them share the port here. */
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });

@@ -112,7 +112,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     // 30 × $0.001 + 10 × $0.002, halved, in cents.
     expect(dear.metrics.cost).toBeCloseTo(2.5, 6);
     expect(dear.metrics).toMatchObject({ virtual_key: 'oai', ai_org: 'openai', is_success: true });
-    // What is saved for batches is not halved: 100 × $0.0001 + 10 × $0.0003.
+    // Prices saved for batches are not halved: 100 × $0.0001 + 10 × $0.0003.
     expect(own.metrics.cost).toBeCloseTo(1.3, 6);
     for (let i = 0; i < 2; i++) await client.get('/batches/batch_1/output', { __binaryResponse: true });
     expect(await costs(traceId, 2)).toHaveLength(2);

@@ -114,7 +114,7 @@ describe('a batch made of a file of the service', () => {
     const create = async (text: string) =>
       client('ant').batches.create({ input_file_id: (await upload('ant', text)).id, ...wanted });
     await expect(create(jsonl(line('a', 'good'), line('b', '@ant/bad')))).rejects.toMatchObject(notAllowed);
-    // What had begun to leave was cut before its end.
+    // Uploads that had begun were cut before their end.
     for (const request of upstream.requests) await expect(request.complete).rejects.toThrow();
     expect(await create(jsonl(line('a', 'good'), line('b', '@ant/good')))).toMatchObject({
       id: expect.stringMatching(/^msgbatch_1\./),

@@ -1,14 +1,14 @@
 import { afterEach, expect, it } from 'vitest';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
-/** Who called, as the trail tells it, when a proxy stands in front of the gateway. */
+/** The caller's address in the audit trail when a proxy stands in front of the gateway. */
 let gateway: RunningGateway | undefined;
 afterEach(() => gateway?.stop());
 
 const client = '203.0.113.7';
 const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
 
-/** Makes a config as a client behind a proxy would, and says what the trail tells of it. */
+/** Makes a config as a client behind a proxy would, and returns the entry of the audit trail. */
 async function told(
   running: RunningGateway,
   headers: Record<string, string>,

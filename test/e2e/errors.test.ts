@@ -9,11 +9,11 @@ import { type CallInit, type GatewayWithUpstream, startGatewayWithUpstream } fro
 import { openRawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
-/** What bad input gets: a status, a body that says what to do, and a record. Nothing crashes and no secret shows. */
+/** Replies to bad input: a status, a body with the next step, and a record. Nothing crashes and no secret is shown. */
 let gateway: GatewayWithUpstream;
 let dataDir: string;
 let gatewayPids: number[];
-/** What was printed at the start, where the first keys are shown once. */
+/** The output of the start, which shows the first keys once. */
 let banner: string;
 
 /** Secrets laid out on the ways through the product; none may come out anywhere. */
@@ -360,7 +360,7 @@ describe('afterwards', () => {
   });
 });
 
-/** Of our own keys the last part is the secret; the id before it may show. */
+/** The last part of the gateway's own keys is the secret; the id before it may be shown. */
 function secrets(): string[] {
   const secretOf = (key: string) => key.split('_').slice(3).join('_');
   return [

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openRawClient } from '../support/raw-client.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 
-/** What the gateway's port answers before a request reaches a provider or the control plane, on the wire. */
+/** Replies of the gateway's port before a request reaches a provider or the control plane, on the wire. */
 let gateway: SharedGateway;
 beforeAll(async () => {
   gateway = await shareGateway();

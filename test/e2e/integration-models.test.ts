@@ -46,7 +46,7 @@ describe('models of an integration', () => {
     expect((await raw('/proxy/some/route', '{"model":"good","model":"bad"}')).status).toBe(412);
     expect((await raw('/proxy/models/bad:generateContent', '{}')).status).toBe(412);
     expect(gateway.upstream.requests).toHaveLength(0);
-    // What the provider reads is what was judged: the second spelling is gone.
+    // The provider reads the checked spelling: the second one is removed.
     expect((await raw('/chat/completions', '{"model":"bad","messages":[],"model":"good"}')).status).toBe(200);
     expect(gateway.upstream.last.body.toString()).not.toContain('bad');
   });

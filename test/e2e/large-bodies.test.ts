@@ -25,7 +25,7 @@ const digest = (() => {
   for (let i = 0; i < pieces; i++) hash.update(piece);
   return hash.digest('hex');
 })();
-/** What the process may hold beyond its size before: far less than a body, and enough for its garbage. */
+/** Maximum growth of the process: far less than a body, and enough for its garbage. */
 const growthBytesMax = 60e6;
 
 /** Resident memory of the gateway process, from Linux's `/proc`. */
@@ -63,7 +63,7 @@ async function upload(
   const options = { method: 'POST', path: '/v1/files', headers: { ...headers, ...credentials() } };
   const outgoing = httpRequest(gateway.origin, options);
   const replied = once(outgoing, 'response') as Promise<[IncomingMessage]>;
-  // A connection that breaks is told by the body, which is awaited first.
+  // A broken connection is reported by the body, which is awaited first.
   replied.catch(() => {});
   async function* source() {
     for (let i = 0; i < count; i++) {

@@ -88,7 +88,7 @@ it('what a killed process held of a budget is free again once the next one has s
   const [killed] = gateway.pidsOf('gateway');
   process.kill(killed as number, 'SIGKILL');
   await until(() => gateway.pidsOf('gateway').some((pid) => pid !== killed), { what: 'the process started again' });
-  // Of what the killed one had in hand, a quarter of the budget, all but the 100 that it spent.
+  // The killed process held a quarter of the budget. All of it except the 100 that were spent becomes available again.
   await until(async () => (await send(9_850).catch(() => null))?.status === 200, { what: 'what it held' });
   expect((await send(9_850)).status).toBe(412);
 });

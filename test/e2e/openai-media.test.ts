@@ -19,7 +19,7 @@ afterEach(() => gateway?.upstream.reset());
 const audio = () => toFile(patternBytes(400_000), 'speech.mp3', { type: 'audio/mpeg' });
 const png = () => toFile(Buffer.from(onePixelPng, 'base64'), 'image.png', { type: 'image/png' });
 
-/** The multipart body the provider got, read by somebody else's reader. */
+/** The multipart body that the provider got, parsed by an independent library. */
 async function formSent(): Promise<FormData> {
   const { last } = gateway.upstream;
   const headers = { 'content-type': last.header('content-type') ?? '' };

@@ -7,7 +7,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '
 import { patternBytes } from '../support/pattern-bytes.ts';
 import { openRawClient, type RawClient, sha256 } from '../support/raw-client.ts';
 
-/** What is no route of the gateway goes to the provider as it came, and comes back as it was. */
+/** Requests outside the gateway's routes go to the provider unchanged, and their replies come back unchanged. */
 let gateway: GatewayWithUpstream;
 let client: RawClient;
 

@@ -149,7 +149,7 @@ describe('what did not go well', () => {
     await Promise.all([call, request.closed]);
     const log = await gateway.logOf('gave-up-early');
     expect([log.outcome, log.metrics.response_status_code]).toEqual(['aborted', 499]);
-    // The provider has it, and counts the question whoever waits for the answer.
+    // The provider has received the prompt and bills it even if the client has disconnected.
     expect(log.metrics.req_units).toBe(Math.ceil(messages.map((message) => message.content).join('').length / 4));
   });
 

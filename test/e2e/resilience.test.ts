@@ -12,7 +12,10 @@ import {
 import { freePort } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
-/** What the matrix in routes/every-fault.test.ts leaves out: a provider that is not there, limits of time together, how a begun stream ends. */
+/**
+ * Cases beyond the matrix of routes/every-fault.test.ts: an unreachable provider, time limits that combine, the end of a stream
+ * that has begun.
+ */
 let gateway: GatewayWithUpstream;
 const idleMs = 500;
 beforeAll(async () => {

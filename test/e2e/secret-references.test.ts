@@ -6,7 +6,7 @@ import { echo, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-/** What somebody keeps in their Vault, by path, and the token it opens with. */
+/** The contents of a customer's Vault, by path, and the token that opens it. */
 const kept: Record<string, Record<string, string>> = {
   'secret/data/openai': { api_key: 'sk-kept-elsewhere-1', other: 'sk-kept-elsewhere-2' },
   'secret/data/renewed': { api_key: 'sk-kept-elsewhere-3' },

@@ -51,7 +51,7 @@ it('a circuit opened by one gateway process of a machine is open in the other', 
   expect(targetOf(failedOver)).toBe('200 config.targets[1]');
   expect(chatCalls(gateway)).toBe(1);
 
-  // Twenty connections meet both processes all but surely. The provider is well again, and nobody has asked it.
+  // Twenty connections reach both processes almost certainly. The provider has recovered, and no request has reached it yet.
   const settled = async () => {
     gateway.upstream.reset();
     const replies = await Promise.all(Array.from({ length: 20 }, () => ask(gateway, slug)));

@@ -149,7 +149,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     const old = sign();
     expect((await outcome(old))[0]).toBe(200);
     host.sets.set(path, { keys: [next.jwk] });
-    // Another URL is another set: nobody waits for the 30 seconds here.
+    // Another URL is another set, so this test does not wait for the 30 seconds.
     host.sets.set(`${path}/2`, { keys: [next.jwk] });
     await setTokens({ jwks_url: `${host.origin}${path},${host.origin}${path}/2` });
     await becomes(sign({}, next), 200);
@@ -228,7 +228,7 @@ describe('a token of a user', () => {
       .withResponse();
     const log = await gateway.logOf(String(response.headers.get('x-svc-trace-id')));
     expect(log).toMatchObject({ metrics: { user_id: id }, token_subject: email.toUpperCase() });
-    // A viewer calls no models; nobody is in the third.
+    // A viewer calls no models; the third workspace has no members.
     expect(await outcome(token, { 'x-svc-workspace': 'ws-second' })).toEqual([403, '033']);
     expect(await outcome(token, { 'x-svc-workspace': 'ws-third' })).toEqual([403, '033']);
     expect((await outcome(token, { 'x-svc-workspace': gateway.workspaceId }))[0]).toBe(200);
@@ -251,7 +251,7 @@ describe('a token of a user', () => {
     await becomes(token, 403);
     await gateway.admin.put(place, { role: 'manager' });
     await becomes(token, 200);
-    // Attributed to nobody, it is worth no more than it claims; and nobody is what they become with their account.
+    // Without a user, a token has only the rights that it claims. Deleting the membership removes the user.
     await gateway.admin.delete(place);
     await becomes(token, 403);
   });

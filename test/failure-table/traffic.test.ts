@@ -125,7 +125,7 @@ describe('what a caller sees when', () => {
     });
     await held.reached;
     const stopped = gateway.stop();
-    // Nobody listens any more once a new connection is refused.
+    // The port is closed once a new connection is refused.
     await until(async () => {
       const client = await openRawClient(gateway.port).catch(() => null);
       client?.destroy();

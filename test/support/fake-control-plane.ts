@@ -26,7 +26,7 @@ export interface FakeControlPlane {
   mode: 'ok' | 'stall' | number;
   put(kind: DocumentKind, id: string, document: object): ChangeNotice;
   remove(kind: DocumentKind, id: string): ChangeNotice;
-  /** What the next call will be answered is fixed when it arrives, but sent only after `until`. */
+  /** Fixes the reply to the next call when the call arrives, and sends it only after `until`. */
   holdNext(until: Promise<void>): void;
   /** Resolves when the next call has arrived. */
   arrival(): Promise<string>;

@@ -28,7 +28,7 @@ export interface FakeRealtime {
   readonly handshakes: Handshake[];
   /** Resolves with the next session that opens and was not asked for yet. */
   nextSession(): Promise<FakeSession>;
-  /** What to do with the next handshakes: answer a status with a body, cut the connection, stall, or (`null`) open a session. */
+  /** Actions for the next handshakes: reply with a status and a body, cut the connection, stall, or (`null`) open a session. */
   answers: (((socket: Duplex, request: IncomingMessage) => void) | null)[];
   /** Called for each session when it opens. */
   onSession: (session: FakeSession) => void;

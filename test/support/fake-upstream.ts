@@ -7,7 +7,7 @@ import { within } from './until.ts';
 
 export * from './upstream-behaviours.ts';
 
-/** What a behaviour works with. */
+/** The request and response that a behaviour works with. */
 export interface Exchange {
   readonly request: RecordedRequest;
   readonly response: ServerResponse;

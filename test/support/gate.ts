@@ -2,7 +2,7 @@
 export interface Gate<T = void> {
   readonly opened: Promise<T>;
   open(value: T): void;
-  /** Makes `opened` reject; nobody has to be waiting. */
+  /** Makes `opened` reject. Safe if no caller is waiting. */
   fail(error: Error): void;
 }
 

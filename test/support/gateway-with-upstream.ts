@@ -4,7 +4,7 @@ import { type SharedGateway, shareGateway } from './shared-gateway.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
 import { until } from './until.ts';
 
-/** The credentials stored for the two providers: what the upstream must see, and nobody else. */
+/** The credentials stored for the two providers: only the upstream may receive them. */
 export const storedKeys = { openai: 'sk-stored-openai', anthropic: 'sk-ant-api03-stored' } as const;
 
 /** The whole product with a fake provider behind it, and what nearly every test against it needs. */
@@ -21,7 +21,7 @@ export interface GatewayWithUpstream extends RunningGateway {
   close(): Promise<void>;
 }
 
-/** What `fetch` gives, with a JSON body that may be looked into without asking. */
+/** A response of `fetch` with an untyped JSON body. */
 export interface LooseResponse extends Omit<Response, 'json'> {
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
   json(): Promise<any>;

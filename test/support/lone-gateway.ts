@@ -31,7 +31,7 @@ export interface LoneGateway {
   putConfig(slug: string, config: object): void;
   /** A request with the workspace's key; an object as `body` is sent as JSON. */
   call(path: string, init?: { method?: string; headers?: Record<string, string>; body?: object }): Promise<Response>;
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   output(): string;
   /** Starts the process again on what the last one left. */
   restart(): Promise<void>;

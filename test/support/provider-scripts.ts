@@ -3,7 +3,10 @@ import type { GatewayError } from '../../core/contract/values/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 
-/** What one scripted provider does with one call; it may keep the handler and go on later. `connecting`: it has not seen the call. */
+/**
+ * The reaction of a scripted provider to one call. It may hold the handler and continue later. `connecting`: it has not received
+ * the call.
+ */
 export type Script = (call: UpstreamCall, handler: UpstreamHandler) => unknown;
 
 export function answer(

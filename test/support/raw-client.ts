@@ -10,7 +10,7 @@ export interface RawReply {
   readonly body: Buffer;
 }
 
-/** One TCP (or TLS) connection that sends exactly the bytes it is told to and parses replies strictly. */
+/** One TCP (or TLS) connection that sends the given bytes unchanged and parses replies strictly. */
 export interface RawClient {
   readonly socket: Socket;
   /** Everything received and not yet taken by `reply`. */

@@ -9,7 +9,7 @@ export interface RealtimeGateway<Gateway = SharedGateway> {
   readonly gateway: Gateway;
   readonly provider: FakeRealtime;
   readonly messageBytesMax: number;
-  /** Where a path below `/v1` is. */
+  /** Returns the URL of a path below `/v1`. */
   at(path: string): string;
   /** A session as both ends of it. */
   open(

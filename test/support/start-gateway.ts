@@ -12,13 +12,13 @@ import { inlineAllowed } from './inline-allowed.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
-  /** Where the source lies; the tree this file belongs to unless told. */
+  /** Folder of the source code; default: the tree of this file. */
   readonly sourceDir?: string;
   /** Settings beside the ones set here, as environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Start on this data instead of an empty temporary directory; it is then left in place by `stop()`. */
   readonly dataDir?: string;
-  /** Where the temporary data directory is created; the system's temporary directory unless told. */
+  /** Parent of the temporary data directory; default: the system's temporary directory. */
   readonly parentDir?: string;
   readonly port?: number;
   readonly controlPlanePort?: number;
@@ -35,7 +35,7 @@ export interface RunningGateway {
   readonly origin: string;
   /** `<origin>/v1`: what a client is given. */
   readonly baseUrl: string;
-  /** Of the control plane, without `/v1`. */
+  /** URL of the control plane, without `/v1`. */
   readonly controlPlaneUrl: string;
   readonly port: number;
   readonly controlPlanePort: number;
@@ -49,7 +49,7 @@ export interface RunningGateway {
   readonly admin: AdminClient;
   /** Ids of the living children with this role. */
   pidsOf(role: ChildRole): number[];
-  /** What the product has printed so far, both streams together. */
+  /** Returns the output of the product so far, both streams together. */
   output(): string;
   /** SIGTERM, and waits until everything has ended. Gives the exit code. Safe to call twice. */
   stop(): Promise<number | null>;
@@ -148,7 +148,7 @@ interface FirstKeys {
   readonly workspace_id: string;
 }
 
-/** The first keys once the control plane and the gateway both answer, `ended` when there is nobody left to wait for. */
+/** Returns the first keys if control plane and gateway reply, null if they are not ready, `ended` if the process has exited. */
 async function firstKeysWhenReady(
   child: ChildProcess,
   origin: string,

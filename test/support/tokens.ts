@@ -37,7 +37,7 @@ function encoded(value: JsonObject): string {
 export interface KeySetHost {
   /** Without a path. */
   readonly origin: string;
-  /** What each path answers; a text is sent as it is. */
+  /** Replies by path; a text is sent as it is. */
   readonly sets: Map<string, { keys: unknown[] } | string>;
   /** Paths that were asked for, in order. */
   readonly asked: string[];

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 export interface UntilOptions {
   /** How long to keep asking before giving up; 10,000 unless told. */
   readonly deadlineMs?: number;
-  /** What is awaited, for the message of the failure. */
+  /** The awaited condition, for the message of the failure. */
   readonly what?: string;
 }
 

@@ -7,7 +7,7 @@ import { databases } from '../support/test-database.ts';
 const roles = ['owner', 'admin', 'member', 'ws admin', 'ws manager', 'ws member', 'ws viewer'] as const;
 type Role = (typeof roles)[number];
 
-/** What each of the roles may do (semantics §1.2), as it is asked. `y` or `n` in the order of `roles`. */
+/** The actions of each role: `y` or `n` in the order of `roles`, and the request that is sent. */
 const matrix: readonly [action: string, allowed: string, ask: (plane: Plane, second: string, spare: Person) => Request][] = [
   ['change the settings of the organisation', 'yynnnnn', () => ['PUT', '/organisations/self', { name: 'Acme' }]],
   ['read the settings of the organisation', 'yyyyyyy', () => ['GET', '/organisations/self']],

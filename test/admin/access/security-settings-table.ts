@@ -1,6 +1,6 @@
 import type { SecuritySettingName } from '../../../admin/resources/organisations/setting-sections.ts';
 
-/** Who asks. The keys are of the people of the same role. */
+/** Callers of the probes. The API keys belong to users of the same roles. */
 export const callers = [
   'owner',
   'admin',
@@ -14,12 +14,12 @@ export const callers = [
 ] as const;
 export type Caller = (typeof callers)[number];
 
-/** What a probe may name. */
+/** Names that a probe may use. */
 interface Place {
   readonly workspaceId: string;
   /** An integration of the workspace. */
   readonly integration: string;
-  /** A log of somebody else's request, with metadata. */
+  /** A log of another user's request, with metadata. */
   readonly logId: string;
   /** The user who asks, where there is one. */
   readonly userId: string | null;
@@ -33,7 +33,7 @@ type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record
 export interface Enforced {
   readonly decidesFor: readonly Caller[];
   readonly asks: (place: Place) => readonly Ask[];
-  /** What of a 200 is left out when the setting says no; absent: the route is refused. */
+  /** Returns the part of a 200 that is left out when the setting is off; absent: the route is refused. */
   readonly hides?: (body: unknown) => boolean;
 }
 

@@ -68,7 +68,7 @@ describe.each(databases)(
       expect((await plane.ask('PUT', '/organisations/self', { body: { security_settings } })).status).toBe(200);
     }
 
-    /** Whether each of the asks was let through; what is not, is 403, or 404 where it is hidden. */
+    /** Returns for each request whether it was allowed. A refused one gets 403, or 404 if the resource is hidden. */
     async function asked(caller: Caller, { asks, hides }: Enforced): Promise<boolean[]> {
       const place = { workspaceId: plane.workspaceId, integration, logId, userId: people.get(caller)?.id ?? null, n: ++n };
       const answers: boolean[] = [];

@@ -10,7 +10,7 @@ import { databases } from '../support/test-database.ts';
 
 describe.each(databases)('the audit chain, on %s', (database) => {
   let plane: Plane;
-  /** Of each test its own. */
+  /** Each test has its own. */
   let tenant: Tenant;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -34,7 +34,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
   };
   const entries = () => em().find(auditEntries, { organisationId: tenant.organisationId }, { orderBy: { seq: 'asc' } });
   const at = async (seq: number): Promise<AuditEntry> => (await entries())[seq - 1] as AuditEntry;
-  /** What somebody with all rights on the database could do. */
+  /** Changes that an attacker with all rights on the database could make. */
   const tamper = (sql: string) =>
     em().transactional(async (tx) => {
       await tx.execute('alter table audit_entries disable trigger all');

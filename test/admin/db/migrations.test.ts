@@ -97,7 +97,7 @@ interface Tenant {
   readonly config: string;
 }
 
-/** What the first version of the control plane says to the database, in its own words: the columns it knew and no others. */
+/** The statements of the first version of the control plane, with the columns of that version and no others. */
 const firstVersion = {
   async begin(orm: Orm): Promise<Tenant> {
     const [organisation, workspace, config] = [randomUUID(), randomUUID(), randomUUID()];

@@ -3,7 +3,7 @@ import { newSigningKey, signToken } from '../../support/tokens.ts';
 import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 
-/** Who tries: a name for reports, and the key or token they try with. */
+/** The callers: a name for reports, and the key or token they use. */
 export type Callers = ReadonlyMap<string, string>;
 
 /** Everybody who acts in the first workspace of the organisation only: roles there, and its types of keys. */
@@ -40,7 +40,7 @@ async function keyOf(plane: Plane, userId: string): Promise<string> {
   return made.body.key as string;
 }
 
-/** Tokens that the organisation has signed, with every scope a token may have: of nobody, and of a person. */
+/** Signed tokens of the organisation with every possible scope: one without a user, and one of a user. */
 async function tokensFor(plane: Plane, email: string): Promise<[who: string, token: string][]> {
   const signing = newSigningKey();
   const body = { jwt: { jwks: { keys: [signing.jwk] } } };

@@ -107,7 +107,7 @@ export function describeIsolation(database: DatabaseName): void {
       const lists = adminRoutes.filter((route) => route.method === 'GET' && !route.path.includes(':')).map(({ path }) => path);
       for (const path of lists) {
         for (const { who, text } of await asEverybody('GET', `${path}${path === '/audit-logs' ? `?${span}` : ''}`)) {
-          // The trail of the attacker tells of the attempts, with the names they were made with.
+          // The attacker's audit trail lists the attempts, with the names that were used.
           const told =
             path === '/audit-logs' ? text.replaceAll(/"(uri|request_body|query_params)":("[^"]*"|\{.*?\}(?=,"))/g, '') : text;
           if (shows(told, null)) faults.push(`${who}: GET ${path} showed ${told.slice(0, 300)}`);
@@ -116,7 +116,7 @@ export function describeIsolation(database: DatabaseName): void {
       expect(faults).toEqual([]);
     });
 
-    /** Whether a reply holds anything of the victim that the request did not itself say. */
+    /** Returns true if a reply holds data of the victim that the request itself did not contain. */
     function shows(text: string, step: Step | null): boolean {
       const said = step === null ? '' : `${step.path} ${JSON.stringify(step.body ?? '')}`;
       if (tenancy.secretIds.some((id) => text.includes(id) && !said.includes(id))) return true;

@@ -19,13 +19,13 @@ export interface Tenancy {
   readonly steps: readonly Step[];
   /** Routes that can name something of it, and so need a step at least. */
   readonly routes: readonly AdminRoute[];
-  /** What no reply to the attacker may hold. */
+  /** Ids that no reply to the attacker may hold. */
   readonly secretIds: readonly string[];
   /** Column of the victim's rows, and its value there. */
   readonly rows: { readonly column: 'organisation_id' | 'workspace_id'; readonly id: string };
 }
 
-/** What may not reach what, and how two such are made. */
+/** The isolated tenancies by name; each function creates the two sides. */
 export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenancy>>> = {
   async 'another organisation'(plane) {
     const victim = await belongings(plane, await plane.newTenant(), mark);

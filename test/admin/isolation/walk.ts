@@ -6,7 +6,7 @@ import type { Tenant } from '../support/plane.ts';
 /** One request that names something of another tenant. */
 export interface Step {
   readonly route: AdminRoute;
-  /** What is foreign in it. */
+  /** The foreign part of the request. */
   readonly what: string;
   readonly path: string;
   readonly body?: unknown;
@@ -29,7 +29,7 @@ export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
   ]);
 }
 
-/** Whether a request of the route can name something that belongs to somebody: in its path, or a tenant beside it. */
+/** Returns true if a request of the route can name something with an owner: in its path, or as a tenant beside it. */
 export function canName(route: AdminRoute, tenants: readonly ('workspace_id' | 'organisation_id')[]): boolean {
   if (route.path.startsWith('/utils/')) return false;
   const entries = { ...entriesOf(route.query), ...entriesOf(route.body) };
@@ -39,7 +39,7 @@ export function canName(route: AdminRoute, tenants: readonly ('workspace_id' | '
 /** Path parameters that name things of the victim, with a body that would pass. */
 function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
-  // Names of providers and models are nobody's.
+  // Names of providers and models have no owner.
   if (params.length === 0 || route.path.startsWith('/utils/model-configs/')) return;
   for (const name of new Set(namesFor(route, params.at(-1) ?? '', victim))) {
     const path = withQuery(route, fill(route, victim, name), attacker);
@@ -47,7 +47,7 @@ function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings)
   }
 }
 
-/** What the last parameter may stand for: ids of the resource, else everything there is. */
+/** Returns the ids for a parameter: its own id if there is one, otherwise ids of related resources, otherwise all ids. */
 function namesFor(route: AdminRoute, param: string, victim: Belongings): readonly string[] {
   const known = idOfParam(param, victim);
   if (known !== null) return [known];
@@ -76,7 +76,7 @@ function fill(route: AdminRoute, victim: Belongings, name: string): string {
   });
 }
 
-/** Routes of a workspace are told the attacker's, so that only the item is foreign. */
+/** Routes of a workspace get the attacker's workspace, so that only the item is foreign. */
 function withQuery(route: AdminRoute, path: string, attacker: Belongings): string {
   const entries = entriesOf(route.query);
   if ('slugs' in entries) return `${path}?slugs=attacker`;

@@ -294,7 +294,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
       reservations: [{ key: 'late', lease: null, startMs: 0, units: 0 }],
     });
     await grant(budgetAsk('late', { ...monthly, need: 0, want: 0 }), at('2026-03-20T00:00:00Z'));
-    // The window of March is over when these come, and nobody has asked about the one of May.
+    // The March window is over when these arrive, and the May window has not been requested.
     await store([of('2026-03-30T00:00:00Z', 700), of('2026-05-02T00:00:00Z', 200), of('2026-04-30T00:00:00Z', 90)]);
     const now = await grant(budgetAsk('late', { ...monthly, need: 0, want: 0 }), at('2026-05-03T00:00:00Z'));
     expect(now).toMatchObject({ startMs: at('2026-05-01T00:00:00Z'), remaining: 800 });

@@ -45,7 +45,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     return (await readUsage(em, plane.organisationId, [budget], null, nowMs)).get(id)?.currentUsage;
   }
 
-  /** Asks how much of the budget nobody holds, in micro-USD. */
+  /** Returns the part of the budget that is not held, in micro-USD. */
   async function remaining(key: Key, capacity: number): Promise<Grant> {
     const ask = {
       ...{ kind: 'budget' as const, key: `budget:${key.budget}`, organisationId: plane.organisationId },

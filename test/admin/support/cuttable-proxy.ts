@@ -63,7 +63,7 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
       trap = text;
     },
     async restore() {
-      // Whoever was stalled has lost bytes and cannot go on.
+      // A stalled connection has lost bytes and cannot continue.
       if (stalled) for (const socket of sockets) socket.destroy();
       stalled = false;
       if (!server.listening) await listen(own);

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Plane, Reply } from './plane.ts';
 
-/** What a successful change must leave behind beside its reply. */
+/** The traces that a successful change must leave beside its reply. */
 export interface Trace {
   readonly resource: string;
   readonly action: string;

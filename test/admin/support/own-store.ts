@@ -11,7 +11,7 @@ export interface OwnStore {
   // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
   upload(bytes: Uint8Array | string, fields?: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>;
   content(id: string): Promise<string>;
-  /** What is in the tables. */
+  /** Returns the rows of the tables. */
   rows(): Promise<StoredFile[]>;
   chunkCount(): Promise<number>;
 }

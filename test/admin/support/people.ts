@@ -4,20 +4,20 @@ import { startSession } from '../../../admin/identity/sessions.ts';
 import { users } from '../../../admin/resources/users/entity.ts';
 import type { Plane, Reply } from './plane.ts';
 
-/** Somebody who is signed in, for tests. */
+/** A signed-in user for tests. */
 export interface Person {
   readonly id: string;
   readonly email: string;
   readonly password: string;
-  /** Of a session: what `ask` takes as `key`. */
+  /** Session token, passed to `ask` as `key`. */
   readonly token: string;
 }
 
 let count = 0;
 
 /**
- * Adds somebody, with a password that is cheap to check, and signs them in. (Real passwords cost a quarter of a second of CPU
- * each; the tests of invites and passwords use those.)
+ * Adds a user with a password that is cheap to check, and signs them in. (Real passwords cost a quarter of a second of CPU each;
+ * the tests of invites and passwords use those.)
  */
 export async function newPerson(
   plane: Plane,

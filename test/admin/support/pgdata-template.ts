@@ -26,7 +26,7 @@ export async function copyEmptyDataDir(dataDir: string): Promise<void> {
 }
 
 async function make(template: string): Promise<void> {
-  // Not above: whoever finds the template there needs no database of their own.
+  // Imported here and not above: a test that finds the template needs no database of its own.
   const [{ openDatabase }, { entities, migrations }] = await Promise.all([
     import('../../../admin/db/open-database.ts'),
     import('../../../admin/tables.ts'),

@@ -36,11 +36,11 @@ export async function newTestDatabase(owner: string | null = null): Promise<Test
 export async function newReadyDatabase(): Promise<TestDatabase> {
   const template = `svc_test_template_${await fingerprint()}`;
   await onServer(async (execute) => {
-    // For as long as this connection lives: whoever finds the template there finds it whole.
+    // Held for as long as this connection lives, so that other tests only see a complete template.
     await execute(`select pg_advisory_lock(${templateLock})`);
     const found = await execute(`select 1 from pg_database where datname = '${template}'`);
     if (found.length > 0) return;
-    // Left behind where somebody was killed while making it.
+    // Left behind by a process that was killed while it made the template.
     await execute(`drop database if exists ${template}_new with (force)`);
     await execute(`create database ${template}_new`);
     const [{ openDatabase }, { entities, migrations }] = await Promise.all([

@@ -95,7 +95,7 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
       await until(() => one.connected() === 2 && two.connected() === 2);
       one.made.publish('svc.health', { n: 3 });
       await until(() => two.notices.some((notice) => (notice as { n: number }).n === 3));
-      // What is said in the moment in which the connection breaks may still arrive; nothing comes twice or back.
+      // Messages sent at the moment the connection breaks may still arrive; none arrives twice or out of order.
       expect(two.notices.filter((notice) => (notice as { n: number }).n !== 2)).toEqual([{ n: 1 }, { n: 3 }]);
       expect(one.notices).toEqual([]);
     } finally {

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;
 let time: FakeTime;
-/** What the store was told, in order: revisions, and `reset <revision>`. */
+/** Calls of the store, in order: revisions, and `reset <revision>`. */
 let told: (number | string)[];
 
 beforeEach(async () => {

@@ -120,7 +120,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     client.send(body);
     await until(() => edge.handled.length === 1 && received(edge) > 256 * 1024);
     for (let turn = 0; turn < 50; turn++) await nextTurn();
-    // What is held, plus one read of the addon (512 KiB).
+    // The held bytes, plus one read of the addon (512 KiB).
     expect(received(edge)).toBeLessThan(2_000_000);
     ready.open();
     expect((await client.reply()).body.toString()).toBe(sha256(body));

@@ -169,7 +169,7 @@ describe('limits', () => {
     const [cost, tokens] = identity.limits?.usageLimits ?? [];
     expect(cost).toMatchObject({ id: `token:${identity.keyId}:0`, type: 'cost', creditLimit: 2.5 });
     expect(tokens).toMatchObject({ id: `token:${identity.keyId}:1`, creditLimit: 0 });
-    // Not before the token can be used no more, so that nobody gets a second budget.
+    // Reset only after the token has expired, so that a token never gets a second budget.
     expect(Date.parse(cost?.nextUsageResetAt ?? '')).toBeGreaterThan((exp + 5) * 1000);
     expect(identity.limits?.rateLimits).toEqual(rate_limits);
   });

@@ -9,7 +9,7 @@ import { newUnderTest, organisationId, otherOrganisationId, type UnderTest } fro
 const first = newSigningKey('first');
 const second = newSigningKey('second');
 
-/** What each URL answers; a URL that is not here is away. */
+/** Replies by URL; a URL that is missing here is unavailable. */
 const hosts = new Map<string, ReadonlyMap<string, KeyObject>>();
 const asked: string[] = [];
 let test: UnderTest;
@@ -78,7 +78,7 @@ describe('keys at URLs', () => {
     expect(await test.refusal(by(first))).toMatchObject({ status: 503 });
     test.nowMs += 2_000;
     await test.verify(by(first));
-    // The other host may hold it: nobody can say that there is no such key.
+    // The other host may have the key, so it cannot be reported as unknown.
     expect(await test.refusal(by(second))).toMatchObject({ status: 503 });
     hosts.clear();
     test.nowMs += 86_000_000;

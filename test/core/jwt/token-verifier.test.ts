@@ -55,7 +55,7 @@ describe('a token', () => {
       { iat: undefined, exp: now + 700 },
       // Old, and near its end: it has lived longer than it may.
       { iat: now - 3_600, exp: now + 60 },
-      // Nobody makes a life shorter by a beginning that is to come.
+      // A start in the future does not shorten the lifetime.
       { iat: now + 4, exp: now + 700 },
     ]) {
       const error = await test.refusal(test.sign(claims));

@@ -26,7 +26,7 @@ export interface UnderTest {
   /** A token of the organisation for the first workspace that may call models, changed by these claims. */
   sign(claims?: JsonObject, header?: JsonObject, key?: SigningKey): string;
   verify(token: string, ask?: Partial<TokenAsk>): Promise<VerifiedToken>;
-  /** What verifying it is refused with; fails when it is not. */
+  /** Returns the error of a refused token; fails if the token is accepted. */
   refusal(token: string, ask?: Partial<TokenAsk>): Promise<GatewayError>;
   setTokens(organisationId: string, jwt: Partial<OrganisationDocument['jwt']>): void;
 }

@@ -2,7 +2,7 @@ import type { OperationName, StreamEvent } from '../../../core/contract/provider
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
 
-/** What a reader of a reply cares for, the same whether it was streamed or not. */
+/** The content of a reply, the same whether it was streamed or not. */
 export interface Answer {
   readonly text: string;
   readonly reasoning: string;

@@ -33,7 +33,7 @@ export interface ContractOptions {
    * `as-sent` for the provider that defines the format.
    */
   readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
-  /** Where a provider's body wraps the caller's fields: the part of it that holds them. */
+  /** Returns the part of the provider's body that holds the caller's fields, if the body wraps them. */
   readonly unwrap?: (operation: OperationName, body: JsonObject) => JsonObject;
   /** Replies the provider does not give, and why: `complete streamed`, `chatComplete calls a tool`. */
   readonly lacks?: Readonly<Record<string, string>>;
@@ -43,7 +43,9 @@ export interface ContractOptions {
   readonly keptShown?: boolean;
 }
 
-/** What every provider must keep, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`. */
+/**
+ * The contract of every provider, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`.
+ */
 export function providerContractSuite(adapter: ProviderAdapter, options: ContractOptions): void {
   const { calls, errors } = options.row?.fixtures ?? fixturesOf(adapter.id);
   const settings = parsedSettings(adapter, options.settings ?? {});

@@ -7,14 +7,14 @@ import { answer, createHarness, providerDocument, type Script, workspaceId } fro
 import { eventsOfText } from './event-stream-text.ts';
 import { fixturesOf } from './provider-fixtures.ts';
 
-/** Where a provider's calls have to arrive, method of the model included. */
+/** The expected URL of a provider's calls, including the method of the model. */
 export interface GeminiMediaPlace {
   readonly provider: 'google' | 'vertex-ai';
   readonly settings: JsonObject;
   readonly url: (model: string, method: string) => string;
 }
 
-/** What OpenAI's client gets of Gemini's media, by the true pipeline: call once for each provider that hosts Gemini. */
+/** Tests Gemini's media with OpenAI's client through the real pipeline: call once for each provider that hosts Gemini. */
 export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace): void {
   const { calls: cases } = fixturesOf(provider);
   const fixture = (name: string) => cases.find((one) => one.name === name) as (typeof cases)[number];

@@ -17,7 +17,7 @@ import { mockCall, noNetwork, record } from './mock/recorded-exchange.ts';
 describe('the list of providers', () => {
   it('names every provider folder, and only those, with a contract test for each', () => {
     const folders = readdirSync(join(import.meta.dirname, '../../../core/providers'), { withFileTypes: true })
-      // `svc` is the service's own store, which nobody may name.
+      // `svc` is the service's own store, which cannot be named as a provider.
       .filter((entry) => entry.isDirectory() && entry.name !== 'shared' && entry.name !== 'svc')
       .map((entry) => entry.name);
     const rows = compatibleRows.map((row) => row.id);

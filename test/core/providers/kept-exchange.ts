@@ -4,7 +4,7 @@ import type { HeaderList, RequestBody } from '../../../core/contract/values/http
 import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
 import type { KeptCase, KeptFile, WrittenBody, WrittenExchange } from './kept-fixtures.ts';
 
-/** What left the gateway and what the client got. */
+/** The calls that left the gateway and the reply of the client. */
 export interface KeptRun {
   readonly calls: readonly { readonly line: string; readonly headers: Record<string, string>; readonly body: Uint8Array }[];
   readonly sink: FakeSink;

@@ -15,7 +15,7 @@ export interface WrittenBody {
   readonly base64?: string;
 }
 
-/** What the client sends: `POST /v1/batches`. A body brings its content type. */
+/** The client's request: `POST /v1/batches`. A body brings its content type. */
 interface WrittenRequest extends WrittenBody {
   readonly line: string;
   readonly headers?: Readonly<Record<string, string | null>>;
@@ -37,14 +37,14 @@ export interface KeptCase {
   readonly name: string;
   readonly request: WrittenRequest;
   readonly exchanges: readonly WrittenExchange[];
-  /** What the client must get; `as sent`: the very bytes and status of the last exchange. */
+  /** The expected reply; `as sent`: the exact bytes and status of the last exchange. */
   readonly reply: 'as sent' | (WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> });
 }
 
 /** The calls about one family: `fixtures/kept/{files,batches,fine-tuning}.json`. */
 export interface KeptFile {
   readonly family: string;
-  /** Where the wire shapes are documented, and which of them are from memory. */
+  /** The documentation of the wire shapes, and which of them are from memory. */
   readonly about: string;
   /** The config target of the calls, credentials included. */
   readonly target: JsonObject;
@@ -55,7 +55,7 @@ export interface KeptFile {
   readonly cases: readonly KeptCase[];
 }
 
-/** What is written in this folder, by family. Nothing where there is no such folder. */
+/** Returns the fixtures in this folder, by family; empty if there is no such folder. */
 export function keptFixturesOf(folder: string): KeptFile[] {
   const path = join(import.meta.dirname, folder);
   if (!existsSync(path)) return [];

@@ -25,8 +25,8 @@ export function isKept(operation: string): boolean {
 }
 
 /**
- * What a provider keeps, against its fixtures: every exchange leaves as written, every answer comes back as written, and a refusal of
- * any of them reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
+ * Tests the stored resources of a provider against its fixtures: every exchange is sent as written, every reply comes back as
+ * written, and every refusal reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
  */
 export function keptContractSuite(adapter: ProviderAdapter, folder: string): void {
   const files = keptFixturesOf(folder);
@@ -81,7 +81,7 @@ export function keptContractSuite(adapter: ProviderAdapter, folder: string): voi
         const message = refused?.line.startsWith('HEAD ') ? expect.any(String) : file.refusal.message;
         expect([sink.status, sink.json.error]).toMatchObject([file.refusal.status, { message }]);
       }
-      // What had been begun may be taken back, a body that had begun may still be read, and nothing else is done.
+      // An operation in progress may be undone, and a body in progress may still be read. Nothing else may happen.
       const after = calls.slice(number).map(({ line }) => line);
       expect(after.filter((line) => !/^DELETE | svc:\/\/store\//.test(line))).toEqual([]);
     });

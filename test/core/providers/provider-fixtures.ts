@@ -11,14 +11,14 @@ import type { Usage } from '../../../core/contract/values/usage.ts';
 export interface CallCase {
   readonly name: string;
   readonly operation: OperationName;
-  /** What the case shows and where its wire shape is documented. */
+  /** The purpose of the case and the documentation of its wire shape. */
   readonly about?: string;
   /** `strict_open_ai_compliance`, default true. */
   readonly strict?: boolean;
   readonly settings?: JsonObject;
   /** The client's body of the plain call. */
   readonly request: JsonObject;
-  /** Where the client sends a form: its parts, whose text fields `request` has too. Files have `filename` and `base64`. */
+  /** The parts of a form, for clients that send one; `request` has its text fields too. Files have `filename` and `base64`. */
   readonly form?: readonly {
     readonly name: string;
     readonly text?: string;
@@ -26,14 +26,14 @@ export interface CallCase {
     readonly contentType?: string;
     readonly base64?: string;
   }[];
-  /** What the provider must be sent for it. */
+  /** The expected request to the provider. */
   readonly providerRequest: JsonObject;
   readonly dropped?: readonly string[];
   readonly adapted?: readonly string[];
   /** True where the provider answers with bytes: then there is no reply to map. */
   readonly answersBytes?: boolean;
   readonly providerReply: JsonObject;
-  /** What the client must get for `providerReply`. */
+  /** The expected reply to the client for `providerReply`. */
   readonly reply: JsonObject;
   /** Token counts that are not 0; null = the reply carries none. */
   readonly usage: Partial<Usage> | null;

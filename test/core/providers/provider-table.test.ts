@@ -175,7 +175,7 @@ const rows: readonly Row[] = [
   ['open-ai', 'https://api.openai.com/v1', 'bearer', 'chat compl embed'],
 ];
 
-/** What a row names and the gateway has not, and why. */
+/** Names in a row that the gateway does not support, with the reason. */
 const exceptions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ai21: { embed: 'AI21 ended its embeddings before the rest of this API' },
   github: Object.fromEntries(

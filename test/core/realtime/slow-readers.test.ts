@@ -15,7 +15,7 @@ const script = fileURLToPath(new URL('../../support/session-relay.ts', import.me
 /** Every other one is small: those take another way through the addon. */
 const frames = 2000;
 const frameBytes = 64 * 1024;
-/** Of some 70 MB each way, what may be in the gateway at a time; most of it is garbage that was not collected yet. */
+/** Maximum growth of the gateway while some 70 MB pass each way; most of it is garbage that was not yet collected. */
 const growthBytesMax = 100 * 1024 * 1024;
 
 /** The frame of this number: its number, then bytes derived from it. */
@@ -120,7 +120,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
       const [reader, writer] = which === 'client' ? [client, session] : [session, client];
       reader.socket.pause();
       sendAll(writer.socket);
-      // What the writer could not hand over stays the same: nobody takes it.
+      // The unsent amount no longer changes: the other side has stopped reading.
       let last = -1;
       let same = 0;
       await until(() => {

@@ -46,7 +46,7 @@ const restore = (value: string) => {
   rotate(value);
 };
 const fails = (behaviour: BehaviourLike) => upstream.on((request) => request.path.startsWith('/v1/secret/'), behaviour);
-/** How often the manager was asked, whoever answered. */
+/** Number of requests to the manager, on any of its hosts. */
 const asked = () => upstream.requests.length;
 const settled = (fetches: number) =>
   until(() => {
@@ -213,7 +213,7 @@ describe('a value that a provider has refused', () => {
     expect(asked()).toBe(2);
     const now = await under.managers.valuesOf(document);
     expect(now.credentials.api_key?.reveal()).toBe('sk-2');
-    // Whoever still has the first one learns of the second without anybody being asked.
+    // A holder of the first value gets the second one without another request.
     expect(await under.managers.renew(document, used)).toBe(true);
     expect(asked()).toBe(2);
   });

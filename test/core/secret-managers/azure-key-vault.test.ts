@@ -10,7 +10,7 @@ import { documentWith, type MappedGiven, managersOfTest, mappedSecret, type Unde
 const world = fakeKeyVault('team.vault.azure.net', 'login.microsoftonline.com', 'https://vault.azure.net');
 const china = fakeKeyVault('team.vault.azure.cn', 'login.partner.microsoftonline.cn', 'https://vault.azure.cn');
 const government = fakeKeyVault('team.vault.usgovcloudapi.net', 'login.microsoftonline.us', 'https://vault.usgovcloudapi.net');
-/** Somebody's own server under a name of theirs. */
+/** A foreign server under its own name. */
 const stranger = fakeKeyVault('vault.example.com', 'unused.example.com', 'https://vault.azure.net');
 let clouds: FakeClouds;
 const start = (options: UnderTestOptions = {}) => managersOfTest({ clouds, ...options });

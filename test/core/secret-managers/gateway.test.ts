@@ -28,7 +28,7 @@ let provider: FakeUpstream;
 let manager: FakeUpstream;
 let vault: FakeVault;
 let gateway: LoneGateway;
-/** What the provider takes. */
+/** The keys that the provider accepts. */
 let goodKeys: Set<string>;
 let made = 0;
 

@@ -33,7 +33,7 @@ export interface UnderTestOptions {
   readonly clouds?: FakeClouds;
   readonly trusted?: readonly string[];
   readonly machineIdentity?: boolean;
-  /** What the machine's metadata service answers: no test can be at its address. */
+  /** Replies of the machine's metadata service: no test can listen on its address. */
   readonly metadata?: (url: string) => object;
   readonly ttlMs?: number;
   readonly serviceAccountTokenFile?: string;

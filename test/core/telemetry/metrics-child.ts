@@ -2,7 +2,7 @@ import { createMetrics } from '../../../core/telemetry/metrics.ts';
 import { createMetricsPeer, type MetricsChannel } from '../../../core/telemetry/metrics-ipc.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 
-// A gateway process as far as metrics go: it has counted slot + 1 requests, and scrapes when it is told to.
+// The metrics part of a gateway process: it has counted slot + 1 requests, and scrapes on request.
 const slot = Number(process.env.SLOT);
 const metrics = createMetrics(slot);
 for (let i = 0; i <= slot; i++) metrics.observe(sampleRecord());

@@ -22,7 +22,7 @@ export interface SentCall {
 }
 
 export interface SendOptions {
-  /** What `onData` answers; default true. */
+  /** Return value of `onData`; default true. */
   readonly takes?: (chunk: Uint8Array, exchange: UpstreamExchange) => boolean;
 }
 
@@ -31,7 +31,7 @@ export function localTransport(options: Partial<TransportOptions> = {}): Upstrea
   return createTransport({ trusted: parseTrustedHosts(['127.0.0.1']), ...options });
 }
 
-/** Sends a call with defaults and gathers what the handler is told. */
+/** Sends a call with defaults and records the calls of its handler. */
 export function send(
   transport: UpstreamTransport,
   call: Partial<UpstreamCall> & { origin: string },

@@ -168,7 +168,7 @@ describe('memory', () => {
     clearInterval(watch);
     onRequest = () => {};
     expect(reply).toMatchObject({ bytes: count * chunk.length, sha256: expected.digest('hex') });
-    // What is on the way lies in the two socket buffers and one stream buffer, not in the heap of the process.
+    // Bytes in transit lie in the two socket buffers and one stream buffer, not in the heap of the process.
     expect(aheadMax).toBeLessThan(16 * 1024 * 1024);
     expect(rssMax - before.rss).toBeLessThan(60 * 1024 * 1024);
   });

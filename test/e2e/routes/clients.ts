@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { openSession, RefusedHandshake, type SessionClient } from '../../support/session-client.ts';
 import type { SharedGateway } from '../../support/shared-gateway.ts';
 
-/** What a client put on the wire, and the head of what it got. */
+/** The request of a client on the wire, and the head of its reply. */
 export interface Exchange {
   readonly method: string;
   /** Below `/v1`, without the query. */

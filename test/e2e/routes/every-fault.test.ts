@@ -18,7 +18,7 @@ import { type RouteKind, routeKinds } from './route-kinds.ts';
  */
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
-  // What is tested here is one request at a time, not how many of them may be retries.
+  // These tests are about single requests, not about the share of retries.
   gateway = await startGatewayWithUpstream({ env: { RETRY_BUDGET_FLOOR: '1000', IDLE_TIMEOUT: '1000' } });
   gateway.upstream.on(({ path }) => path.endsWith('/echo'), echo());
 });
@@ -59,7 +59,7 @@ const toldBy = ({ status, headers }: LooseResponse) => [
 describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
   const provider = kind.provider ?? 'openai';
   const good = async () => bytesOf(await send(kind, newPlace(kind).target));
-  /** Whether this is what comes when nothing goes wrong; a form that is echoed has a boundary of its own each time. */
+  /** Expects the reply of a successful request. An echoed form has a different boundary each time. */
   const expectGood = async (response: LooseResponse) => {
     const [given, expected] = [await bytesOf(response), await good()];
     expect(given.length).toBe(expected.length);

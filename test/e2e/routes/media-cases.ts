@@ -107,7 +107,7 @@ export const mediaCases: Record<string, readonly RouteCase[]> = {
       expected: { answers: [{ name: 'urgent', probability: 0.8 }] },
     },
   ],
-  // What follows has no official client among the ones we have.
+  // None of the official clients supports the routes below.
   'POST /rerank': [
     {
       by: 'plain HTTP',

@@ -3,8 +3,8 @@ import type { Clients } from './clients.ts';
 import { id } from './route-case.ts';
 
 /**
- * What the official clients send that is no route of ours. Each is written as it must reach the provider below `/v1`; the provider
- * answers with what it got, so that the parsed reply shows it.
+ * Requests of the official clients outside the gateway's routes. Each is written as it must reach the provider below `/v1`; the
+ * provider echoes the request, so that the parsed reply shows it.
  */
 export const passThroughCases: Record<string, (clients: Clients) => PromiseLike<unknown>> = {
   'POST /assistants': ({ openai }) => openai.beta.assistants.create({ model: 'm' }),

@@ -7,7 +7,7 @@ export interface RouteCase {
   readonly by: string;
   /** Slug of a provider of `startRoutes`; absent = `oai`. */
   readonly provider?: ProviderSlug;
-  /** What the provider answers at its own path of the route (`{id}` filled with `id`), where that is not its usual answer. */
+  /** The provider's reply at its own path of the route (`{id}` filled with `id`), if it is not the default reply. */
   readonly answer?: object | BehaviourLike;
   /** Path at the provider where it is not `/v1` and the route's. */
   readonly at?: string;
@@ -20,7 +20,7 @@ export interface RouteCase {
 
 export type ProviderSlug = 'oai' | 'ant' | 'coh' | 'mis' | 'rt';
 
-/** What every `{id}` of a route is filled with; shared by all routes, for the tables are sent at the same time. */
+/** The value of every `{id}` in a route. All routes share it, because the tables are sent at the same time. */
 export const id = 'one-1';
 
 /** All a stream gives, in order. */

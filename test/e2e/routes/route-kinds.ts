@@ -10,8 +10,8 @@ export interface RouteKind {
   /** A piece that the provider sends before it cuts; its type. */
   readonly begun: { readonly type: string; readonly text: string };
   /**
-   * What the client gets then: `whole`: replies are read whole, so the next target is asked; `cut`: bytes that are not ours are cut; or
-   * the last event of the stream.
+   * The client's reply after an error. `whole`: replies are read whole, so the next target is called. `cut`: pass-through bytes
+   * are cut. Otherwise a pattern of the last event of the stream.
    */
   readonly end: 'whole' | 'cut' | RegExp;
 }
@@ -35,7 +35,7 @@ const started = {
   content: [],
   usage: { input_tokens: 1, output_tokens: 1 },
 };
-/** The error of formats whose events are told apart by their data alone. */
+/** The error of formats whose events differ by their data alone. */
 const dataError = /^data: \{"error":\{"message":"[^"]+","type":"[^"]+","param":null,"code":"upstream_reset"\}\}$/;
 
 function form(fields: Record<string, string>, file: string): () => FormData {

@@ -129,7 +129,7 @@ describe('a key whose document was dropped while the control plane is away', () 
   it('gets 503, and the look-up is waited for', async () => {
     const gateway = createHarness();
     expect((await gateway.send({})).status).toBe(200);
-    // Each look-up fails on its own: one that nobody waits for fails the test as an unhandled rejection.
+    // Each look-up fails separately: one without a handler fails the test as an unhandled rejection.
     gateway.documents.get = () => Promise.reject(new GatewayError('unavailable'));
     expect((await gateway.send({})).status).toBe(503);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import { createHarness, workspaceId } from '../../support/pipeline-harness.ts';
 
-/** Where metadata can come from, the strongest first (semantics §3). */
+/** The sources of metadata, in descending priority. */
 const sources = ['workspace', 'key', 'request', 'mapped header', 'baggage'] as const;
 type Source = (typeof sources)[number];
 type Metadata = Record<string, string>;

@@ -4,7 +4,7 @@ import { signatureFault } from './sigv4.ts';
 /** Secrets Manager and the token service of one region, for callers with a good signature. */
 export interface FakeSecretsManager {
   readonly clouds: Readonly<Record<string, Cloud>>;
-  /** What is kept, by name or ARN. */
+  /** The stored secrets, by name or ARN. */
   readonly secrets: Map<string, { SecretString?: string; SecretBinary?: string }>;
   /** Secret keys by key id; those of assumed roles join them. */
   readonly keys: Record<string, string>;

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { CloudRequest } from './fake-clouds.ts';
 
-/** Who may call, by key id. */
+/** Secrets of the accepted callers, by key id. */
 export type Secrets = Readonly<Record<string, string>>;
 
 /**

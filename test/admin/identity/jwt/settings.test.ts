@@ -133,7 +133,7 @@ describe.each(databases)('the setting about tokens, on %s', (database) => {
     const place = `/workspaces/${plane.workspaceId}/users/${before.id}`;
     await put(null);
     expect(await told(() => plane.ask('PUT', place, { body: { role: 'viewer' } }))).toEqual([]);
-    // Whoever changed meanwhile is told of now.
+    // A user who changed while no JWT settings were stored is announced now.
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toContain(notice(before.email));
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toEqual([]);
     expect(await told(() => plane.ask('PUT', place, { body: { role: 'member' } }))).toEqual([notice(before.email)]);
@@ -197,7 +197,7 @@ describe.each(databases)('refused tokens, on %s', (database) => {
       userType: 'system',
       requestBody: { method: 'GET', claimed_subject: 'ada@example.com', kid: 'k1', count: 3 },
     });
-    // What cannot be written is left out, and holds up nothing behind it.
+    // A record that cannot be written is skipped and does not block the ones behind it.
     const odd = [refusal(plane.organisationId, { subject: 'a\0b' }), refusal(plane.organisationId, { kid: 'after' })];
     expect((await tell(odd)).status).toBe(200);
     expect(await plane.lastAudit()).toMatchObject({ requestBody: { kid: 'after' } });
@@ -206,7 +206,7 @@ describe.each(databases)('refused tokens, on %s', (database) => {
     await tell(Array.from({ length: 200 }, (_, at) => refusal(plane.organisationId, { requestId: `r${at}` })));
     const added = (await plane.auditCount()) - before;
     expect(added).toBeGreaterThan(10);
-    // What is left of sixty, and one for every second it took.
+    // The rest of sixty, and one more per elapsed second.
     expect(added).toBeLessThan(61 + (performance.now() - begunMs) / 1_000);
     const from = new Date(Date.now() - 60_000).toISOString();
     const to = new Date(Date.now() + 60_000).toISOString();

@@ -34,7 +34,7 @@ export async function setSettings(plane: Plane, settings: OrganisationSettings):
   await em.nativeUpdate(organisations, { id: plane.organisationId }, { settings });
 }
 
-/** The document gateways read for this key; null when they are told it is unknown. */
+/** The document that gateways load for this key; null if the key is reported as unknown. */
 export async function documentOf(plane: Plane, key: string): Promise<ApiKeyDocument | null> {
   return (await plane.internal('GET', `/documents/api-key/${parseApiKey(key)?.id}`)).body.document;
 }

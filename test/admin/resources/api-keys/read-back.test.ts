@@ -18,7 +18,7 @@ describe.each(databases)('what was read of a key may be sent back, on %s', (data
   };
   const read = async (id: string) => (await plane.ask('GET', `/api-keys/${id}?include_usage=true`)).body;
   const put = (id: string, body: unknown) => plane.ask('PUT', `/api-keys/${id}`, { body });
-  /** What a client that knows the fields of an update takes out of what it reads. */
+  /** Sends back the fields of an update that a client finds in the reply. */
   async function sendBack(id: string): Promise<void> {
     const before = await read(id);
     const { name, description, rate_limits, usage_limits, scopes, defaults, alert_emails, expires_at, rotation_policy } = before;

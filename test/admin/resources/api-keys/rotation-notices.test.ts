@@ -52,7 +52,7 @@ describe.each(databases)('notices of rotations, on %s', (database) => {
     expect(mails[0]?.text).toContain(secretExpiresAt.toISOString());
     expect(await tell(new Date(due - 1_000))).toEqual([]);
 
-    // Whoever rotates because of the notice has done what was due.
+    // Rotation after the notice completes what was due.
     await plane.ask('POST', `/api-keys/${id}/rotate`, { body: {} });
     const next = (await em().findOneOrFail(apiKeys, { id })).nextRotationAt?.getTime() ?? 0;
     expect(next).toBeGreaterThan(due);

@@ -124,7 +124,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect(reply.body.data.message).toContain('defaults.metadata.team');
     const { id } = (await service({ team: 'a', else: 'x' })).body;
     await expectRefusal(plane, () => put(id, { defaults: { metadata: { team: 'c' } } }), 400, 'AB01', true);
-    // What was there before is left alone until its metadata is changed.
+    // An existing key is left alone until its metadata is changed.
     expect((await put(before, { name: 'T' })).status).toBe(200);
   });
 

@@ -36,7 +36,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect(kept.length).toBeLessThanOrEqual(2);
     expect(refused[0]?.body.error).toMatchObject({ param: 'file' });
     expect(refused[0]?.body.error.message).toContain('1000000 bytes together');
-    // Who was refused has left the room: one after the other there are as many as fit.
+    // A refused upload releases its space: one after the other, as many fit as there is room for.
     while ((await store.upload(patternBytes(400_000))).status === 200);
     const rows = await store.rows();
     expect(rows.map((row) => Number(row.bytes))).toEqual([400_000, 400_000]);

@@ -31,7 +31,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     expect(reply.status, JSON.stringify(reply.body)).toBe(200);
   };
   const document = async (slug: string) => plane.internal('GET', `/documents/provider/${plane.workspaceId}%2F${slug}`);
-  /** What gateways get of the provider of this slug, opened as they open it. */
+  /** The headers that gateways get for the provider of this slug, opened as gateways open them. */
   const given = async (slug: string) => headerOpener(plane.settings.clusterKey)((await document(slug)).body.document);
   /** An integration of the workspace with its provider, without a key unless `more` has one. */
   const make = async (slug: string, custom_headers: object | undefined, more: object = {}) => {
@@ -115,7 +115,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     await changed('older', { name: 'Sealed' });
     expect(JSON.stringify(await rowOf('older'))).not.toContain('planted');
     expect(await given('older')).toEqual(stored);
-    // One that runs beside this version changes them once more: its word is the newer one.
+    // An older version that runs at the same time changes them once more: the later change wins.
     await asOlder('older', { 'X-Token': 'planted-by-older-0123' });
     expect(await given('older')).toEqual({ 'x-token': 'planted-by-older-0123' });
     await changed('older', { configurations: { custom_headers: { 'x-token': '****0123', b: 'c' } } });

@@ -83,7 +83,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     expect(await read('mine')).toMatchObject({ is_custom: true, base_model_slug: 'gpt-4o', configurations: shown });
     const before = await plane.control.services.database.em().findOneOrFail(integrationModels, { slug: 'mine' });
     expect(before.customHeaders).not.toContain('planted');
-    // What was read and is sent back changes nothing.
+    // Sending back the reply of a read changes nothing.
     const { name: _, ...same } = await read('mine');
     expect((await put({ models: [same] })()).status).toBe(200);
     expect(await read('mine')).toMatchObject(same);

@@ -52,7 +52,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     await expectChange(plane, share({ global_workspace_access: { enabled: true } }), {
       resource: 'integrations',
       action: 'update-workspaces',
-      // What was closed stays closed and gets none; what it had is announced as any other.
+      // A closed workspace stays closed and gets no new provider. Its existing provider is announced like any other.
       events: [`provider ${plane.workspaceId}/shared upsert`, `provider ${second}/shared upsert`],
     });
     expect(await document(plane.workspaceId)).toMatchObject({ slug: 'shared' });

@@ -33,7 +33,7 @@ describe.each(databases)('who sees which logs, on %s', (database) => {
   const set = async (security_settings: Record<string, boolean>) =>
     expect((await plane.ask('PUT', '/organisations/self', { body: { security_settings } })).status).toBe(200);
 
-  /** Ids that somebody sees in the list, in any order; the status where they see none. */
+  /** Returns the ids in this user's list, in any order; the status if the list is refused. */
   async function seen(key: string): Promise<string[] | number> {
     const reply = await plane.ask('GET', '/logs', { key });
     return reply.status === 200 ? reply.body.data.map((one: { _id: string }) => one._id).sort() : reply.status;

@@ -1,11 +1,11 @@
 import { newPerson } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 
-/** A setting and what it changes for somebody. */
+/** A setting and its effect. */
 export interface Effective {
-  /** What is sent. */
+  /** The value that is sent. */
   readonly value: unknown;
-  /** What can be seen of it, at the level that has it. */
+  /** The visible effect, at the level that has the setting. */
   readonly shows: (plane: Plane) => Promise<unknown>;
   readonly before: unknown;
   readonly after: unknown;
@@ -35,7 +35,7 @@ async function newUserKey(plane: Plane, more: object = {}, workspaceId = plane.w
   return (await plane.ask('GET', `/api-keys/${made.body.id}`)).body;
 }
 
-/** Scopes of the keys somebody has who joins. */
+/** Returns the scopes of the keys that a new member gets. */
 async function keysOfJoiner(plane: Plane, workspaceId: string): Promise<unknown> {
   const { id } = await newPerson(plane, 'member', [{ id: workspaceId, role: 'member' }]);
   const { data } = (await plane.ask('GET', `/api-keys?workspace_id=${workspaceId}&user_id=${id}`)).body;
@@ -89,7 +89,7 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
     },
     user_api_key_auto_create_scopes: {
       value: ['completions.write'],
-      // Of people who are given a key at all.
+      // Applies only to users who are given a key.
       shows: async (plane) => {
         await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: true } } });
         return ((await keysOfJoiner(plane, await newWorkspace(plane))) as number[])[0] === 1;
@@ -103,7 +103,7 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
       before: 0,
       after: 1,
     },
-    // What gateways make of it: test/plugins/cache/organisation-ttl.test.ts.
+    // The effect in gateways is tested in test/plugins/cache/organisation-ttl.test.ts.
     cache_ttl: { value: 600, shows: (plane) => documentSetting(plane, 'cacheTtlSeconds'), before: null, after: 600 },
     api_key_metadata_schema: {
       value: schema,
@@ -121,7 +121,7 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
       after: 400,
     },
   },
-  // What gateways make of it: test/plugins/config-resolution/saved-only.test.ts.
+  // The effect in gateways is tested in test/plugins/config-resolution/saved-only.test.ts.
   data_plane_security_settings: {
     block_inline_config: {
       value: true,

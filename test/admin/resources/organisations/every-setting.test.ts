@@ -65,7 +65,7 @@ describe.each(databases)('each setting does what it says, on %s', (database) => 
     }
   }
 
-  /** Values that put a setting back to where nobody has said anything. */
+  /** Values that restore the unset state of a setting. */
   const none: Readonly<Record<string, unknown>> = {
     user_api_key_auto_create: false,
     user_api_key_auto_create_scopes: [],

@@ -19,7 +19,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
   const read = async (slug: string) => (await plane.ask('GET', `/secret-references/${slug}`)).body;
   const put = (slug: string, body: unknown) => plane.ask('PUT', `/secret-references/${slug}`, { body });
   const rowOf = (slug: string) => plane.control.services.database.em().findOneOrFail(secretReferences, { slug });
-  /** What is sealed in the row, by name. */
+  /** Returns the sealed values in the row, by name. */
   const sealedIn = async (slug: string) =>
     openAuth(plane.control.services.database.em(), plane.control.services.vault, await rowOf(slug));
   const trace = (action: string) => ({ resource: 'secret_references', action, events: [] });

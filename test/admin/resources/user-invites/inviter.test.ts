@@ -28,7 +28,7 @@ describe.each(databases)('an invite grants no more than who sent it may grant no
     return { id: reply.body.id, token: tokenOf(reply.body.invite_link) };
   }
 
-  /** That the invite is of no use leaves no user behind, and an entry in the trail. */
+  /** Expects that the invite fails, creates no user, and leaves an entry in the audit trail. */
   async function expectUseless({ token }: Sent): Promise<void> {
     const people = async () => (await plane.ask('GET', '/admin/users')).body.total as number;
     const before = await people();

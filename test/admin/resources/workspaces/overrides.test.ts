@@ -5,7 +5,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-/** Two values of each setting that is no flag; the first is the one where nobody has said anything. */
+/** Two values of each setting that is not a flag; the first is the default. */
 const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
   deniedFields: [[], ['request']],
   debug_log: [1, 0],

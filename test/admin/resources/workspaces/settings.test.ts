@@ -20,7 +20,7 @@ describe.each(databases)('settings of a workspace, on %s', (database) => {
     await organisation({ security_settings: { membersViewLogs: false }, settings: { debug_log: 0 } });
     expect(await read()).toMatchObject({ security_settings: { membersViewLogs: false }, settings: { debug_log: 0 } });
     await organisation({ override_settings: { logs: true, debug_log: true } });
-    // What the organisation says from now on is no longer theirs.
+    // Later settings of the organisation no longer apply to them.
     await organisation({ security_settings: { membersViewLogs: true, membersViewPrompts: false }, settings: { debug_log: 1 } });
     expect(await read()).toMatchObject({
       security_settings: { membersViewLogs: false, membersViewPrompts: false },

@@ -9,7 +9,7 @@ import { groq } from '../../../../core/providers/groq/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { callOf } from '../../providers/contract-suite.ts';
 
-/** What OpenAI calls each operation: its path below `/v1`. */
+/** OpenAI's path below `/v1` of each operation. */
 const files: Partial<Record<OperationName, string>> = {
   uploadFile: '/files',
   listFiles: '/files',

@@ -4,7 +4,9 @@ import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { Answer } from '../../../../core/pipeline/answer.ts';
 import { renewCredential } from '../../../../core/pipeline/target/renew-credential.ts';
 
-/** What it came to for whoever goes through gateways is in test/core/secret-managers; here is what no provider can bring about at will. */
+/**
+ * The effect for clients is tested in test/core/secret-managers. These tests cover cases that no provider can cause on demand.
+ */
 const refusal: Answer = { kind: 'error', error: new GatewayError('upstream_status', { status: 401 }) };
 
 function refused(): RequestContext {

@@ -12,7 +12,7 @@ function sent(params: JsonObject, strict = true) {
 }
 
 describe('reasoning', () => {
-  /** With it, the text of thoughts is shown; without it, models since 4.7 leave it out. */
+  /** `display` makes models return the reasoning text; without it, models since 4.7 leave it out. */
   const adaptive = { type: 'adaptive', display: 'summarized' };
 
   it.each([

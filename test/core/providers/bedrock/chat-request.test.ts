@@ -6,7 +6,7 @@ import { callOf } from '../contract-suite.ts';
 
 const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 
-/** What a chat call becomes, with what was lost and changed. */
+/** Returns the provider request of a chat call, with the dropped and adapted parameters. */
 function sent(params: JsonObject, strict = true) {
   const request = { model: claude, messages: [{ role: 'user', content: 'Hi' }], ...params };
   const call = callOf(request, { strict }, {});

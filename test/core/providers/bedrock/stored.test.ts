@@ -10,7 +10,7 @@ import {
   workspaceId,
 } from '../../../support/pipeline-harness.ts';
 
-/** What is stored with a provider of type bedrock, and what requests may add to it. */
+/** Stores a provider of type bedrock with these settings. */
 function store(settings: JsonObject): Harness {
   const harness = createHarness();
   const secrets = JSON.stringify({ aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'sk' });

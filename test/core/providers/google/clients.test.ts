@@ -24,7 +24,9 @@ const counts = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount:
 const meta = { usageMetadata: counts, modelVersion: 'gemini-3.8-flash', responseId: 'r1' };
 const signedCall = { functionCall: { id: 'fc-1', name: 'get_weather', args: { city: 'Bern' } }, thoughtSignature: 'U0lHTkVE' };
 
-/** What Gemini says to this request, as one reply; refuses a call that comes back without any signature, as the true one does. */
+/**
+ * Returns Gemini's reply to this request as a whole. Refuses a call that comes back without any signature, as the real API does.
+ */
 function gemini(request: JsonObject): JsonObject {
   const contents = request.contents as { role: string; parts: JsonObject[] }[];
   const calls = contents.flatMap(({ parts }) => parts.filter((part) => part.functionCall));

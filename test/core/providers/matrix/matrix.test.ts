@@ -17,7 +17,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
   describe.each(formats)('asked in the format of %s', (format) => {
     it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
       const params = asked(scenario, format, provider.model);
-      // Thoughts are shown to chat clients only where they do not insist on OpenAI's format.
+      // Chat clients get reasoning only if they do not require strict OpenAI format.
       const options = { strict: format !== 'chat' || name !== 'reasoning' };
       const made = providerFetch(provider, format, [scenario.answer], options);
       const reply = await readByClient(format, made, params, false).catch((error) => ({ refused: error.message }));

@@ -9,11 +9,11 @@ import { type Format, type ModelAnswer, scenarios } from './scenarios.ts';
 const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const reasoning = scenarios.find(({ name }) => name === 'reasoning') as (typeof scenarios)[number];
 const answers: readonly ModelAnswer[] = [reasoning.answer, { text: 'Rain.', end: 'end', tokens: reasoning.answer.tokens }];
-/** What the provider signed, and what it sealed: both must come back to it exactly. */
+/** The signed and the sealed reasoning of the provider: both must come back to it exactly. */
 const signature = reasoning.answer.thoughts?.[0]?.signature as string;
 const sealed = reasoning.answer.sealed as string;
 
-/** Which providers hand out signed thoughts in which format; the others have none, or their API shows none. */
+/** The providers with signed reasoning, by format. The others have none, or their API does not return it. */
 const signs: Readonly<Record<string, readonly Format[]>> = {
   anthropic: formats,
   bedrock: formats,

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 
-/** What a model answers, told in no provider's format: `wires/` says it in each provider's own. */
+/** The reply of a model, independent of provider formats: `wires/` writes it in each provider's own. */
 export interface ModelAnswer {
   readonly thoughts?: readonly { readonly text: string; readonly signature: string }[];
-  /** A thought that only the provider can read. */
+  /** Reasoning that only the provider can read. */
   readonly sealed?: string;
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly arguments: JsonObject }[];

@@ -51,7 +51,7 @@ export interface Recording {
   readonly over: Promise<void>;
 }
 
-/** Sends a call and writes down everything the handler is told. */
+/** Sends a call and records every call of the handler. */
 export function record(transport: UpstreamTransport, call: UpstreamCall): Recording {
   let resolve = (): void => {};
   const over = new Promise<void>((done) => {

@@ -5,6 +5,6 @@ import { providerContractSuite } from '../contract-suite.ts';
 providerContractSuite(pinecone, {
   finishReasons: 'as-sent',
   credential: { header: 'api-key', value: (key) => key },
-  // What is no field of an embeddings call there is one of its parameters.
+  // Fields that are not part of an embeddings call are sent as its parameters.
   unwrap: (operation, body) => (operation === 'embed' ? (body.parameters as JsonObject) : body),
 });

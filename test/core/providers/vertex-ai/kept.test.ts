@@ -20,7 +20,7 @@ const location = '/v1/projects/my-project/locations/us-central1';
 interface Opened {
   readonly harness: Harness;
   readonly client: OpenAI;
-  /** What was sent, by the number of the call. */
+  /** The sent calls, by number. */
   readonly sent: string[];
   script(...answers: readonly (JsonObject | string)[]): void;
 }

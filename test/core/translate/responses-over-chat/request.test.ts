@@ -10,7 +10,7 @@ import { callOf } from '../../providers/contract-suite.ts';
 
 const chat = openai.operations.chatComplete as Operation;
 
-/** What the chat operation is asked for this Responses call, and what was reported. */
+/** Returns the chat parameters for this Responses call, and the reported changes. */
 function asked(params: JsonObject, understands: readonly ChatExtra[] = []) {
   const call = callOf({ model: 'm', ...params }, {}, {});
   const body = responsesOverChat(chat, understands).toProvider?.(call.params, call) ?? {};

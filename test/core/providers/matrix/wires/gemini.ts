@@ -4,7 +4,7 @@ import { data, halves, type Wire } from './wire.ts';
 
 const ends = { end: 'STOP', length: 'MAX_TOKENS', filter: 'SAFETY', 'stop-sequence': 'STOP', calls: 'STOP' };
 
-/** https://ai.google.dev/api/generate-content; the signature of a thought stands on the first call, or on the text. */
+/** https://ai.google.dev/api/generate-content; the signature of the reasoning is on the first call, or on the text. */
 export const gemini: Wire = {
   plain: (answer) => ({
     candidates: [{ content: { parts: partsOf(answer), role: 'model' }, finishReason: ends[answer.end], index: 0 }],

@@ -4,7 +4,7 @@ import { halves, type Wire } from './wire.ts';
 
 const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
 
-/** https://docs.mistral.ai/api, thoughts as https://docs.mistral.ai/capabilities/reasoning has them: in the content, unsigned. */
+/** https://docs.mistral.ai/api, reasoning as in https://docs.mistral.ai/capabilities/reasoning: in the content, unsigned. */
 export const mistral: Wire = {
   ...openAiLike({
     model: 'magistral-small-latest',

@@ -17,7 +17,7 @@ export const openAiChat: Wire = openAiLike({
   }),
 });
 
-/** What one chat API has of its own. */
+/** The peculiarities of one chat API. */
 export interface ChatDialect {
   readonly model: string;
   readonly ends: Readonly<Record<ModelAnswer['end'], string>>;

@@ -9,7 +9,7 @@ export interface Wire {
   /** Events as bytes; absent = server-sent events. */
   frames?(events: readonly StreamEvent[]): Buffer;
   readonly streamType?: string;
-  /** What the provider says in a stream it cannot go on with. */
+  /** The event with which the provider ends a stream that it cannot continue. */
   readonly fault: StreamEvent;
   /** Its reply of status 429. */
   readonly limited: JsonObject;
