@@ -3,9 +3,9 @@ import { objectsIn } from './objects-in.ts';
 import { urlCitation, webAddressIn } from './openai/url-citations.ts';
 
 /**
- * The quirk `reply` of providers that list their sources beside the choices (`citations`, `search_results`): adds them to the message as
- * annotations and leaves the lists as they are. Markers such as `[2]` in the text say which sources it cites, and where; without any,
- * each source is one of the whole text. A stream carries the annotations in the chunk with the finish reason.
+ * The quirk `reply` of providers that list their sources beside the choices (`citations`, `search_results`). It adds them to the
+ * message as annotations and leaves the lists unchanged. Markers such as `[2]` in the text locate the citation of a source.
+ * Without markers, each source covers the whole text. A stream carries the annotations in the chunk with the finish reason.
  */
 export function annotateSources(): (reply: JsonObject) => JsonObject {
   let text = '';

@@ -2,7 +2,7 @@ import type { Operation, OperationCall } from '../contract/provider/provider.ts'
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { oneOfTwo } from './pick-format.ts';
 
-/** One operation of a provider that answers Claude models in Anthropic's format and all others in OpenAI's. */
+/** Returns one operation of a provider that uses Anthropic's format for Claude models and OpenAI's for all others. */
 export function claudeOrChat(isClaude: (call: OperationCall) => boolean, claude: Operation, other: Operation): Operation {
   return oneOfTwo(other, claude, {
     isOther: isClaude,

@@ -3,15 +3,15 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 
 /** Functions that distinguish two formats. */
 export interface Telling {
-  /** Requests go by the call. */
+  /** Selects the format of a request. */
   isOther(call: OperationCall): boolean;
-  /** Replies by what they look like: that is all a reader of token counts gets to see. */
+  /** Selects the format of a reply by its content, because a reader of token counts receives nothing else. */
   isOtherReply(reply: JsonObject): boolean;
-  /** True or false once an event shows whose stream it is; null for what either might have sent. */
+  /** True or false once an event shows the format of the stream; null for events of either format. */
   isOtherEvent(data: JsonObject): boolean | null;
 }
 
-/** One operation of a provider that answers some calls in another format than the rest. */
+/** Returns one operation of a provider that uses another format for some calls. */
 export function oneOfTwo(main: Operation, other: Operation, tell: Telling): Operation {
   const of = (call: OperationCall): Operation => (tell.isOther(call) ? other : main);
   return {
@@ -24,7 +24,7 @@ export function oneOfTwo(main: Operation, other: Operation, tell: Telling): Oper
   };
 }
 
-/** Both readers look on until an event says whose stream it is. */
+/** Feeds both readers until an event shows the format of the stream. */
 function readerOfTwo(main: StreamReader, other: StreamReader, { isOtherEvent }: Telling): StreamReader {
   let chosen: StreamReader | null = null;
   const reader = (): StreamReader => chosen ?? main;

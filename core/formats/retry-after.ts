@@ -2,8 +2,8 @@ import type { HeaderList } from '../contract/values/http.ts';
 import { findHeader } from '../contract/values/http.ts';
 
 /**
- * When the provider says to come back, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then
- * `retry-after` in seconds or as a date (RFC 9110 §10.2.3). Null when it says nothing that can be read.
+ * Returns the provider's retry delay, in milliseconds from its reply: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after`
+ * in seconds or as a date (RFC 9110 §10.2.3). Null if there is no readable value.
  */
 export function retryAfterMs(headers: HeaderList): number | null {
   for (const name of ['retry-after-ms', 'x-ms-retry-after-ms']) {
@@ -15,7 +15,7 @@ export function retryAfterMs(headers: HeaderList): number | null {
   if (seconds !== null) return Math.round(seconds * 1000);
   const until = value === undefined ? Number.NaN : Date.parse(value);
   if (Number.isNaN(until)) return null;
-  // Measured on the provider's clock where it shows it: ours may differ.
+  // Uses the provider's clock if its reply has a date, because the gateway's clock may differ.
   const date = Date.parse(findHeader(headers, 'date') ?? '');
   return Math.max(0, until - (Number.isNaN(date) ? Date.now() : date));
 }

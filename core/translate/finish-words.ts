@@ -1,10 +1,10 @@
 /**
- * The words in which providers say, to callers that do not insist on OpenAI's, how a reply ended before it was whole. In lower
- * case; the names of a provider's own fields are in its `finish-reason.ts`.
+ * Finish reasons, in lower case, by which providers report a truncated reply to callers without strict compliance. The names of a
+ * provider's own fields are in its `finish-reason.ts`.
  */
 const cutWords: ReadonlySet<string> = new Set([
   ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
-  // The provider broke off: anything else would call the reply whole.
+  // The provider broke off: any other value would mark the reply as complete.
   ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
   ...['unexpected_tool_call', 'too_many_tool_calls', 'malformed_tool_use', 'malformed_model_output'],
 ]);
@@ -14,7 +14,7 @@ const filterWords: ReadonlySet<string> = new Set([
   ...['prohibited_content', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'],
 ]);
 
-/** True when a reply with this `finish_reason` was cut short by a limit or a fault. */
+/** True if a limit or an error cut a reply with this `finish_reason` short. */
 export function isCut(finishReason: unknown): boolean {
   return typeof finishReason === 'string' && cutWords.has(finishReason.toLowerCase());
 }

@@ -4,7 +4,9 @@ import { citationsOfSources } from '../formats/document-citations.ts';
 import { objectsIn } from '../formats/objects-in.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
 
-/** Takes what a chat message says, piece by piece, in the order of the reply. Every function returns the events it makes. */
+/**
+ * Receives the content of a chat message, piece by piece, in the order of the reply. Every function returns the events it makes.
+ */
 export interface SaidSink {
   /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
   thought(key: unknown, piece: JsonObject): JsonObject[];

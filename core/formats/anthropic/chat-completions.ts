@@ -4,7 +4,7 @@ import { chatRequest } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
-/** An OpenAI-format chat call answered from the Messages API of `provider`: Anthropic itself, or a cloud that hosts Claude. */
+/** Translates OpenAI-format chat calls to the Messages API of `provider`: Anthropic itself, or a cloud that hosts Claude. */
 export function anthropicChat(provider: string): Operation {
   return {
     path: () => '/messages',

@@ -9,15 +9,15 @@ import { isServerToolItem } from '../server-tool-items.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
 import { isOwnThought } from './own-reasoning.ts';
 
-/** A chat history as the Messages API wants it: instructions apart from the turns. */
+/** A chat history in the form of the Messages API: instructions separate from the turns. */
 export interface Conversation {
   readonly system: JsonObject[];
   readonly messages: JsonObject[];
 }
 
 /**
- * Splits chat messages into system blocks and turns. Results of tools that follow each other become one user turn, as parallel
- * calls need; turns without content are left out. Throws `bad_request` naming the message it cannot read.
+ * Splits chat messages into system blocks and turns. Consecutive tool results become one user turn, as parallel calls require.
+ * Turns without content are left out. Throws `bad_request` naming the message it cannot read.
  */
 export function toConversation(messages: unknown, call: OperationCall): Conversation {
   if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
@@ -81,8 +81,9 @@ function toolResult(message: JsonObject, path: string): JsonObject {
 }
 
 /**
- * Blocks of an assistant turn. `content_blocks`, which this gateway adds to replies without strict compliance, come back as
- * they left, so that signed thinking survives the round trip; text and tool calls they lack are taken from the OpenAI fields.
+ * Returns the blocks of an assistant turn. `content_blocks`, which this gateway adds to replies without strict compliance, are
+ * sent unchanged, so that signed reasoning survives the round trip. Text and tool calls that they lack are taken from the OpenAI
+ * fields.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const given = objectsIn(message.content_blocks).map(openBlock);
@@ -120,7 +121,10 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
   });
 }
 
-/** Ids of other providers may hold characters that are refused here; call and result change alike, so they still match. */
+/**
+ * Replaces characters in ids of other providers that Claude refuses. The ids of a call and its result change alike, so they still
+ * match.
+ */
 function toolId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, '_');
 }

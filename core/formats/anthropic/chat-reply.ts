@@ -6,9 +6,10 @@ import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * A Messages reply as a chat completion. Without strict compliance the message also carries `content_blocks`, the provider's
- * blocks as they came (thinking with its signature, citations, server tools): sent back unchanged, nothing is lost. With it, blocks
- * that have no place in a chat message are reported. Top-level fields this does not know are kept.
+ * Translates a Messages reply into a chat completion. Without strict compliance the message also carries `content_blocks`, the
+ * provider's unchanged blocks (thinking with its signature, citations, server tools); nothing is lost if the client sends them
+ * back unchanged. With strict compliance, blocks that a chat message cannot hold are reported. Unknown top-level fields are
+ * preserved.
  */
 export function chatReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const { id, type: _type, role: _role, content, model, stop_reason, stop_sequence, usage: _usage, ...others } = reply;
@@ -32,7 +33,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
   };
 }
 
-/** The stop sequence that ended the reply, for callers that are not strict: OpenAI has no field for it. */
+/** Returns the stop sequence that ended the reply, for callers without strict compliance. OpenAI has no field for it. */
 export function stopSequence(value: unknown, call: OperationCall): JsonObject {
   return call.strict || typeof value !== 'string' ? {} : { stop_sequence: value };
 }
@@ -42,7 +43,7 @@ export function reportBlock(type: unknown, call: OperationCall): void {
   if (call.strict && type !== 'text' && type !== 'thinking' && type !== 'tool_use') dropFromReply(call, type);
 }
 
-/** Why the model refused, where it says so (`stop_details`); chat completions keep that apart from the text. */
+/** Returns the model's reason for a refusal (`stop_details`), or null. Chat completions separate it from the text. */
 export function refusalOf(from: JsonObject): string | null {
   const { stop_reason: reason, stop_details: details } = from;
   return reason === 'refusal' && isObject(details) && typeof details.explanation === 'string' ? details.explanation : null;

@@ -17,8 +17,8 @@ const readParams: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An OpenAI chat call as a Messages call. Unknown parameters are passed, so native ones (`thinking`, `top_k`, `mcp_servers`, …)
- * may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
+ * Translates an OpenAI chat call into a Messages call. Unknown parameters are passed, so clients can add native ones (`thinking`,
+ * `top_k`, `mcp_servers`, …). Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), textOnly);
@@ -47,8 +47,8 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
 }
 
 /**
- * Structured output is native for JSON schemas (GA since the 4.5 models), which have to be closed and without bounds. JSON without a schema can only be asked for
- * in words.
+ * Structured output is native for JSON schemas (GA since the 4.5 models), which must be closed and without bounds. JSON without a
+ * schema can only be requested in the prompt.
  */
 function outputFormat(params: JsonObject, call: OperationCall): { config: JsonObject; instructions: JsonObject[] } {
   const format = isObject(params.response_format) ? params.response_format : {};
@@ -66,7 +66,7 @@ function outputFormat(params: JsonObject, call: OperationCall): { config: JsonOb
   return { config: {}, instructions: [{ type: 'text', text }] };
 }
 
-/** Stop texts of nothing but white space are refused by the provider. */
+/** Removes stop sequences that consist of white space only, because the provider refuses them. */
 function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
   const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
   const usable = asked.filter((text) => typeof text === 'string' && text.trim() !== '');
@@ -74,7 +74,7 @@ function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
   return usable.length > 0 ? { stop_sequences: usable } : {};
 }
 
-/** The provider's metadata holds one thing, an opaque user id; OpenAI's free-form pairs have no place there. */
+/** The provider's metadata holds only an opaque user id. It has no field for OpenAI's free-form pairs. */
 function metadata(params: JsonObject, call: OperationCall): JsonObject {
   const { user_id: userId, ...others } = asObject(params.metadata);
   if (Object.keys(others).length > 0) noteOnce(call.dropped, 'metadata');

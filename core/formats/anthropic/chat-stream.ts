@@ -15,15 +15,15 @@ interface ToolBlock {
   hasArguments: boolean;
 }
 
-/** Fields of `message_start` and of `message_delta` that chunks say in their own way. */
+/** Fields of `message_start` and of `message_delta` that chunks carry in another form. */
 const readFields: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'content', 'model', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
 ]);
 
 /**
- * Messages events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after
- * `message_stop`: a stream the provider cut must not look whole. An error event goes out in-band and ends the stream. Content that
- * `message_start` holds already is sent at once: a reply that goes on after the provider ran a tool comes that way.
+ * Translates Messages events into chat completion chunks. A usage chunk is sent only if the client asked for it. `[DONE]` is sent
+ * only after `message_stop`, so that a truncated stream does not look complete. An error event is sent in-band and ends the
+ * stream. Content in `message_start` is sent at once: a reply that continues after the provider ran a tool arrives that way.
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
   const { head, withUsage, chunk, emit } = chatChunks(call, provider);
@@ -32,7 +32,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
   let started = false;
   /** Characters of text so far, and at the start of the open block. */
   let [spoken, from] = [0, 0];
-  /** Citations of the open block: where its text ends is known when it stops. */
+  /** Citations of the open block. The end of its text is known when the block stops. */
   let cited: JsonObject[] = [];
   /** Top-level fields that a plain reply keeps; the last chunk of the choice has them. */
   let others: JsonObject = {};
@@ -131,7 +131,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
         case 'message_stop':
           return stop();
         case 'error':
-          // Before the first byte another target can still answer, so nothing may be sent then.
+          // Until the first byte is sent, the pipeline can fall back to another target.
           return head.id === null ? [] : [inBandError(data, provider)];
         default:
           return [];

@@ -2,7 +2,7 @@ import type { Operation } from '../../contract/provider/provider.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import { anthropicChat } from './chat-completions.ts';
 
-/** A text completion answered from the Messages API: the prompt is one user message, the reply's text the completion. */
+/** Translates text completions to the Messages API: the prompt is one user message, the reply's text the completion. */
 export function anthropicCompletions(provider: string): Operation {
   return completionsOverChat(anthropicChat(provider), provider);
 }

@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /**
- * The content of a chat message (text, or a list of parts) as Messages content blocks. Empty texts are left out, because the
- * provider refuses them. Parts it does not know are passed as they are, so native blocks can be used inside a chat call.
- * Throws `bad_request` naming the part for what the provider cannot take (audio).
+ * Converts the content of a chat message (text, or a list of parts) to Messages content blocks. Empty texts are left out, because
+ * the provider refuses them. Unknown parts are passed unchanged, so clients can use native blocks in a chat call. Throws
+ * `bad_request` naming the part that the provider cannot read (audio).
  */
 export function contentBlocks(content: unknown, path: string): JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
@@ -19,7 +19,7 @@ export function withCacheControl(block: JsonObject, from: JsonObject): JsonObjec
   return hint === undefined ? block : { ...block, cache_control: hint };
 }
 
-/** `cache_control` as sent, or what the OpenAI spelling `prompt_cache_breakpoint` means here. */
+/** Returns `cache_control` unchanged, or the equivalent of OpenAI's `prompt_cache_breakpoint`. */
 export function cacheControlOf(from: JsonObject): unknown {
   if (from.cache_control !== undefined) return from.cache_control;
   return isObject(from.prompt_cache_breakpoint) ? { type: 'ephemeral' } : undefined;

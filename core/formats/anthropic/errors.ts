@@ -22,7 +22,7 @@ const statusOfType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** The provider's error reply, `{type: "error", error: {type, message}, request_id}`, as ours. */
+/** Converts the provider's error reply, `{type: "error", error: {type, message}, request_id}`, to a `GatewayError`. */
 export function anthropicFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const error = isObject(body?.error) ? body.error : {};
   const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
@@ -35,7 +35,7 @@ export function anthropicFault(provider: string, status: number, body: JsonObjec
   };
 }
 
-/** The data of an `error` event in a stream, as the error it means. */
+/** Converts the data of an `error` event in a stream to a `GatewayError`. */
 export function streamFault(data: JsonObject, provider: string): GatewayError {
   const { message, type } = anthropicFault(provider, 500, data, []);
   return new GatewayError('upstream_status', {

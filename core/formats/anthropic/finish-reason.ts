@@ -1,4 +1,4 @@
-/** Stop reasons of the Messages API in the words of chat completions; anything new reads as `stop`. */
+/** Maps stop reasons of the Messages API to finish reasons of chat completions. Unknown ones become `stop`. */
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -9,7 +9,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   refusal: 'refusal',
 };
 
-/** `finish_reason` for a `stop_reason`. Without strict OpenAI compliance the provider's own word is kept. */
+/** Returns the `finish_reason` for a `stop_reason`. Without strict OpenAI compliance the provider's own value is preserved. */
 export function finishReasonOf(stopReason: unknown, strict: boolean): string {
   if (typeof stopReason !== 'string') return 'stop';
   return strict ? (finishReasons[stopReason] ?? 'stop') : stopReason;

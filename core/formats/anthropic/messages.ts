@@ -12,7 +12,7 @@ export function anthropicMessages(provider: string): Operation {
   };
 }
 
-/** Native. The `input_tokens` of its reply are an answer, not a consumption, so there is no usage to read. */
+/** Native. The `input_tokens` of its reply are a result, not consumption, so there is no usage to read. */
 export const anthropicCountTokens: Operation = {
   path: () => '/messages/count_tokens',
   toProvider: withOwnThoughts,

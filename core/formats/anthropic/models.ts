@@ -1,21 +1,21 @@
 /** Differences between Claude models in the parameters they accept. */
 export interface ModelTraits {
-  /** How reasoning is asked for: `adaptive` with an effort since 4.6, before that a `budget` of tokens. */
+  /** How reasoning is requested: by `adaptive` with an effort since 4.6, by a `budget` of tokens before. */
   readonly thinking: 'adaptive' | 'budget';
   /** Reasons without being asked: everything since 5.0. */
   readonly thinksByDefault: boolean;
-  /** How reasoning is switched off: by saying nothing, by a `thinking` type, or not at all. */
+  /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
-  /** Takes temperature, top_p and top_k: everything before 4.7. Later ones answer 400. */
+  /** Accepts temperature, top_p and top_k: everything before 4.7. Later models return 400. */
   readonly sampling: boolean;
-  /** Knows the effort `xhigh`: since 4.7. */
+  /** Accepts the effort `xhigh`: since 4.7. */
   readonly xhigh: boolean;
 }
 
 /**
- * Traits by the version in the model's name, so that the next model needs no new line here. A Claude without a version counts
- * as the newest; a name that is no Claude's (a compatible server behind `custom_host`) as the oldest, which changes least.
- * Sources: platform.claude.com thinking, effort and migration pages, read 2026-11-21.
+ * Returns the traits for the version in the model's name, so that the next model needs no new line here. A Claude without a
+ * version counts as the newest. A name that is not a Claude's (a compatible server behind `custom_host`) counts as the oldest,
+ * which changes least. Sources: platform.claude.com thinking, effort and migration pages, read 2026-11-21.
  */
 export function traitsOf(model: string): ModelTraits {
   const { family, version } = parseModel(model);

@@ -4,8 +4,9 @@ import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
 
 /**
- * `temperature`, `top_p` and `top_k` as far as the model takes them; what it would refuse is left out and reported.
- * Temperature goes from 0 to 1 here. With both temperature and top_p the former is kept, because newer models refuse the pair.
+ * Returns `temperature`, `top_p` and `top_k` as far as the model accepts them. Values that it would refuse are left out and
+ * reported. The range of temperature is 0 to 1. If both temperature and top_p are set, only temperature is sent, because newer
+ * models refuse the pair.
  */
 export function samplingParams(params: JsonObject, thinking: boolean, call: OperationCall): JsonObject {
   const given = Object.fromEntries(

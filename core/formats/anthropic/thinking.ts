@@ -86,7 +86,7 @@ function effortOf(params: JsonObject, call: OperationCall): JsonObject {
   return { output_config: { effort } };
 }
 
-/** A budget must stay below `max_tokens`; when the client's limit is too small for it, half of that limit is for thinking. */
+/** A budget must be below `max_tokens`. If the client's limit is too small for it, half of that limit is used for reasoning. */
 function budgetParams(effort: string, asked: number | null, call: OperationCall): JsonObject {
   const wanted = budgets[effort] ?? budgetMin;
   if (!(effort in budgets)) noteOnce(call.adapted, 'reasoning_effort');

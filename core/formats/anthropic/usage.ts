@@ -6,12 +6,12 @@ import { asChatUsage } from '../openai/as-chat-usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamFault } from './errors.ts';
 
-/** Tokens of a plain Messages reply; null when it carries no `usage`. */
+/** Returns the tokens of a plain Messages reply; null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usage) ? usageOf(reply.usage) : null;
 }
 
-/** The provider's counts as ours. `input_tokens` leaves both cache counts out; thinking is part of `output_tokens`. */
+/** Converts the provider's token counts. `input_tokens` excludes both cache counts; `output_tokens` includes reasoning. */
 export function usageOf(counts: JsonObject): Usage {
   const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
   return {
@@ -26,13 +26,18 @@ export function usageOf(counts: JsonObject): Usage {
   };
 }
 
-/** Counts of a stream so far. Those of `message_delta` are cumulative, so they replace earlier ones; null says nothing. */
+/**
+ * Merges the counts of a stream. Those of `message_delta` are cumulative, so they replace earlier ones. Null values are ignored.
+ */
 export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
   if (!isObject(later)) return counts;
   return { ...counts, ...Object.fromEntries(Object.entries(later).filter(([, value]) => value !== null)) };
 }
 
-/** Our counts as the `usage` of a chat completion; callers that are not strict also get Anthropic's names of cached tokens. */
+/**
+ * Converts usage to the `usage` of a chat completion. Callers without strict compliance also get Anthropic's names of cached
+ * tokens.
+ */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { cacheReadTokens, cacheWriteTokens } = usage;
   const own = { cache_read_input_tokens: cacheReadTokens, cache_creation_input_tokens: cacheWriteTokens };

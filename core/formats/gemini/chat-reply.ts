@@ -45,7 +45,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
 
 const nothingRead: ReadonlySet<string> = new Set();
 
-/** Why the prompt itself was refused, in the provider's words; null when it was not. */
+/** Returns the provider's reason for refusing the prompt; null if the prompt was not refused. */
 export function refusalOf(promptFeedback: unknown): string | null {
   if (!isObject(promptFeedback) || typeof promptFeedback.blockReason !== 'string') return null;
   const { blockReason, blockReasonMessage } = promptFeedback;

@@ -14,7 +14,7 @@ const readParams: ReadonlySet<string> = new Set([
   ...['generationConfig', 'toolConfig', 'systemInstruction', 'safety_settings', 'cached_content', 'service_tier'],
 ]);
 
-/** Chat parameters Gemini has nothing for. */
+/** Chat parameters that Gemini lacks. */
 const lostParams: LostParams = {
   ...openAiOnly,
   user: undefined,
@@ -25,16 +25,16 @@ const lostParams: LostParams = {
 
 export interface GeminiRequestOptions {
   /**
-   * False for Vertex AI. The Gemini API takes `serviceTier` in the body, for which Vertex AI has headers, and shows what its own tools
-   * did beside functions (`includeServerSideToolInvocations`) if it is asked to.
+   * False for Vertex AI. The Gemini API accepts `serviceTier` in the body, for which Vertex AI has headers, and returns the calls
+   * of its own tools beside functions only on request (`includeServerSideToolInvocations`).
    */
   readonly isGeminiApi: boolean;
 }
 
 /**
- * An OpenAI chat call as a generateContent call. Unknown parameters are passed, so native ones (`safetySettings`,
- * `cachedContent`, `labels`, …) may be mixed in; `generationConfig` and `toolConfig` are laid over what was derived. Throws
- * `bad_request` naming the parameter it cannot carry over.
+ * Translates an OpenAI chat call into a generateContent call. Unknown parameters are passed, so clients can add native ones
+ * (`safetySettings`, `cachedContent`, `labels`, …). `generationConfig` and `toolConfig` are merged over the derived values.
+ * Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);

@@ -15,9 +15,9 @@ interface Answer {
 }
 
 /**
- * generateContent events as chat completion chunks, one for each candidate in an event. Gemini's stream just stops, so `[DONE]`
- * and the usage chunk a client asked for come at its end, and only when every candidate had ended: a stream that was cut must
- * not look whole. An error event goes out in-band and ends the stream.
+ * Translates generateContent events into chat completion chunks, one for each candidate in an event. Gemini's stream has no
+ * terminal event, so `[DONE]` and a requested usage chunk are sent at its end, and only if every candidate has ended: a truncated
+ * stream must not look complete. An error event is sent in-band and ends the stream.
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
   const { head, withUsage, chunk, choiceOf } = chatChunks(call, provider);
@@ -65,7 +65,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       if (!isObject(data) || broken) return [];
       if (isObject(data.error)) {
         broken = true;
-        // Before the first byte another target can still answer, so nothing may be sent then.
+        // Until the first byte is sent, the pipeline can fall back to another target.
         return answers.size === 0 ? [] : [inBandError(data.error, provider)];
       }
       if (typeof data.responseId === 'string') head.id ??= data.responseId;

@@ -7,15 +7,15 @@ import { traitsOf } from './models.ts';
 import { contentParts } from './parts.ts';
 import { unsigned } from './signatures.ts';
 
-/** A chat history as Gemini wants it: instructions apart from the turns. */
+/** A chat history in Gemini's form: instructions separate from the turns. */
 export interface Conversation {
   readonly system: JsonObject[];
   readonly contents: JsonObject[];
 }
 
 /**
- * Splits chat messages into system parts and turns. Messages of one side that follow each other become one turn, results of
- * tools a turn of their own, as many as there were calls. Throws `bad_request` naming the message it cannot read.
+ * Splits chat messages into system parts and turns. Consecutive messages of one role become one turn. Tool results become a turn
+ * of their own, with one part per call. Throws `bad_request` naming the message it cannot read.
  */
 export function toConversation(messages: unknown, call: OperationCall): Conversation {
   if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
@@ -44,7 +44,7 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
   }
   if (traitsOf(call.model).signedCalls) signCurrentTurn(turns, call);
   if (turns.length > 0 || system.length === 0) return { system, contents: turns.map(toContent) };
-  // Instructions alone are no conversation to Gemini: they are what the model is to answer.
+  // Gemini refuses a call that holds instructions only, so they are sent as the user's turn.
   noteOnce(call.adapted, 'messages');
   return { system: [], contents: [{ role: 'user', parts: system }] };
 }
@@ -66,7 +66,7 @@ function toContent({ side, parts }: Turn): JsonObject {
   return { role: side === 'model' ? 'model' : 'user', parts };
 }
 
-/** The result of a call, under the name of the function; Gemini wants an object and reads `output` as the result. */
+/** Returns the result of a call, under the name of the function. Gemini expects an object and reads `output` as the result. */
 function toolParts(message: JsonObject, names: ReadonlyMap<unknown, unknown>, path: string, call: OperationCall): JsonObject[] {
   const id = message.tool_call_id;
   const name = names.get(id) ?? message.name;
@@ -79,8 +79,8 @@ function toolParts(message: JsonObject, names: ReadonlyMap<unknown, unknown>, pa
 }
 
 /**
- * Since Gemini 3 the first function call of each step must be signed, back to the last message of the user. Calls that were made
- * by another model, or lost their signature on the way, get the stand-in.
+ * Since Gemini 3 the first function call of each step after the last user message must be signed. Calls of another model, and
+ * calls that lost their signature, get the placeholder.
  */
 function signCurrentTurn(turns: readonly Turn[], call: OperationCall): void {
   const from = turns.findLastIndex((turn) => turn.side === 'user');

@@ -4,13 +4,13 @@ import { badParam } from '../bad-param.ts';
 import { imagePart } from './media.ts';
 import { contentParts } from './parts.ts';
 
-/** One thing to embed: a text, or what models that see and hear take. */
+/** One input of an embeddings call: a text, or an object for multimodal models. */
 export type EmbeddingItem = string | JsonObject;
 
 /**
- * The things of an embeddings call. Beside texts there may be objects: `{content: [parts of a chat message]}`, or `{text, image,
- * video}` where image and video are `{url}` or `{base64}`. Throws `bad_request` for token numbers, which only OpenAI's own models
- * can read.
+ * Returns the inputs of an embeddings call. Beside texts there may be objects: `{content: [parts of a chat message]}`, or `{text,
+ * image, video}` where image and video are `{url}` or `{base64}`. Throws `bad_request` for token numbers, which only OpenAI's own
+ * models can read.
  */
 export function embeddingItems(input: unknown, provider: string): EmbeddingItem[] {
   const items = Array.isArray(input) ? input : [input];
@@ -20,7 +20,7 @@ export function embeddingItems(input: unknown, provider: string): EmbeddingItem[
   return items;
 }
 
-/** One item as the parts of a Gemini content. Throws `bad_request` naming what it cannot read. */
+/** Returns one item as the parts of a Gemini content. Throws `bad_request` naming the item it cannot read. */
 export function embeddingParts(item: EmbeddingItem, path: string, call: OperationCall): JsonObject[] {
   if (typeof item === 'string') return [{ text: item }];
   if (item.content !== undefined) return contentParts(item.content, `${path}.content`, call);

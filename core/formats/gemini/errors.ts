@@ -5,8 +5,8 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**
- * An error reply of a Google API as ours: `{error: {code, message, status, details}}` (https://google.aip.dev/193). When to come
- * back is in a `RetryInfo` among the details, which parameter was wrong in a `BadRequest`.
+ * Converts an error reply of a Google API, `{error: {code, message, status, details}}` (https://google.aip.dev/193), to a
+ * `GatewayError`. A `RetryInfo` among the details holds the retry delay, a `BadRequest` the invalid parameter.
  */
 export function googleFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const error = isObject(body?.error) ? body.error : {};
@@ -21,7 +21,7 @@ export function googleFault(provider: string, status: number, body: JsonObject |
   };
 }
 
-/** The `error` of an event inside a stream as the error it means; its `code` is the HTTP status. */
+/** Converts the `error` of an event inside a stream to a `GatewayError`. Its `code` is the HTTP status. */
 export function streamFault(provider: string, error: JsonObject): GatewayError {
   const { message, type, retryAfterMs: waitMs } = googleFault(provider, 500, { error }, []);
   const code = Number(error.code);

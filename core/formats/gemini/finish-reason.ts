@@ -1,4 +1,4 @@
-/** Gemini's finish reasons in the words of chat completions (data-plane §8.3); anything new reads as `stop`. */
+/** Maps Gemini's finish reasons to those of chat completions. Unknown ones become `stop`. */
 const finishReasons: Readonly<Record<string, string>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
@@ -12,7 +12,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
   MODEL_ARMOR: 'content_filter',
-  // Cut short by a fault of the model: `stop` would call the reply whole.
+  // An error of the model cut the reply short: `stop` would mark it as complete.
   MALFORMED_FUNCTION_CALL: 'length',
   MALFORMED_RESPONSE: 'length',
   UNEXPECTED_TOOL_CALL: 'length',
@@ -20,8 +20,8 @@ const finishReasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * `finish_reason` of a choice. Gemini says STOP after function calls too; agents go by `tool_calls`, so that is said whenever
- * there are calls and the reply is whole. Without strict OpenAI compliance Gemini's other words are kept.
+ * Returns the `finish_reason` of a choice. Gemini sends STOP after function calls too, but agents check for `tool_calls`, so a
+ * complete reply with calls gets that. Without strict OpenAI compliance Gemini's other values are preserved.
  */
 export function finishReasonOf(reason: unknown, callsTools: boolean, strict: boolean): string {
   const word = typeof reason === 'string' ? reason : 'STOP';

@@ -5,7 +5,7 @@ import { toGeminiSchema } from './json-schema.ts';
 import { traitsOf } from './models.ts';
 import { thinkingConfig } from './thinking.ts';
 
-/** Chat parameters that only change their name. */
+/** Chat parameters that differ only in name. */
 const renamed: readonly (readonly [string, string])[] = [
   ['max_tokens', 'maxOutputTokens'],
   ['max_completion_tokens', 'maxOutputTokens'],
@@ -20,7 +20,7 @@ const renamed: readonly (readonly [string, string])[] = [
   ['top_logprobs', 'logprobs'],
 ];
 
-/** Values that ask for nothing, of parameters that some models refuse even then. */
+/** Values without effect, of parameters that some models refuse even then. */
 const unasked: Readonly<Record<string, unknown>> = {
   n: 1,
   presence_penalty: 0,

@@ -5,7 +5,7 @@ import { objectsIn } from '../objects-in.ts';
 import { urlCitation, webAddressIn } from '../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';
 
-/** Fields of a candidate that chunks and messages say in their own way, or that say nothing of the content. */
+/** Fields of a candidate that chunks and messages carry in another form, or that do not concern the content. */
 const readFields: ReadonlySet<string> = new Set([
   ...['content', 'finishReason', 'index', 'logprobsResult', 'tokenCount', 'avgLogprobs'],
 ]);

@@ -14,7 +14,10 @@ export interface DrawnImage {
   readonly revisedPrompt?: string;
 }
 
-/** Images as OpenAI's routes answer; `response_format: "url"` gets data URLs, because there is no place to fetch them from. */
+/**
+ * Returns images in the form of OpenAI's routes. `response_format: "url"` gets data URLs, because the images are not stored
+ * anywhere.
+ */
 export function imageList(images: readonly DrawnImage[], call: OperationCall): JsonObject {
   const asUrl = call.params.response_format === 'url';
   return {

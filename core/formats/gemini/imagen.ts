@@ -24,7 +24,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
   user: [],
 };
 
-/** True for the models that are asked by `predict`. */
+/** True for the models that use `predict`. */
 export function isImagen(model: string): boolean {
   return /(^|[/.])(imagen|imagegeneration)/.test(model);
 }
@@ -44,7 +44,7 @@ export function imagen(provider: string, kind: 'generation' | 'edit', path: (cal
       const count = drawn(reply).length;
       return count > 0 ? unitUsage('generated_images', count, null) : null;
     },
-    // Never streamed; the contract wants a reader all the same.
+    // Never streamed, but the contract requires a reader.
     streamReader: () => geminiStreamReader(provider),
   };
 }

@@ -3,23 +3,23 @@ import { badParam } from '../bad-param.ts';
 import { mergedSchema } from './merge-schemas.ts';
 import { resolvePointer } from './schema-pointer.ts';
 
-/** How deep objects and arrays may nest. Gemini has a limit it does not publish; this one is ours, and guards it. */
+/** Maximum nesting of objects and arrays. Gemini does not publish its limit; this one is the gateway's, as a safeguard. */
 const depthMax = 12;
-/** A schema that contains itself is written out this often: Gemini knows no references. */
+/** Maximum expansions of a recursive schema: Gemini has no references. */
 const unrollMax = 2;
-/** Schemas that grow beyond this many nodes when they are written out are cut off there. */
+/** Maximum nodes of a schema with expanded references. Larger schemas are cut off there. */
 const nodesMax = 5_000;
-/** Unions within unions and the like, which Gemini counts no depth for, end here: the call stack does. */
+/** Maximum nesting of unions and similar keywords, which Gemini's depth does not count. It protects the call stack. */
 const nestingMax = 100;
 
 /** Called with each keyword that had to be weakened or left out. */
 export type NoteChange = (keyword: string) => void;
 
 /**
- * A JSON Schema as Gemini's `Schema`, a subset of OpenAPI 3.0 (https://ai.google.dev/api/caching#Schema, and the types of
- * @google/genai 3.1): references are written out, `null` becomes `nullable`, unions `anyOf` that stand alone, and what it cannot
- * say is left out and told to `note`. Annotations and `additionalProperties: false` go without a word: the model adds nothing
- * that is not in the schema. Throws `bad_request` on a reference to nowhere.
+ * Converts a JSON Schema to Gemini's `Schema`, a subset of OpenAPI 3.0 (https://ai.google.dev/api/caching#Schema, and the types
+ * of @google/genai 3.1). References are expanded, `null` becomes `nullable`, and unions become a standalone `anyOf`. Keywords
+ * without a counterpart are left out and passed to `note`. Annotations and `additionalProperties: false` are left out without a
+ * note: the model adds nothing that is not in the schema. Throws `bad_request` on a reference without a target.
  */
 export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChange): JsonObject {
   return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count: { nodes: 0 } });
@@ -42,7 +42,7 @@ const kept = [
   ...['minimum', 'maximum', 'default', 'nullable', 'example', 'propertyOrdering'],
 ];
 
-/** Constraints Gemini has nothing for: leaving them out lets more through than was asked. */
+/** Constraints that Gemini lacks. Without them, more values are valid than requested. */
 const lost = [
   ...['not', 'if', 'then', 'else', 'patternProperties', 'propertyNames', 'contains', 'minContains', 'maxContains', 'uniqueItems'],
   ...['multipleOf', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties', 'unevaluatedItems', 'contentSchema'],

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 
-/** Media types by the ending of a file name: Gemini wants to be told the type of everything it is to fetch. */
+/** Media types by file extension. Gemini requires the type of everything that it fetches. */
 const mediaTypes: Readonly<Record<string, string>> = {
   ...{ jpg: 'image/jpeg', jpeg: 'image/jpeg', png: 'image/png', webp: 'image/webp', gif: 'image/gif', heic: 'image/heic' },
   ...{ mp4: 'video/mp4', mov: 'video/mov', webm: 'video/webm', mpeg: 'video/mpeg', avi: 'video/avi' },

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * A schema with its `allOf` taken in: properties and required names are united, bounds narrowed, of all else the last word
- * holds. `resolve` turns a part that is a reference into what it refers to.
+ * Returns a schema with its `allOf` merged: properties and required names are united, bounds narrowed, and of all other keywords
+ * the last value applies. `resolve` replaces a part that is a reference by its target.
  */
 export function mergedSchema(schema: JsonObject, resolve: (part: JsonObject) => JsonObject, nesting = 0): JsonObject {
   if (!Array.isArray(schema.allOf) || nesting > 20) return schema;

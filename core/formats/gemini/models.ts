@@ -18,8 +18,8 @@ export interface GeminiTraits {
 }
 
 /**
- * Traits by the version in the model's name, so that the next model needs no new line here. A Gemini without a version
- * (`gemini-flash-latest`) counts as the newest; a name that is no Gemini's as the oldest, which changes least.
+ * Returns the traits for the version in the model's name, so that the next model needs no new line here. A Gemini without a
+ * version (`gemini-flash-latest`) counts as the newest. A name that is not a Gemini's counts as the oldest, which changes least.
  * Sources: Google's pages on thinking levels and budgets and on moving to Gemini 4, looked up 2026-11-21.
  */
 export function traitsOf(model: string): GeminiTraits {

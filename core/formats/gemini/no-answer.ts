@@ -5,8 +5,8 @@ import { refusalOf } from './chat-reply.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /**
- * A reply without what was asked for, as the refusal it is: the prompt was blocked, the result was held back, or the model answered
- * in words. 400 like other refusals of content, so that it is not tried again at the same place.
+ * Returns the error for a reply without the requested content: the prompt was blocked, the result was withheld, or the model
+ * replied in text. The status is 400, as for other content refusals, so that the target is not retried.
  */
 export function noAnswer(provider: string, reply: JsonObject, wanted: string): GatewayError {
   const [candidate] = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
 import { type GeminiTraits, traitsOf } from './models.ts';
 
-/** Thinking budgets in tokens by `reasoning_effort` (data-plane §8.2). */
+/** Thinking budgets in tokens by `reasoning_effort`. */
 const budgets: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 1_024,

@@ -16,7 +16,7 @@ const known: Readonly<Record<string, string>> = {
   model_length: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
-  // The reply is cut short by a fault of the provider: `stop` would call it whole.
+  // An error of the provider cut the reply short: `stop` would mark it as complete.
   error: 'length',
   insufficient_system_resource: 'length',
 };

@@ -11,7 +11,7 @@ export function decisions(id: string, path: (call: OperationCall) => string): Op
   return {
     path,
     usage: ({ usage }) => (isObject(usage) ? responsesUsage(usage) : null),
-    // Never streamed; the contract wants a reader all the same.
+    // Never streamed, but the contract requires a reader.
     streamReader: () => typedEventsReader(id, []),
   };
 }

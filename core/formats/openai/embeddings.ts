@@ -31,7 +31,7 @@ export function embeddings(path: (call: OperationCall) => string, quirks: EmbedQ
     },
     fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
     usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
-    // Embeddings are never streamed; the contract wants a reader all the same.
+    // Embeddings are never streamed, but the contract requires a reader.
     streamReader: () => chatStreamReader('embeddings'),
   };
 }

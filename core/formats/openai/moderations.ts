@@ -8,7 +8,7 @@ export function moderations(path: (call: OperationCall) => string): Operation {
   return {
     path,
     usage: (reply) => (isObject(reply.usage) ? chatUsage(reply.usage) : null),
-    // Never streamed; the contract wants a reader all the same.
+    // Never streamed, but the contract requires a reader.
     streamReader: () => typedEventsReader('moderations', []),
   };
 }

@@ -10,7 +10,7 @@ export function ocr(path: (call: OperationCall) => string): Operation {
   return {
     path,
     usage: ocrUsage,
-    // Never streamed; the contract wants a reader all the same.
+    // Never streamed, but the contract requires a reader.
     streamReader: () => typedEventsReader('ocr', []),
   };
 }

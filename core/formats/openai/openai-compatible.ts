@@ -21,9 +21,12 @@ import { providerFault } from './provider-error.ts';
 import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
 
-/** A provider whose API is the OpenAI one, told as data: what differs from it is written down, the rest is shared. */
+/** A provider with the OpenAI API, described as data: only the differences are declared. */
 export interface CompatibleProvider extends CompatibleMedia {
-  /** Without trailing slash; null where every user has their own and `custom_host` must say it; a function where settings tell. */
+  /**
+   * Without trailing slash. Null if every user has their own host, which `custom_host` must name. A function if it depends on
+   * settings.
+   */
   readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
   /** Path of the API below the base URL, default none. */
   readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
@@ -34,12 +37,12 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
   readonly chat?: ChatQuirks;
-  /** True where text completions are answered by its chat completions. */
+  /** True if its chat completions serve text completions. */
   readonly completesOverChat?: boolean;
   readonly embed?: EmbedQuirks;
   /** Fields of the Messages format beyond OpenAI's that its chat completions accept. */
   readonly chatExtras?: readonly ChatExtra[];
-  /** Which chat calls go to its Responses API, where it has one; default: where the setting `use_responses_api` says so. */
+  /** Selects the chat calls that use its Responses API. Default: those for which the setting `use_responses_api` is on. */
   readonly byResponses?: (call: OperationCall) => boolean;
   /** Resources that it stores in OpenAI's form: files, batches, fine-tuning jobs. */
   readonly kept?: KeptFamilies;

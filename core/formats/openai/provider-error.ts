@@ -47,7 +47,7 @@ function messageIn(body: JsonObject | null): string | null {
   return null;
 }
 
-/** One validation fault of a FastAPI server: `body.temperature: Input should be a valid number`. */
+/** Formats one validation issue of a FastAPI server: `body.temperature: Input should be a valid number`. */
 function lineOf(fault: unknown): string {
   if (!isObject(fault)) return String(fault);
   const where = Array.isArray(fault.loc) ? `${fault.loc.join('.')}: ` : '';

@@ -23,8 +23,8 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
 }
 
 /**
- * A Responses call without reasoning items that hold what another provider signed: in a conversation that moved between providers
- * they make the whole call fail. The very same object where there are none.
+ * Returns a Responses call without reasoning items that another provider signed: in a conversation that moved between providers
+ * they make the whole call fail. Returns the same object if there are none.
  */
 export function withReadableThoughts(params: JsonObject, call: OperationCall): JsonObject {
   const { input } = params;

@@ -7,8 +7,9 @@ import { toResponsesParams } from './request.ts';
 import { chatStream } from './stream.ts';
 
 /**
- * Chat completions answered by the Responses API of the same provider, which is all that some models have. The call goes through the
- * provider's own Responses operation; tokens and the end of a stream are read by it. Messages calls come this way too, by way of chat.
+ * Chat completions over the Responses API of the same provider, which is the only API of some models. The call goes through the
+ * provider's own Responses operation, which also reads the tokens and the end of a stream. Messages calls use it too, by way of
+ * chat.
  */
 function chatOverResponses(id: string, responses: Operation): Operation {
   const responsesCallOf = derivedCalls(toResponsesParams);

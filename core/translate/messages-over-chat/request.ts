@@ -42,8 +42,8 @@ const lostParams: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A Messages call as an OpenAI chat call (data plane reference §8.1). Unknown parameters are passed. Throws `bad_request`
- * naming the parameter it cannot carry over.
+ * Translates a Messages call into an OpenAI chat call. Unknown parameters are passed. Throws `bad_request` naming the parameter
+ * it cannot carry over.
  */
 export function toChatParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   const chat: JsonObject = { messages: toChatMessages(params, call, understands) };

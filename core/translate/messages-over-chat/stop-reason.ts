@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isCut, isFiltered } from '../finish-words.ts';
 import type { BlockSequence } from './block-sequence.ts';
 
-/** Finish reasons of chat providers in the words of the Messages API (data plane reference §8.1). Its own words stay. */
+/** Maps finish reasons of chat providers to stop reasons of the Messages API. Stop reasons of the Messages API are preserved. */
 const stopReasons: Readonly<Record<string, string>> = {
   stop: 'end_turn',
   tool_calls: 'tool_use',

@@ -65,7 +65,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     const error = errorIn(data);
     if (error !== null) {
       over = true;
-      // Before the first byte another target can still answer, so nothing may be sent then.
+      // Until the first byte is sent, the pipeline can fall back to another target.
       return started ? [messagesEvent(errorOf(error))] : [];
     }
     if (started) keepFields(later, data, opening);

@@ -29,8 +29,8 @@ const stateParams = {
 } as const;
 
 /**
- * A Responses call as an OpenAI chat call (data plane reference §8.2). Unknown parameters are passed. Throws `bad_request` naming
- * the parameter or item that only a provider with its own Responses API could answer.
+ * Translates a Responses call into an OpenAI chat call. Unknown parameters are passed. Throws `bad_request` naming the parameter
+ * or item that requires a provider with its own Responses API.
  */
 export function toChatParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   refuseState(params);
