@@ -11,7 +11,7 @@ export const resources: readonly Resource[] = inOrder(Object.values(listed));
 
 const all = [infrastructure, ...resources];
 
-/** Every table the ORM knows. */
+/** All tables of the ORM. */
 export const entities: readonly EntitySchema[] = all.flatMap((one) => one.entities ?? []);
 
 /** All migrations, oldest first. A name begins with a number (the oldest ones) or with the time at which it was written. */

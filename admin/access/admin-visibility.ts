@@ -6,8 +6,8 @@ import type { SecuritySettings } from '../resources/organisations/security-setti
 const aboutAdmins = ['organisationAdminsViewLogs', 'organisationAdminsViewLogMetadata'] as const;
 
 /**
- * Throws AB03 when a change of settings would show admins what was kept from them, and it is no owner who makes it. The settings are
- * those that hold in the same places before and after: the organisation, its workspaces.
+ * Throws AB03 if an actor other than an owner changes settings so that admins can see data that was hidden from them. `before`
+ * and `after` are the effective settings of the organisation and its workspaces, in the same order.
  */
 export function requireUnchangedVisibility(
   actor: Pick<Actor, 'actsAsOwner'>,

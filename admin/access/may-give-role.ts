@@ -52,7 +52,7 @@ export async function requirePlaces(
   }
 }
 
-/** Throws AB03 for a manager who would make, change or remove an admin of the workspace. Admins of it and those above may. */
+/** Throws AB03 for a manager who would add, change or remove an admin of the workspace. Its admins and higher roles may. */
 export function requireWorkspaceRank(actor: Actor, role: WorkspaceRole): void {
   if (role !== 'admin' || actor.session?.role !== 'member') return;
   const own = actor.workspaceId === null ? undefined : actor.session.memberships.get(actor.workspaceId)?.role;

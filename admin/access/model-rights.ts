@@ -5,8 +5,8 @@ import { users } from '../resources/users/entity.ts';
 import { membershipOf } from './membership.ts';
 
 /**
- * Throws AB03 when the settings do not let a person, or a key of theirs, see (or change) the models of the integrations of this
- * workspace. Service keys, owners and admins may; what scopes say is asked before.
+ * Throws AB03 if the settings do not let a user, or a key of theirs, see (or change) the models of this workspace's integrations.
+ * Service keys, owners and admins may. Scopes are checked before.
  */
 export async function requireModelRight(
   { em, actor, workspaceId }: { readonly em: EntityManager; readonly actor: Actor; readonly workspaceId: string | null },

@@ -30,7 +30,7 @@ export async function resolveWorkspace(
   }
   if (route.tenant === 'organisation') return null;
   if (named !== null) return (await findWorkspace(em, actor.organisationId, named, route.deletedToo)).id;
-  // An item named by its row id says which workspace it is in.
+  // An item named by its row id determines its workspace.
   if (route.tenant === 'either' || Object.values(params).some(isUuid)) return null;
   if (route.workspacesWith && params.slug !== undefined) return workspaceWithSlug(em, actor, route.workspacesWith, params.slug);
   const all = await em.find(workspaces, { organisationId: actor.organisationId, status: 'active' }, { limit: 2 });
@@ -86,7 +86,7 @@ async function workspaceOfMember(
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   if (route.tenant === 'organisation') throw forbidden('Only owners and admins of the organisation can use this route');
-  // The path says it most clearly; what is said beside it must agree, because it decides which role counts.
+  // The path takes precedence. Other workspace fields must agree with it, because the workspace decides which role applies.
   const name = params.workspaceId ?? named;
   if (name !== null) {
     const { id } = await findWorkspace(em, actor.organisationId, name);
@@ -100,7 +100,7 @@ async function workspaceOfMember(
   return only;
 }
 
-/** The organisation's workspace of this id or slug, one that is active unless told otherwise; throws AB08. */
+/** Returns the organisation's workspace with this id or slug, by default an active one. Throws AB08. */
 export async function findWorkspace(
   em: EntityManager,
   organisationId: string,

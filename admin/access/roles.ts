@@ -4,10 +4,10 @@ import { dataPlaneScopes, scopesByType } from './scopes.ts';
 
 type LimitedRole = 'admin' | 'manager' | 'member';
 
-/** One security setting as what it takes away, or gives, when it is said. */
+/** Scopes that one security setting removes or adds when it is set. */
 interface Rule {
   readonly setting: keyof SecuritySettings;
-  /** Whom it is about: `admin` is an organisation admin, the others have that role in the workspace. */
+  /** Affected role: `admin` is an organisation admin, the others are workspace roles. */
   readonly role: LimitedRole;
   readonly scopes: readonly string[];
 }
@@ -19,7 +19,7 @@ const logs = ['logs.list', 'logs.view', 'logs.export', 'logs.read'];
 const userKeys = 'workspace_user_api_keys';
 const serviceKeys = 'workspace_service_api_keys';
 
-/** The security settings of control-plane reference §5 that decide about scopes. Those not here decide about fields of rows. */
+/** Security settings that decide about scopes. The settings missing here decide about fields of rows. */
 export const securityRules: readonly Rule[] = [
   { setting: 'membersViewLogs', role: 'member', scopes: logs },
   { setting: 'managersViewLogs', role: 'manager', scopes: logs },
@@ -59,7 +59,7 @@ export const securityRules: readonly Rule[] = [
   },
 ];
 
-/** Secret references reach beyond one workspace, so they are for owners and admins of the organisation (reference §3.18). */
+/** Secret references reach beyond one workspace, so they are for owners and admins of the organisation. */
 const notOfWorkspaces = (scope: string) => !scope.startsWith('secret_references.');
 const isView = (scope: string) => /\.(read|list|view|export)$/.test(scope);
 const ofWorkspaceKeys = [...scopesByType['workspace-service']].filter(notOfWorkspaces);
@@ -69,7 +69,7 @@ const managing = [...ofWorkspaceKeys, ...membersOfWorkspace];
 const possibleInWorkspaces: ReadonlySet<string> = new Set(managing);
 const viewing = [...scopesByType['workspace-user']].filter((scope) => notOfWorkspaces(scope) && isView(scope));
 
-/** Before settings have their say. Two settings give members more than this: see `securityRules`. */
+/** Scopes before settings apply. Two settings give members more than this: see `securityRules`. */
 const workspaceBase: Readonly<Record<WorkspaceRole, readonly string[]>> = {
   admin: managing,
   manager: managing,

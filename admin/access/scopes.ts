@@ -1,6 +1,6 @@
 import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
 
-/** The scopes of control-plane reference §2, by the kinds of key that may hold them. */
+/** All scopes, by the types of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 
 const workspaceResources = each(crud, [

@@ -43,7 +43,7 @@ export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: 
   const { role, memberships } = actor.session;
   if (role === 'owner') return actor;
   if (role === 'admin') {
-    // The settings may say something else about admins here than in the organisation.
+    // Settings about admins may differ between this workspace and the organisation.
     const settings = await effectiveSecuritySettings(em, actor.organisationId, workspaceId);
     return { ...actor, scopes: organisationRoleScopes(role, settings) };
   }

@@ -5,8 +5,8 @@ import { forbidden, notFound } from '../http/errors.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 
 /**
- * The workspace if the caller may know of it: any of the organisation, or those the caller belongs to. Throws AB08, and AB03 for
- * one that was deleted.
+ * Returns the workspace if the actor may see it: any of the organisation, or those the actor is a member of. Throws AB08, and
+ * AB03 for a deleted one.
  */
 export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOrSlug: string): Promise<Workspace> {
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
@@ -20,7 +20,7 @@ export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOr
   return found;
 }
 
-/** Ids of the workspaces the caller may know of; null: all of the organisation. */
+/** Ids of the workspaces that the actor may see; null: all of the organisation. */
 export function visibleIds(actor: Actor): readonly string[] | null {
   if (actor.workspaceId !== null) return [actor.workspaceId];
   return actor.session?.role === 'member' ? [...actor.session.memberships.keys()] : null;

@@ -1,6 +1,6 @@
 import type { Change } from '../publish/write-change.ts';
 
-/** Whom a change is about. Null: any user, any workspace. */
+/** Users affected by a change. Null: any user, any workspace. */
 export interface Affected {
   readonly organisationId: string;
   readonly workspaceId: string | null;

@@ -15,7 +15,7 @@ export const auditEntries = defineEntity({
     /** Request body with secrets masked; null if it could not be read. */
     requestBody: p.json().$type<unknown>().nullable(),
     queryParams: p.json().$type<Record<string, string>>(),
-    /** The few headers that say how it was asked; none that could hold a credential. */
+    /** The few headers that describe the request; none can hold a credential. */
     requestHeaders: p.json().$type<Record<string, string>>().nullable(),
     /** The user behind a user key, else the key itself. */
     userId: p.uuid().nullable(),

@@ -106,7 +106,7 @@ async function isStored(em: EntityManager, text: string, pepper: Uint8Array): Pr
   return key !== null && (await em.count(apiKeys, { publicId: key.id, digest: digestSecret(pepper, key.secret) })) > 0;
 }
 
-/** An arbitrary number all versions agree on: who holds it may fill an empty database. */
+/** An arbitrary number shared by all versions. The holder of this lock may fill an empty database. */
 const bootstrapLock = 4_715_002;
 
 class AlreadyDone extends Error {}

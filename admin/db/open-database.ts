@@ -17,9 +17,12 @@ export type { EntityManager };
 
 /** The store of the control plane. */
 export interface Database {
-  /** A fresh unit of work on everything: for gateways, jobs, and finding out who is asking. */
+  /** Returns a fresh unit of work on all organisations: for gateways, jobs, and authentication. */
   em(): EntityManager;
-  /** A fresh unit of work on the rows of one organisation, whatever its queries say; one per request. Throws when the id is none. */
+  /**
+   * Returns a fresh unit of work limited to the rows of one organisation, whatever its queries select; one per request. Throws if
+   * the id is not a UUID.
+   */
   emOf(organisationId: string): EntityManager;
   /** A statement on everything, by its prepared plan where the database keeps plans. */
   readonly ask: AskPrepared;
@@ -80,7 +83,7 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
   }
 }
 
-/** PGlite says this of a folder that holds no working database; another start would find the same. */
+/** PGlite reports this for a folder without a working database; another start would fail the same way. */
 function isBroken(error: unknown): boolean {
   return error instanceof Error && /PGlite failed to initialize/i.test(error.message);
 }
@@ -130,10 +133,10 @@ function shared({ entities, migrations }: Tables, log: Log): Options {
   } as Options;
 }
 
-/** An arbitrary number that all versions of this program agree on: who holds it may change tables. */
+/** An arbitrary number shared by all versions of this program. The holder of this lock may change tables. */
 const migrationLock = 4_715_001;
 
-/** The lock is held on one connection while the migrator works on others; who waits finds nothing left to do. */
+/** One connection holds the lock while the migrator uses others. A waiting process finds nothing left to do. */
 async function migrateAlone(orm: MikroORM, log: Log): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');

@@ -21,7 +21,7 @@ interface Client {
   release(destroy?: boolean): void;
 }
 
-/** A pooler in between gave the statement to a connection that does not know it, or that knows it already. */
+/** A pooler sent the statement to a connection that has not prepared it, or has prepared it already. */
 const poolerFaults: readonly unknown[] = ['26000', '42P05'];
 /** A migration has changed what the statement gives, and the connection holds on to its plan from before. */
 const staleFault = '0A000';

@@ -8,10 +8,10 @@ export async function readRevision(em: EntityManager): Promise<number> {
   return Number(row.revision);
 }
 
-/** Most changes in one answer. */
+/** Maximum number of changes in one reply. */
 const changesMax = 5_000;
 
-/** The changes after a revision, oldest first; `reset` when they cannot be told without a gap. */
+/** Returns the changes after a revision, oldest first; `reset` if they cannot be listed without a gap. */
 export async function readChanges(em: EntityManager, after: number): Promise<ChangesReply> {
   // Read before the rows: what is committed in between shows as rows beyond it, which the next question finds again.
   const revision = await readRevision(em);

@@ -28,7 +28,7 @@ export function insertRows(em: EntityManager, rows: readonly RecordRow[]): Promi
   );
 }
 
-/** One row for each id: the last word, or the highest checkpoint. */
+/** Returns one row for each id: the final record, or the one with the highest checkpoint. */
 export function newestOf(rows: readonly RecordRow[]): RecordRow[] {
   const newest = new Map<string, RecordRow>();
   for (const row of rows) {
@@ -88,7 +88,7 @@ function costColumns(from: string): string {
   return `${from}cost / 1000, coalesce(${from}cost % 1000, 0)`;
 }
 
-/** The last word of a session comes after every checkpoint. */
+/** The final record of a session comes after every checkpoint. */
 function numberOf({ record }: RecordRow): number {
   return record.checkpoint ?? Number.POSITIVE_INFINITY;
 }

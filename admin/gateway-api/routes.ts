@@ -23,7 +23,7 @@ import { storeRecords } from './store-records.ts';
 /** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
 
-/** Milliseconds between two looks for budgets that people must be told of. */
+/** Milliseconds between two checks for budget notices. */
 const tellEveryMs = 1_000;
 /** As many ids as may be asked for, each as long as an id may be. */
 const keysBytesMax = 131_072;

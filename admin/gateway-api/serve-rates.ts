@@ -3,7 +3,7 @@ import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { quoteRates } from './quote-rates.ts';
 
-/** Answers `GET /internal/v1/rates`. Throws AB01 when the query is not complete. */
+/** Serves `GET /internal/v1/rates`. Throws AB01 if the query is incomplete. */
 export async function serveRates({ database, clock }: AdminServices, query: Record<string, string>): Promise<object> {
   const { workspace: workspaceId = '', provider = '', slug = null, model = '' } = query;
   if (!isUuid(workspaceId)) throw invalid('workspace: a UUID is expected');

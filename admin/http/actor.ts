@@ -8,7 +8,7 @@ export type WorkspaceRole = (typeof workspaceRoles)[number];
 
 /** The caller of an admin route: an API key, a JWT or a signed-in user. Holds no secret. */
 export interface Actor {
-  /** Row id of the key; of the session, for a person who signed in. */
+  /** Row id of the key, or of the session. */
   readonly keyId: string;
   /** Key type that the scopes belong to. Users have the type of key with the same reach. */
   readonly type: ApiKeyType;
@@ -17,9 +17,9 @@ export interface Actor {
   readonly workspaceId: string | null;
   readonly userId: string | null;
   readonly scopes: ReadonlySet<string>;
-  /** Whom a token says it is for, for callers who came with one. */
+  /** Subject of the JWT, for actors with a JWT. */
   readonly tokenSubject?: string | null;
-  /** Set for a person who signed in. */
+  /** Set for sessions. */
   readonly session?: SignedIn;
   /** An owner of the organisation, or the key its first start made: only they may touch owners. */
   readonly actsAsOwner?: boolean;

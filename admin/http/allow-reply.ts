@@ -3,8 +3,8 @@ import type { Log } from '../../core/contract/values/log.ts';
 import type { AdminRoute } from './route.ts';
 
 /**
- * The reply as far as its route declares it: what is not declared does not leave, and is reported, because it is a fault of
- * ours. `strict` (tests) throws instead. Throws too when what to leave out cannot be told.
+ * Returns the reply limited to the fields its route declares. Undeclared fields are removed and reported as our own error.
+ * `strict` (tests) throws instead. Also throws if the undeclared fields cannot be determined.
  */
 export function allowReply(
   route: Pick<AdminRoute, 'method' | 'path' | 'reply'>,
@@ -25,7 +25,7 @@ export function allowReply(
   );
   for (const issue of result.issues) {
     if (isUnknownKey(issue)) remove(sent, issue.path ?? []);
-    // Which branch it should have been cannot be told, so neither can what is too much.
+    // The intended branch cannot be determined, so neither can the undeclared fields.
     else if (issue.type === 'union' || issue.type === 'variant') throw new Error(fault);
   }
   return sent;

@@ -19,7 +19,7 @@ export type Authentication = { readonly actor: Actor } | { readonly refused: Adm
 
 /** Rules about callers and workspaces. `admin/identity` and `admin/access` implement them; `start-control-plane.ts` connects them. */
 export interface Callers {
-  /** Finds out who calls, among all organisations. Throws if the database or a gateway cannot be asked. */
+  /** Authenticates a request, across all organisations. Throws if the database or a gateway cannot be reached. */
   authenticate(
     em: EntityManager,
     credentials: Credentials,

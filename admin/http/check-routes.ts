@@ -2,8 +2,8 @@ import type { PublicRoute } from './public-route.ts';
 import type { AdminRoute } from './route.ts';
 
 /**
- * Throws with one line per fault when a route does not say who may use it, whose data it works on, how it is audited, what it
- * is for and what it answers, or when two routes are the same: a control plane with such a route does not start.
+ * Throws with one line per issue if a route does not declare its rights, tenant, audit action, summary and reply, or if two
+ * routes are the same. A control plane with such a route does not start.
  */
 export function checkRoutes(routes: readonly AdminRoute[], publicRoutes: readonly PublicRoute[]): void {
   const faults = [

@@ -15,7 +15,7 @@ export const adminErrorTable = {
 
 export type AdminErrorCode = keyof typeof adminErrorTable;
 
-/** A refusal with the words the caller reads. `errors` holds one `path: what is wrong` per fault. Never holds a secret. */
+/** A refusal with the text for the caller. `errors` contains one `path: what is wrong` per issue. Never contains a secret. */
 export class AdminError extends Error {
   readonly code: AdminErrorCode;
   readonly errors: readonly string[] | null;

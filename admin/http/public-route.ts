@@ -4,7 +4,7 @@ import type { Change } from '../publish/write-change.ts';
 import type { AdminServices } from './route.ts';
 import type { RequestOrigin } from './same-origin.ts';
 
-/** A route that works before anybody is known: signing in, and links that work once. Data, like `AdminRoute`. */
+/** A route without authentication: sign-in, and single-use links. Data, like `AdminRoute`. */
 export interface PublicRoute {
   readonly method: 'POST';
   /** Below `/v1` and `/v2`. */
@@ -40,7 +40,7 @@ export interface PublicCall<Body> {
   write<T>(person: KnownPerson, work: (change: Change) => Promise<T>): Promise<T>;
   /** Adds an entry about a refusal to this person's trail, without making the reply wait for it. */
   auditRefusal(person: KnownPerson, status: number, errorCode: string): void;
-  /** Work that the reply must not wait for, because how long it takes would tell something. Failures are logged. */
+  /** Runs work that the reply must not wait for, because its duration would reveal information. Failures are logged. */
   afterwards(work: () => Promise<unknown>): void;
 }
 

@@ -35,10 +35,10 @@ export function readQueryLeniently(url: string): Record<string, string> {
   return Object.fromEntries(pairs.map(([name, value]) => [clean(name, 255), clean(value, 1_024)]));
 }
 
-/** Headers that say how something was asked and never hold a credential, for the audit trail. */
+/** Headers that describe the request and never hold a credential, for the audit trail. */
 const toldHeaders = ['user-agent', 'content-type', 'accept', 'if-match', 'idempotency-key', 'origin', 'referer'];
 
-/** Those of the told headers that were sent. */
+/** Returns the headers of this list that were sent. */
 export function readToldHeaders(header: (name: string) => string | undefined): Record<string, string> {
   const told: Record<string, string> = {};
   for (const name of toldHeaders) {

@@ -67,7 +67,7 @@ export interface AdminRoute {
   readonly summary: string;
   /** Schema of a 200 reply; strict, so that no other field leaves. */
   readonly reply: v.GenericSchema;
-  /** Media type it answers with instead of JSON, where the caller asks for that (`RawReply`). */
+  /** Media type of the reply instead of JSON, if the client asks for it (`RawReply`). */
   readonly alsoProduces?: string;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
@@ -101,7 +101,7 @@ export interface AdminServices {
   readonly attempts: AttemptLimit;
   /** Makes the hashes of the audit chain. */
   readonly auditKey: Uint8Array;
-  /** Proxies in front of the control plane whose word about callers is believed; null: none. */
+  /** Proxies in front of the control plane whose headers about clients are trusted; null: none. */
   readonly proxies: ProxyRules | null;
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** If true (tests), a reply that differs from its schema is an error. If false, unknown fields are removed. */

@@ -34,10 +34,10 @@ export const id = v.pipe(v.string(), v.uuid('a UUID is expected'));
 /** Id or slug of a workspace, of an integration, … */
 export const idOrSlug = slugOrUuid;
 
-/** A field of an update that can only say what is so already: clients send it back with the rest. See `requireUnchanged`. */
+/** A field of an update that accepts only its current value: clients send it back with the rest. See `requireUnchanged`. */
 export const unchanged = v.optional(slugOrUuid);
 
-/** Throws AB01 when a field was sent that says something else than any of the ways to name what is there. */
+/** Throws AB01 if the sent field differs from every accepted form of the current value. */
 export function requireUnchanged(field: string, sent: string | undefined, ...ways: readonly (string | null | undefined)[]): void {
   if (sent === undefined || ways.some((way) => way === sent || (isUuid(sent) && way === sent.toLowerCase()))) return;
   throw invalid(`${field}: cannot be changed. Create a new one instead`);

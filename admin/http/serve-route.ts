@@ -16,13 +16,13 @@ import { unusedHeader, unusedSettings } from './unused-settings.ts';
 import { VisitTrail } from './visit-trail.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
-/** Longest an admin request may take before it is answered 503; what it was about to write is then rolled back. */
+/** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */
 const deadlineMs = 2_800;
 
 /** Cost of a request with a bad key for the limit of its address, in requests. */
 const failureCost = 20;
 
-/** The Hono handler of a route: who, what they sent, may they, do it, answer. */
+/** Returns the Hono handler of a route. It authenticates, validates, authorises, runs the route and replies. */
 export function serveRoute(route: AdminRoute, services: AdminServices): (c: Context) => Promise<Response> {
   return async (c) => {
     const visit = new Visit(route, services, c);

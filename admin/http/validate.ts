@@ -3,8 +3,8 @@ import { faultOf, listsReadAsObjects } from '../../core/contract/values/input-is
 import { AdminError } from './errors.ts';
 
 /**
- * The schema's output, or AB01 with one `path: what is wrong` per fault. `root` names the input as a whole, `prefix` stands
- * before each path inside it. Values stay out of the texts: they may be secrets.
+ * Returns the schema's output. Throws AB01 with one `path: what is wrong` per issue. `root` names the input as a whole, `prefix`
+ * precedes each path inside it. Values stay out of the texts: they may be secrets.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,

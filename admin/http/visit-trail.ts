@@ -19,7 +19,7 @@ export class VisitTrail {
   workspaceId: string | null = null;
   /** The body as sent; entries hold it masked. */
   body: unknown = null;
-  /** True once body and query were checked against what the route declares: then their names say which values are secrets. */
+  /** True once body and query match the route's schema. Field names then identify the secrets. */
   isChecked = false;
   /** True once a change with its entry is committed. */
   wrote = false;
@@ -46,7 +46,7 @@ export class VisitTrail {
       requestId: this.id,
       requestBody: mask(this.body),
       queryParams: mask(readQueryLeniently(this.#c.req.url)) as AuditDraft['queryParams'],
-      // The id of a token names no key that anybody could look up.
+      // The id of a JWT does not refer to a stored key.
       requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
       userId: actor.userId ?? actor.keyId,
       userType: actor.userId ? 'user' : 'api_key',
@@ -57,7 +57,7 @@ export class VisitTrail {
     };
   }
 
-  /** Refused changes leave an entry too, as far as it is known whose they are. Without a database they are only logged. */
+  /** Refused changes leave an entry too, if their organisation is known. Without a database they are only logged. */
   async noteRefusal(error: AdminError): Promise<void> {
     if (this.#route.method === 'GET' || this.wrote || !this.actor || error.status >= 500) return;
     // Not what the rate limit turns away: it would fill the trail at the speed of the flood.

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** 256 random bits as text that is safe in a URL and a cookie, after a prefix that says what it is. */
+/** Returns 256 random bits as text that is safe in a URL and a cookie, after a prefix for its kind. */
 export function newSecret(prefix: string): string {
   return prefix + randomBytes(32).toString('base64url');
 }

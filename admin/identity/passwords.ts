@@ -28,7 +28,7 @@ export async function verifyPassword(password: string, stored: string | null): P
 
 const nobody = `scrypt$${cost.logN}$${cost.r}$${cost.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** Hashing at once, and waiting for it. Beyond that a flood of logins would starve everybody else of threads and memory. */
+/** Concurrent hashings, and those waiting. Above that, a flood of logins would take threads and memory from all other work. */
 const runningMax = 2;
 const waitingMax = 30;
 let running = 0;
@@ -46,7 +46,7 @@ async function derive(password: string, salt: Buffer, { logN, r, p }: typeof cos
       scrypt(password.normalize('NFC'), salt, keyBytes, options, (error, key) => (error ? reject(error) : resolve(key)));
     });
   } finally {
-    // The place passes on to who waits longest, or is free.
+    // The slot passes to the longest waiting call, or becomes free.
     const next = waiting.shift();
     if (next) next();
     else running--;

@@ -42,7 +42,7 @@ export const verifyBody = v.strictObject({ token });
 export const changePasswordBody = v.strictObject({ current_password: givenPassword, new_password: newPassword });
 export const acceptBody = v.strictObject({ token, password: newPassword, first_name: personName, last_name: personName });
 
-/** A member of the organisation as they are read back (control-plane reference §1, User). */
+/** Reply form of a member of the organisation. */
 export const userReply = v.strictObject({
   object: v.literal('user'),
   id: v.string(),

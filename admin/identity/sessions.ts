@@ -9,7 +9,7 @@ import { hashOf, newSecret } from './one-time-secret.ts';
 export const sessionPrefix = 'svc_session_';
 const tokenPattern = /^svc_session_[A-Za-z0-9_-]{43}$/;
 
-/** Seconds a session lives at most where the organisation does not say (`session_settings.max_session_ttl`). */
+/** Maximum life of a session in seconds if the organisation sets none (`session_settings.max_session_ttl`). */
 const maxTtlSeconds = 7 * 86_400;
 /** `lastSeenAt` is written when it is this far behind. */
 const seenEveryMs = 60_000;
@@ -25,7 +25,7 @@ export interface SignInFrom {
   readonly userAgent: string | null;
 }
 
-/** Signs the user in. The token is in the answer and nowhere else. */
+/** Signs the user in. Only the return value contains the token. */
 export async function startSession(
   tx: EntityManager,
   user: Pick<User, 'id' | 'organisationId'>,
@@ -48,8 +48,8 @@ export async function startSession(
 }
 
 /**
- * The session of this token and whose it is; null when there is none or it is over: too old by what the organisation says now,
- * idle for too long, ended, or its user removed. Notes that it was used.
+ * Returns the session of this token and its user. Null if there is none or it has ended: older than the organisation now allows,
+ * idle too long, revoked, or its user removed. Records the use.
  */
 export async function findSession(
   em: EntityManager,

@@ -6,7 +6,7 @@ export interface NewJob {
   readonly key: string;
   readonly organisationId: string | null;
   readonly payload?: Readonly<Record<string, unknown>>;
-  /** Now unless told. */
+  /** Default: now. */
   readonly runAt?: Date;
 }
 

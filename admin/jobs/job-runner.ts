@@ -33,7 +33,7 @@ export interface JobRunnerOptions {
   readonly handlers: Readonly<Record<string, JobHandler>>;
   readonly database: Database;
   readonly log: Log;
-  /** Jobs of this process at a time, three quarters of them of one organisation at most; 8 unless told. */
+  /** Maximum number of concurrent jobs in this process, at most three quarters of them of one organisation. Default 8. */
   readonly runningMax?: number;
   /** How long a job stays with a process that no longer speaks; renewed four times in it. */
   readonly leaseMs: number;
@@ -75,7 +75,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
         log.warn({ cause: causeOf(cause) }, 'could not read pending jobs');
       }
       if (stop.signal.aborted) return;
-      // Full hands: one of those that run says when there is room again.
+      // All slots are busy. A job that ends wakes the loop.
       if (taken > 0 && running.size < runningMax) continue;
       await pause(taken > 0 ? renewMs : pollMs);
     }

@@ -24,7 +24,7 @@ export interface BudgetRow {
   readonly used: number | string;
   /** Nano-USD beyond `used`, 0 to 999. */
   readonly used_nano_rest: number;
-  /** When it begins anew; null: not told since that is kept. */
+  /** Rules for the start of a window; null: not reported since this column exists. */
   readonly rule: BudgetRule | null;
 }
 

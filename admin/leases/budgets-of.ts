@@ -1,7 +1,7 @@
 import type { ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import type { EntityManager } from '../db/open-database.ts';
 
-/** Whom a cost is counted to. */
+/** Entities that a cost is charged to. */
 export interface Charged {
   readonly organisationId: string;
   readonly workspaceId: string;

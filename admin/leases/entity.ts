@@ -31,11 +31,11 @@ export const limitBudgets = defineEntity({
     used: p.bigint('number'),
     /** Nano-USD beyond `used`, 0 to 999; 0 for tokens. */
     usedNanoRest: p.smallint().default(0),
-    /** As the last question told it; null: none has since that is kept. */
+    /** As last reported by a gateway; null: not reported since this column exists. */
     rule: p.json().$type<BudgetRule>().nullable(),
     thresholdCrossedAt: p.datetime().nullable(),
     exhaustedAt: p.datetime().nullable(),
-    /** When people were told of either. */
+    /** Times at which the notices were sent. */
     thresholdToldAt: p.datetime().nullable(),
     exhaustedToldAt: p.datetime().nullable(),
   },
@@ -57,7 +57,7 @@ export const limitLeases = defineEntity({
     startMs: p.bigint('number').nullable(),
     /** When the holder of a budget's lease last confirmed that calls in flight need all of it. */
     firmMs: p.bigint('number').nullable(),
-    /** Process that holds it, until it or its successor says that it has ended. */
+    /** Process that holds the lease, until that process or its successor reports its end. */
     holder: p.uuid().nullable(),
   },
 });

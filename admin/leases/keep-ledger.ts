@@ -13,7 +13,7 @@ export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: nu
   await em.execute(`delete from limit_budgets where key like 'budget:token:%' and end_ms < ?`, [nowMs - keptMs], 'run');
 }
 
-/** Takes the mark of being used up from entities whose budget has begun anew without anybody asking for it. */
+/** Clears the exhausted mark of entities whose budget window has ended without a new ask. */
 export async function clearPassedBudgets(database: Pick<Database, 'em'>, nowMs: number): Promise<number> {
   return database.em().transactional(async (tx) => {
     const rows = await tx.execute<BudgetRow[]>(

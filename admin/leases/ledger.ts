@@ -5,10 +5,7 @@ import { invalid } from '../http/errors.ts';
 import { grantBudgets } from './budget-ledger.ts';
 import { grantRates } from './rate-ledger.ts';
 
-/**
- * Answers the questions of one gateway process: each in one transaction with the others of its kind. Throws AB01 when a key is
- * asked about twice.
- */
+/** Serves the asks of one gateway process, each kind in one transaction. Throws AB01 if a key appears twice. */
 export async function grantLeases(
   database: Database,
   asks: readonly LeaseAsk[],

@@ -58,7 +58,7 @@ interface Granted {
   readonly out: number;
   /** Units of the lease now. */
   readonly units: number;
-  /** True when the ledger has answered a later question about the lease before. */
+  /** True if the ledger has already processed a later ask about the previous lease. */
   readonly isOvertaken: boolean;
 }
 

@@ -4,7 +4,7 @@ import { invalid } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { endHolders, grantLeases } from './ledger.ts';
 
-/** Answers `POST /internal/v1/leases`. Throws AB01 when the body is not one. */
+/** Serves `POST /internal/v1/leases`. Throws AB01 if the body is invalid. */
 export async function serveLeases({ database, clock }: AdminServices, bytes: Uint8Array): Promise<object> {
   let body: unknown;
   try {

@@ -19,7 +19,7 @@ interface Crossed {
 export async function tellOfCrossedBudgets(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>): Promise<number> {
   // Without a mail server nothing is sent. The marks stay until there is one.
   if (!mailer.on) return 0;
-  // Marked first: two control planes must not tell the same twice.
+  // Marked first, so that two control planes do not send the same notice twice.
   const crossed = await em.execute<Crossed[]>(
     `update limit_budgets set
        threshold_told_at = case when threshold_crossed_at is null then threshold_told_at else coalesce(threshold_told_at, now()) end,

@@ -5,7 +5,7 @@ import { timestamp } from '../http/schemas.ts';
 
 type OnUnavailable = 'allow' | 'deny';
 
-/** A budget as rows and documents hold it (control-plane reference §1). */
+/** A budget as stored in rows and documents. */
 export interface UsageLimits {
   readonly id: string;
   readonly type: 'cost' | 'tokens';
@@ -18,7 +18,7 @@ export interface UsageLimits {
   readonly periodicReset: 'weekly' | 'monthly' | null;
   /** 1 to 365; never together with `periodicReset`. */
   readonly periodicResetDays: number | null;
-  /** ISO time of the next reset where the caller fixed it; null: what the period says. */
+  /** ISO time of the next reset if the caller set it; null: the period decides. */
   readonly nextUsageResetAt: string | null;
   /** Action while the remaining amount is unknown; absent: deny. */
   readonly onUnavailable?: OnUnavailable;

@@ -21,7 +21,7 @@ export interface Mailer {
 /** Longest that a mail server may take for any one step, in milliseconds. */
 const stepMs = 10_000;
 const closeMs = 5_000;
-/** More than this under way is a mail server that does not answer. */
+/** More mails under way than this mean that the mail server does not respond. */
 const underWayMax = 200;
 
 /** The mailer of `SMTP_URL`; without it mails go nowhere, which is fine because links are in replies too. */

@@ -56,7 +56,7 @@ export const calculation = v.pipe(
   v.check((root) => [...nodesOf(root)].length <= nodesMax, `at most ${nodesMax} operands in all`),
 );
 
-/** The units whose rates it names. */
+/** Returns the units whose rates the calculation uses. */
 export function ratesIn(root: Calculation): string[] {
   return [...nodesOf(root)].flatMap(({ value }) =>
     typeof value === 'string' && value.startsWith(ratePrefix) ? [value.slice(ratePrefix.length)] : [],

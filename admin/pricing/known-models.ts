@@ -7,7 +7,7 @@ type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][num
 /** By provider type; the mock is in no price list. */
 const known = new Map<string, CatalogueModel[]>([['mock', [{ slug: 'echo', canonicalSlug: null, created: 0 }]]]);
 
-/** The models of a provider type that the public price list knows and that are not withdrawn; none for types it does not know. */
+/** Returns the models of a provider type in the public price list that are not withdrawn; empty for unknown types. */
 export function knownModels(provider: string): CatalogueModel[] {
   const found = known.get(provider);
   if (found) return found;

@@ -10,7 +10,7 @@ export interface IntegrationPricing {
   readonly models: ReadonlyMap<string, { readonly pricing: PricingConfig | null; readonly baseModel: string | null }>;
   /** Names of deployments and the models behind them. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Calls that capacity bought in advance has answered cost nothing (Vertex AI). */
+  /** Calls served by capacity bought in advance cost nothing (Vertex AI). */
   readonly skipsProvisioned?: boolean;
 }
 

@@ -58,8 +58,8 @@ function inMicroUsd(prices: Readonly<Record<string, { readonly price: number }>>
 }
 
 /**
- * Public prices by the list in `@pydantic/genai-prices`, at a time and for a request of so many input tokens (long ones may cost
- * more). Null when the list does not know the model: unknown is not free.
+ * Returns public prices from `@pydantic/genai-prices` at a time, for a request with this many input tokens (long requests may
+ * cost more). Null if the list does not contain the model: unknown is not free.
  */
 export function publicRates(provider: string, model: string, inputTokens: number, at: Date): Rates | null {
   for (const name of namesOf(provider, model)) {
@@ -69,7 +69,7 @@ export function publicRates(provider: string, model: string, inputTokens: number
   return null;
 }
 
-/** The model's name, then what is left of it without marks of region, tuning or size (semantics §6.2). */
+/** Returns the model's name, then the name without its marks of region, tuning or size. */
 function namesOf(provider: string, model: string): string[] {
   const names = [model];
   if (provider === 'openai' && model.startsWith('ft:')) names.push(model.split(':')[1] ?? '');

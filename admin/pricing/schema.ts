@@ -17,10 +17,7 @@ const imagePrices = v.pipe(
   v.check((table) => JSON.stringify(table).length <= 8_192, 'at most 8 KiB'),
 );
 
-/**
- * Multipliers of an integration's prices (control-plane reference §1): by unit, else `default`, else 1. Null is the same as left
- * out.
- */
+/** Multipliers of an integration's prices: by unit, else `default`, else 1. Null is the same as left out. */
 export const pricingAdjustments = v.strictObject({
   multiplier: v.strictObject({
     default: factor,

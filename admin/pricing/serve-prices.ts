@@ -4,8 +4,8 @@ import type { AdminServices } from '../http/route.ts';
 import { wireGeneral, wirePrices } from './wire-prices.ts';
 
 /**
- * `GET /model-configs/{pricing,general}/{provider}/{model}`, for everybody and not below a version (control-plane reference §3.17). Model
- * names may hold slashes.
+ * Serves `GET /model-configs/{pricing,general}/{provider}/{model}`, without authentication and without a version prefix. Model
+ * names may contain slashes.
  */
 export function servePrices(app: Hono, versions: readonly string[], services: AdminServices): void {
   const serve = (read: (provider: string, model: string) => object | null) => (c: Context) => {

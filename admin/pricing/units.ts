@@ -1,7 +1,7 @@
 import type { ImageRates } from '../../core/contract/values/image-rate.ts';
 import type { Calculation } from './calculation.ts';
 
-/** Units of tokens that have prices of their own (semantics §6.1). */
+/** Units of tokens that have prices of their own. */
 export const tokenUnits = [
   'request_token',
   'response_token',

@@ -38,7 +38,7 @@ export function wireGeneral(provider: string, model: string) {
   };
 }
 
-/** Names of all models of a provider that the price list knows. */
+/** Returns the names of all models of a provider in the price list. */
 export function listedModels(provider: string): string[] {
   return listed(provider).map(({ id }) => id);
 }

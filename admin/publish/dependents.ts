@@ -16,7 +16,7 @@ interface OwnerRow {
   readonly organisationId: string;
 }
 
-/** By the resource whose row is deleted, in the order in which they can be removed. */
+/** Dependents by the resource whose row is deleted, in the order of removal. */
 export interface Dependents {
   readonly workspace: readonly Dependent[];
   readonly user: readonly Dependent[];

@@ -14,7 +14,7 @@ export interface Change {
   about(resourceId: string): void;
 }
 
-/** Tries of a change that others keep overtaking. */
+/** Maximum attempts of a change that conflicts with concurrent changes. */
 const attemptsMax = 12;
 /** Maximum retries after a unique-constraint violation. */
 const takenMax = 3;

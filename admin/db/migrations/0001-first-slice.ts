@@ -165,7 +165,7 @@ const statements = [
     revision bigint not null
   )`,
   `insert into change_counter (id, revision) values (1, 0)`,
-  // Records outlive what they name, and come from requests whose key was unknown: no foreign keys, tenant nullable.
+  // Records outlive the rows they name, and come from requests with unknown keys: no foreign keys, tenant nullable.
   `create table request_records (
     id uuid primary key,
     organisation_id uuid,

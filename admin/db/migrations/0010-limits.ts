@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The ledger of limits: what was handed out of each window, what was used of each budget, and who holds shares of it. */
+/** Adds the ledger of limits: grants of each window, usage of each budget, and holders of its leases. */
 export class Limits extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

@@ -3,7 +3,7 @@ import { RawReply } from '../raw-reply.ts';
 import type { AdminServices } from '../route.ts';
 import type { KeptReply, Repeat } from './repeat.ts';
 
-/** The request that is answered: what it has done so far, and the headers of its reply. */
+/** The current request: its effects so far, and the headers of its reply. */
 export interface Answering {
   readonly id: string;
   readonly wrote: () => boolean;
@@ -11,7 +11,10 @@ export interface Answering {
   readonly log: AdminServices['log'];
 }
 
-/** Answers by `handle`, or with what the first request of the same `idempotency-key` was answered with; `repeat` null: there is no key. */
+/**
+ * Replies with the result of `handle`, or with the stored reply to the first request with the same `idempotency-key`. `repeat`
+ * null: no key was sent.
+ */
 export async function answerOnce(repeat: Repeat | null, visit: Answering, handle: () => Promise<unknown>): Promise<unknown> {
   if (repeat === null) return handle();
   const known = await repeat.find();

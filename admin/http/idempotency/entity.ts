@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** A create that was carried out under an `idempotency-key`, and what it was answered with. */
+/** A create with an `idempotency-key`, and its reply. */
 export const idempotencyKeys = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',

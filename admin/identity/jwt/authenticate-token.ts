@@ -43,7 +43,7 @@ export async function authenticateToken(
   const { keyId, organisationId, workspaceId, userId, subject } = verdict;
   const there = await em.count(workspaces, { id: workspaceId, organisationId, status: 'active' });
   const role = userId === null ? null : await scopesOfUser(em, { organisationId, workspaceId, userId });
-  // A gateway may know of a change some moments later.
+  // A gateway may receive a change some moments later.
   if (there === 0 || (userId !== null && role === null))
     return { refused: forbidden('This token has no access to this workspace'), known: null };
   const own = verdict.scopes.filter((scope) => scopesByType['workspace-user'].has(scope));

@@ -7,7 +7,7 @@ import type { JwtSettings, jwtBody } from './schema.ts';
 
 const urlsMax = 10;
 
-/** The setting as it is stored: of keys their public parameters and nothing else. Throws AB01 with the path of every fault. */
+/** Returns the setting as stored, with only the public parameters of keys. Throws AB01 with the path of every issue. */
 export function checkJwtSettings(
   sent: NonNullable<v.InferOutput<typeof jwtBody>>,
   settings: Pick<Settings, 'trustedCustomHosts'>,

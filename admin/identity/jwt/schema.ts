@@ -27,7 +27,7 @@ export const jwtBody = v.nullable(
       /** Required `iss` and `aud` of a JWT, if set. */
       issuer: claim,
       audience: claim,
-      /** Seconds a token may live; null: as long as it says. */
+      /** Maximum life of a token in seconds; null: as its claims state. */
       max_token_ttl: v.optional(
         v.nullable(
           v.pipe(
@@ -56,5 +56,5 @@ export const jwtReply = v.nullable(
 
 type JwtReply = NonNullable<v.InferOutput<typeof jwtReply>>;
 
-/** As it is stored; rows of before say nothing of `max_token_ttl`. */
+/** Stored form; older rows have no `max_token_ttl`. */
 export type JwtSettings = Omit<JwtReply, 'max_token_ttl'> & Partial<Pick<JwtReply, 'max_token_ttl'>>;

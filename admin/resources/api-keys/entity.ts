@@ -53,7 +53,7 @@ export const apiKeys = defineEntity({
     /** When the current secret stops working unless the key is rotated before: `nextRotationAt` and the transition. */
     secretExpiresAt: p.datetime().nullable(),
     lastRotatedAt: p.datetime().nullable(),
-    /** The `nextRotationAt` that people were told of. */
+    /** The `nextRotationAt` for which a notice was sent. */
     rotationNoticeAt: p.datetime().nullable(),
     creationMode: p.text().$type<'ui' | 'api' | 'auto'>(),
     expiresAt: p.datetime().nullable(),

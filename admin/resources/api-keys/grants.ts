@@ -47,8 +47,8 @@ export async function holdGrantor(tx: EntityManager, actor: Actor): Promise<Gran
 }
 
 /**
- * The grantor of a key whose scopes this actor sets anew. A key that changes itself, or one that its own grants led to, keeps who
- * granted it: what it may hold is within that already, and grants must not run in circles.
+ * Returns the grantor of a key whose scopes this actor sets. A key that changes itself, or a key that its own grants led to,
+ * keeps its grantor: its scopes stay within that grant, and grants must not form a cycle.
  */
 export async function grantorOfChange(tx: EntityManager, actor: Actor, row: ApiKey): Promise<Grantor> {
   const grantor = await holdGrantor(tx, actor);
@@ -64,9 +64,9 @@ export async function grantorOfChange(tx: EntityManager, actor: Actor, row: ApiK
 }
 
 /**
- * A key whose scopes changed takes those with it that it granted, and so on down the line: what a key may do stays within what
- * its grantor may give away. Done once here instead of at every use; a scope that comes back, comes back to them too. Call it
- * when the change is flushed.
+ * Narrows the scopes of keys that this key granted, and of keys granted by those. A key's scopes stay within what its grantor may
+ * give away. This runs once per change instead of on every use. A scope that returns also returns to those keys. Call it after
+ * the change is flushed.
  */
 export async function followGrants(change: Change, organisationId: string, keyId: string): Promise<void> {
   let grantors = [keyId];

@@ -7,7 +7,7 @@ import { type ApiKey, apiKeys } from './entity.ts';
 export type NewKey = Pick<ApiKey, 'organisationId' | 'type' | 'name' | 'scopes' | 'creationMode'> &
   Partial<Omit<ApiKey, 'id' | 'publicId' | 'digest' | 'lastCharacters' | 'createdAt' | 'lastUpdatedAt' | 'revision'>>;
 
-/** Adds a key with a fresh secret and says so to the gateways. Its text is in the answer and nowhere else. */
+/** Adds a key with a new secret and announces it to gateways. Only the return value contains the text of the key. */
 export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { row: ApiKey; text: string } {
   const key = newApiKey(kindOfType[sent.type]);
   const now = new Date();

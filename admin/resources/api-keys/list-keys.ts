@@ -44,7 +44,7 @@ async function pageAfter(em: EntityManager, reach: Reach, id: string, limit: num
   const last = await em.findOne(apiKeys, { $and: [reach, { id }] });
   if (!last) return null;
   const { createdAt } = last;
-  // The first condition says the same more coarsely: it is what the index can begin at.
+  // The first condition is a coarser form of the second; the index scan can start at it.
   const where: FilterQuery<ApiKey>[] = [
     { createdAt: { $lte: createdAt } },
     { $or: [{ createdAt: { $lt: createdAt } }, { createdAt, id: { $gt: last.id } }] },

@@ -60,7 +60,10 @@ export function requireSecretOf(actor: Actor, row: ApiKey): void {
   checkScopes(actor, row.type, row.scopes);
 }
 
-/** A person who signed in and manages nothing in the workspace: where settings let them have keys, these are their own. */
+/**
+ * Returns true for a session of a user who manages nothing in the workspace. Keys of plain members are their own, if settings
+ * allow keys.
+ */
 export function isPlainMember(actor: Actor, workspaceId: string | null): boolean {
   if (actor.session?.role !== 'member') return false;
   const role = workspaceId === null ? undefined : actor.session.memberships.get(workspaceId)?.role;

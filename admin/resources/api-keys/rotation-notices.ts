@@ -27,7 +27,7 @@ export async function tellOfRotations(em: EntityManager, mailer: Pick<Mailer, 'o
   return due.length;
 }
 
-/** Forgets the digests of secrets whose transition is over; nothing accepts them any more. */
+/** Deletes the digests of secrets whose transition has ended; they are no longer accepted. */
 export async function forgetOldSecrets(em: EntityManager, now: Date): Promise<void> {
   await em.execute(
     'update api_keys set previous_digest = null where previous_digest is not null and previous_expires_at < ?::timestamptz',

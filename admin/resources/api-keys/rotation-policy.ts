@@ -9,7 +9,7 @@ export interface Cadence {
   readonly days: number | null;
 }
 
-/** The columns of a row that say when its secret must be replaced. */
+/** Columns of a row that decide when its secret must be replaced. */
 export type RotationColumns = Pick<
   ApiKey,
   'rotationPeriod' | 'rotationPeriodDays' | 'nextRotationAt' | 'keyTransitionPeriodMs' | 'secretExpiresAt'
@@ -55,7 +55,7 @@ export function mergeRotationPolicy(
 /** Milliseconds between the notice and the due time of a rotation. A rotation after the notice counts as the due one. */
 export const noticeMs = 86_400_000;
 
-/** When the next rotation falls due after one at `now` whose transition ends at `end`. It is always possible then. */
+/** Returns the due time of the next rotation after one at `now` whose transition ends at `end`. Null: none is due. */
 export function rotationAfter(row: RotationColumns, now: Date, end: Date): Date | null {
   const due = row.nextRotationAt;
   const isTheDueOne = due && due.getTime() - now.getTime() <= noticeMs;
@@ -116,8 +116,7 @@ function namedDay(time: Date, now: Date): Date {
 }
 
 /**
- * The policy that the workspace prescribes for keys of users: its cadence for those who name none; another one, another day, or
- * none at all is refused.
+ * Applies the workspace's rotation policy for users' keys: used by default. Rejects another cadence, another day or no rotation.
  */
 function enforce(before: RotationColumns | null, sent: RotationPolicyBody | null, days: number): RotationPolicyBody {
   if (sent === null && before !== null) throw invalid(`rotation_policy: this workspace requires a rotation every ${days} days`);

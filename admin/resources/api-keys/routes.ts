@@ -52,7 +52,7 @@ const createRoute = (type: ApiKeyType, what: string) => {
   });
 };
 
-/** API keys (control-plane reference §3.5). */
+/** Routes of API keys. */
 export const apiKeyRoutes: readonly AdminRoute[] = [
   createRoute('organisation-service', 'a key for the admin API of the whole organisation'),
   createRoute('workspace-service', 'a key for a service in a workspace'),

@@ -22,7 +22,7 @@ interface Tenant {
   readonly workspaceId: string | null;
 }
 
-/** Makes a key. Its text is in the answer and nowhere else. */
+/** Creates a key. Only the return value contains its text. */
 export async function createApiKey(
   change: Change,
   pepper: Uint8Array,

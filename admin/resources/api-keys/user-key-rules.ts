@@ -18,7 +18,10 @@ export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings
   }
 }
 
-/** When a key ends: what was asked for; for keys of users at the latest when their workspace says. Throws AB01 for what is past or too late. */
+/**
+ * Returns the end of life of a key: as requested; for users' keys at most the life that the workspace allows. Throws AB01 for a
+ * past or too late time.
+ */
 export function endOfLife(settings: Pick<KeySettings, 'ttlSeconds'>, asked: Date | null | undefined, now: Date): Date | null {
   if (asked && asked <= now) throw invalid('expires_at: must be in the future');
   if (settings.ttlSeconds === null) return asked ?? null;

@@ -41,7 +41,7 @@ export async function provisionUserKey(
   });
 }
 
-/** A user leaves one workspace, or (null) the organisation: their keys end with the change. Says how many. */
+/** Deletes the keys of a user who leaves one workspace, or (null) the organisation. Returns how many. */
 export async function deleteKeysOfUser(
   change: Change,
   user: { readonly organisationId: string; readonly userId: string; readonly workspaceId: string | null },

@@ -6,7 +6,7 @@ import { csvSizeMax, type ListQuery, listQuery, listReply, pageSizeMax } from '.
 import { toCsv } from './to-csv.ts';
 import { toRecord } from './to-record.ts';
 
-/** The audit trail (control-plane reference §3.25): every change and every refused attempt, newest first. */
+/** Routes of the audit trail: every change and every refused attempt, newest first. */
 export const auditLogRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

@@ -111,7 +111,7 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
   try {
     return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };
   } catch {
-    // Reading knows no depth, writing does.
+    // The parser accepts any depth; writing does not.
     return fault('invalid_request', 'body: nested too deeply', 'body');
   }
 }

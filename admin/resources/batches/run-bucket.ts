@@ -10,7 +10,7 @@ import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';
 import { type LineReply, sendLine, tokensOf } from './send-line.ts';
 
-/** Answers that may be others a little later. */
+/** Status codes of errors that may be temporary. */
 const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 const attemptsMax = 5;
 const waitMsMax = 60_000;
@@ -132,5 +132,5 @@ async function headersOf(services: AdminServices, em: EntityManager, batch: Batc
   return headers;
 }
 
-/** It has to be good when the line arrives, not when it is answered. */
+/** The credential must be valid when the line arrives, not when the reply is sent. */
 const credentialSeconds = 60;

@@ -12,8 +12,9 @@ import { isProviderId, unknownProviderType } from '../integrations/provider-type
 import { providers } from '../providers/entity.ts';
 
 /**
- * The config as gateways will run it. Throws AB01 with a path for every fault: what the language refuses, provider types and
- * slugs that do not exist in the workspace, and credentials, which belong into an integration and not into plain rows.
+ * Returns the config in the form that gateways run. Throws AB01 with a path for every issue: errors of the config language,
+ * provider types and slugs that do not exist in the workspace, and credentials, which belong in an integration and not in plain
+ * rows.
  */
 export async function checkConfig(
   em: EntityManager,

@@ -7,9 +7,9 @@ import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';
 
 /**
- * Has a gateway check a config that has settings of plugins: only gateways load plugins and know their schemas. Throws AB01 with a line
- * per fault (a plugin that is not installed, settings its schema rejects), and AB10 if no gateway answers. Configs without `plugins`
- * pass without a question.
+ * Sends a config with plugin settings to a gateway to check it: only gateways load plugins and have their schemas. Throws AB01
+ * with a line per issue (a plugin that is not installed, settings its schema rejects), and AB10 if no gateway replies. Configs
+ * without `plugins` need no check.
  */
 export async function checkPlugins(services: Pick<AdminServices, 'settings' | 'log'>, sent: unknown): Promise<void> {
   const config = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;

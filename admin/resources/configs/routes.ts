@@ -37,7 +37,7 @@ const shared = {
   workspacesWith: workspacesWithConfig,
 } as const;
 
-/** Saved configs (control-plane reference §3.1). */
+/** Routes of saved configs. */
 export const configRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,

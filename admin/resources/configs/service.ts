@@ -81,7 +81,7 @@ export async function createConfig(
   return config;
 }
 
-/** Changes what is named; a config that says something new becomes a new version. */
+/** Updates the sent fields; changed content creates a new version. */
 export async function updateConfig(
   change: Change,
   config: Config,

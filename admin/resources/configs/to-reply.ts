@@ -17,13 +17,13 @@ export function toRow(config: Config) {
   };
 }
 
-/** A config with what one of its versions says. */
+/** Reply form of a config with the content of one version. */
 export function toDetail(config: Config, version: ConfigVersion) {
   const { id: versionId, config: content } = version;
   return { ...toRow(config), config: content, format: 'json', type: 'ORG_CONFIG', version_id: versionId, object: 'config' };
 }
 
-/** The same, with who wrote that version when. */
+/** The same, with the author and time of the version. */
 export function toVersion(config: Config, version: ConfigVersion) {
   const told = { version_created_at: version.createdAt.toISOString(), version_owner_id: version.ownerId ?? null };
   return { ...toDetail(config, version), ...told };

@@ -4,7 +4,7 @@ const abandonedMs = 86_400_000;
 /** Files of one statement: each has a time limit, and a file may have very many chunks. */
 const groupFiles = 20;
 
-/** Deletes files whose time is over, and uploads that were begun a day ago and never ended because their process died. */
+/** Deletes expired files, and uploads started over a day ago that never ended because their process died. */
 export async function forgetFiles(em: EntityManager, now: Date): Promise<void> {
   const abandoned = new Date(now.getTime() - abandonedMs);
   for (;;) {

@@ -11,7 +11,7 @@ import { badField, StoreError } from './store-error.ts';
 export interface Upload {
   readonly owner: Owner;
   readonly contentType: string;
-  /** Purpose said in a header: the form's own field wins. */
+  /** Purpose from a header; the form's own field takes precedence. */
   readonly purpose: string | null;
   readonly body: AsyncIterable<Uint8Array>;
   readonly bytesMax: number;

@@ -1,6 +1,6 @@
 import { toAdminError } from '../../http/write-error.ts';
 
-/** A refusal of the store in the words and the form of the data plane: gateways hand it on as it is. */
+/** A refusal by the store in the format of the data plane; gateways forward it unchanged. */
 export class StoreError extends Error {
   readonly status: number;
   readonly param: string | null;

@@ -7,8 +7,8 @@ type Configurations = Readonly<Record<string, unknown>>;
 type Policy = Pick<Settings, 'trustedCustomHosts'>;
 
 /**
- * Refuses settings whose URLs no gateway would ever call: private addresses, metadata services, closed ports. Names are not looked
- * up here; gateways judge every address again when they connect. Throws AB01 with the path of the setting.
+ * Rejects settings with URLs that gateways never call: private addresses, metadata services, closed ports. Host names are not
+ * resolved here; gateways check each address again when they connect. Throws AB01 with the path of the setting.
  */
 export function checkHosts(settings: Policy, configurations: Configurations | null | undefined): void {
   for (const name of hostSettingNames) {

@@ -16,8 +16,9 @@ const field = 'source_provider_api_key_id';
 const scopes = ['virtual_keys.copy', 'virtual_keys.duplicate'];
 
 /**
- * The integration whose credential is to be copied, by the row id of a provider that stands on it. Throws AB03 without the scope for
- * it, AB02 when the caller does not reach the provider, AB01 when its credential is the organisation's: that is shared, not copied.
+ * Returns the integration whose credential is copied, by the row id of a provider that uses it. Throws AB03 without the scope for
+ * it, AB02 if the actor cannot access the provider, AB01 if the credential belongs to the organisation, since it is shared
+ * instead of copied.
  */
 export async function findSource(em: EntityManager, actor: Actor, organisationId: string, id: string): Promise<Integration> {
   if (!scopes.some((scope) => actor.scopes.has(scope))) throw forbidden(`${field}: requires the scope ${scopes.join(' or ')}`);

@@ -9,7 +9,7 @@ import { findOwnIntegration, requireOwner } from './service.ts';
 
 const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
 
-/** Which models of an integration may be called, and what is special about them (control-plane reference §3.3, `/models`). */
+/** Routes for the models of an integration: which may be called, and their settings. */
 export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integration-models'] as const).flatMap((name) => [
   defineRoute({
     method: 'GET',

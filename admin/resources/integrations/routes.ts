@@ -26,7 +26,7 @@ import { toOwnReply, toRow, toSharedReply } from './to-reply.ts';
 
 const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
 
-/** Stored accounts at providers (control-plane reference §3.3). */
+/** Routes of stored accounts at providers. */
 export const integrationRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

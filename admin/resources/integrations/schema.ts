@@ -32,7 +32,7 @@ export const credential = v.pipe(
   v.regex(/^[^\r\n]*$/, 'must be one line'),
 );
 
-/** Checked inside by `splitConfigurations`, which knows the provider type. */
+/** `splitConfigurations` checks the content, since it has the provider type. */
 const configurations = v.pipe(
   v.record(v.string(), v.unknown()),
   v.description(

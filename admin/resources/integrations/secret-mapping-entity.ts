@@ -10,7 +10,7 @@ export const secretMappings = defineEntity({
     field: p.text().primary(),
     organisationId: p.uuid(),
     secretReferenceId: p.uuid(),
-    /** Which value of the secret, in the place of the reference's word. */
+    /** Name of the value in the secret; overrides that of the reference. */
     secretKey: p.text().nullable(),
     valueFormat: p.text().$type<'string' | 'json'>().nullable(),
     /** Its place in the list that was sent. */

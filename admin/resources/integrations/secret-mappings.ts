@@ -13,7 +13,7 @@ export interface Mapping {
   readonly field: string;
   /** True for a credential, false for a plain setting. */
   readonly isSecret: boolean;
-  /** Which value of the secret; null: the reference says it. */
+  /** Name of the value in the secret; null: the reference decides. */
   readonly secretKey: string | null;
   readonly valueFormat: 'string' | 'json' | null;
   readonly reference: SecretReference;
@@ -66,7 +66,7 @@ export async function resolveMappings(
   return found;
 }
 
-/** The same for an integration that is there; undefined where nothing was said of mappings. */
+/** The same for an existing integration; undefined if the request contains no mappings. */
 export async function mappingsToChange(
   em: EntityManager,
   row: Integration,
@@ -124,7 +124,7 @@ export async function mappingsOfAll(
   return found;
 }
 
-/** Puts these in the place of all mappings of an integration whose row is written. */
+/** Replaces all mappings of an integration. Its row must be written already. */
 export async function storeMappings(em: EntityManager, row: Integration, mapped: readonly Mapping[]): Promise<void> {
   const { id: integrationId, organisationId } = row;
   await em.nativeDelete(secretMappings, { organisationId, integrationId });

@@ -17,8 +17,8 @@ import { mappingsOf } from './secret-mappings.ts';
 type Body = v.InferOutput<typeof workspacesBody>;
 
 /**
- * Opens an organisation's integration to workspaces, or closes it. Opening makes a provider in a workspace that has none of
- * it yet, unless told not to; closing leaves the providers standing but out of use.
+ * Opens an organisation's integration to workspaces, or closes it. Opening creates a provider in each workspace without one,
+ * unless the request disables that. Closing keeps the providers but disables them.
  */
 export async function shareIntegration(change: Change, integration: Integration, body: Body): Promise<void> {
   if (integration.workspaceId) throw invalid('workspaces: this integration belongs to one workspace and cannot be shared');

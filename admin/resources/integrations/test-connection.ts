@@ -27,12 +27,12 @@ export interface Tried {
   readonly mappedSecrets: MappedSecretDocument[];
 }
 
-/** How much longer than the test itself its answer may take. */
+/** Milliseconds that the reply may take longer than the test itself. */
 const slackMs = 400;
 
 /**
- * Has a gateway make the cheapest authenticated call of the provider and say what its outcome means, field by field. Secrets travel
- * sealed, as in documents. Throws AB10 when no gateway answers.
+ * Asks a gateway to make the cheapest authenticated call to the provider. Returns the meaning of the outcome, field by field.
+ * Secrets are sealed, as in documents. Throws AB10 if no gateway replies.
  */
 export async function testConnection(
   services: Pick<AdminServices, 'settings' | 'log'>,

@@ -64,7 +64,7 @@ export function globalAccessOf(row: Integration) {
   };
 }
 
-/** How many active workspaces may use it: by their own word, else by that for all. */
+/** Counts the active workspaces that may use the integration, through their own row or through global access. */
 async function countWorkspaces(em: EntityManager, row: Integration): Promise<number> {
   if (row.workspaceId) return 1;
   const decided = await em.find(integrationWorkspaces, { integrationId: row.id, enabled: !row.globalWorkspaceAccess });

@@ -1,6 +1,6 @@
 import type { EntityManager } from '../../db/open-database.ts';
 
-/** Tables whose rows records name by slug, with the column that has the slug. */
+/** Tables that records refer to by slug, with the column that contains the slug. */
 const columns = { configs: 'config_slug', providers: 'provider_slug' } as const;
 
 /** The time of the last request that used each of these rows, by row id. Rows that no record names are left out. */

@@ -9,7 +9,7 @@ import { workspaces } from '../workspaces/entity.ts';
 
 /** Part of the logs that an actor sees, beyond the check of scopes. */
 export interface LogVisibility {
-  /** Only what the keys of this user did; null: everybody's. */
+  /** User whose keys' requests are visible; null: those of all users. */
   readonly ofUser: string | null;
   /** Workspaces whose logs are left out. */
   readonly hiddenWorkspaces: readonly string[];

@@ -96,7 +96,7 @@ export const logReply = v.strictObject({
   decisions: v.array(v.strictObject(decisionRecord.entries)),
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
   session: v.nullable(session),
-  /** Whom the token of the request was for, as it says; null for keys. */
+  /** Unverified subject of the request's token; null for keys. */
   token_subject: nullableText,
   batch: v.nullable(v.strictObject(v.omit(batchRecord, ['settings']).entries)),
   metrics,

@@ -10,9 +10,9 @@ export interface LogNames {
 }
 
 /**
- * A request record in the shape of the reference (semantics §12.1–12.2). Bodies and headers are not stored, hence null and
- * empty. `cost` is in cents, as in the reference, and `cost_unit` says so; tokens count every kind of input. `outcome`,
- * `error`, `attempts`, `decisions`, `verdicts`, `session`, `token_subject` and `batch` are ours.
+ * Converts a request record to the wire form. Bodies and headers are not stored, hence null and empty. `cost` is in cents, as
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `session`,
+ * `token_subject` and `batch` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,

@@ -12,7 +12,7 @@ import { organisationReply } from '../organisations/schema.ts';
 import { toOrganisation } from '../organisations/to-reply.ts';
 import { providers } from '../providers/entity.ts';
 
-/** A key may know what it is, whatever else it may do. */
+/** Every key may read its own identity. */
 const anyScope = [...new Set(Object.values(scopesByType).flatMap((scopes) => [...scopes]))];
 
 const caller = v.strictObject({
@@ -39,7 +39,7 @@ const slugReply = v.strictObject({
   workspace_id: v.string(),
 });
 
-/** Short questions about who asks and what their organisation has (control-plane reference §3.36). */
+/** Routes with short facts about the actor and their organisation. */
 export const organisationUtilityRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

@@ -6,8 +6,8 @@ import { overridableSections, type SettingGroup, securityDefaults } from './sett
 const defaults: Partial<Record<SettingGroup, Readonly<Record<string, unknown>>>> = { securitySettings: securityDefaults };
 
 /**
- * Gives a workspace the organisation's present values of these sections as its own (control-plane reference §5: enabling the
- * override of a section copies it down). What it said before is replaced.
+ * Copies the organisation's current values of these sections to a workspace, replacing its own. Used when the organisation allows
+ * the override of a section.
  */
 export function copyDown(organisation: Organisation, workspace: Workspace, sections: readonly string[]): void {
   for (const name of sections) {

@@ -18,7 +18,7 @@ export interface SharedSettings {
 
 export interface OrganisationSettings extends SharedSettings {
   default_workspace_user_api_key_auto_create?: boolean;
-  /** Seconds: how long answers are cached when a config does not say, and at most. */
+  /** Seconds: cache lifetime of replies if a config sets none, and its maximum. */
   cache_ttl?: number | null;
   /** JSON schemas that metadata of new and changed keys and workspaces must meet. */
   api_key_metadata_schema?: Record<string, unknown> | null;

@@ -19,7 +19,7 @@ export interface KeySettings {
   readonly metadataSchema: Readonly<Record<string, unknown>> | null;
 }
 
-/** Settings for the keys of users (control-plane reference §5). Throws AB08 when the workspace is not the organisation's. */
+/** Returns the settings for users' keys. Throws AB08 if the workspace does not belong to the organisation. */
 export async function effectiveKeySettings(em: EntityManager, organisationId: string, workspaceId: string): Promise<KeySettings> {
   const tenancy = await readTenancy(em, organisationId, workspaceId);
   const { organisation, workspace } = tenancy;
@@ -31,7 +31,7 @@ export async function effectiveKeySettings(em: EntityManager, organisationId: st
     // Both may set these, and the lower one holds.
     ttlSeconds: lower(ofOrganisation.user_api_key_ttl, ofWorkspace.user_api_key_ttl),
     countMax: lower(ofOrganisation.user_api_key_count, ofWorkspace.user_api_key_count),
-    // Everybody joins the default workspace, so it has a switch of its own.
+    // All users join the default workspace, so it has a separate switch.
     autoCreate: workspace?.isDefault
       ? (ofOrganisation.default_workspace_user_api_key_auto_create ?? false)
       : (setting<boolean>('user_api_key_auto_create') ?? false),

@@ -40,7 +40,7 @@ export const metadataSchema = v.pipe(
   v.check((schema) => JSON.stringify(schema).length <= bytesMax, `at most ${bytesMax} bytes`),
 );
 
-/** Throws AB01 with one `path.key: what is wrong` per fault, never the value, when metadata does not meet the schema. */
+/** Throws AB01 with one `path.key: what is wrong` per issue, without the value, if metadata does not match the schema. */
 export function checkMetadata(
   schema: Readonly<Record<string, unknown>> | null | undefined,
   metadata: Readonly<Record<string, string>>,

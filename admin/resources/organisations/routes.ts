@@ -23,7 +23,7 @@ const readScopes = ['organisation_settings.read'];
 const updateScopes = ['organisation_settings.update'];
 const shared = { tenant: 'organisation', resource: 'organisations', query: tenantQuery } as const;
 
-/** The caller's organisation, its settings and defaults (control-plane reference §4, §5). */
+/** Routes of the actor's organisation, its settings and defaults. */
 export const organisationRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...shared,

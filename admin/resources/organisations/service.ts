@@ -15,8 +15,8 @@ import type { authSettingsBody, defaultsBody, updateBody } from './schema.ts';
 import { securitySettingsOf } from './security-settings.ts';
 
 /**
- * Changes what is named; null clears. Sections that workspaces may override from now on are copied down to them first, so that
- * nothing changes for a workspace by that alone. Throws AB03 for an admin who would see more than owners let them.
+ * Updates the sent fields; null clears. Sections that workspaces may now override are copied down to them first, so that their
+ * effective settings do not change. Throws AB03 for an admin who would see more than owners allow.
  */
 export async function updateOrganisation(
   change: Change,
@@ -57,7 +57,7 @@ export async function updateOrganisation(
   }
 }
 
-/** Changes who may sign in, and for how long, and by whose keys tokens are verified. Throws AB01 for keys and URLs of no use. */
+/** Changes the settings for sign-in, session life and JWT keys. Throws AB01 for invalid keys and URLs. */
 export async function updateAuthSettings(
   change: Change,
   row: Organisation,
@@ -86,7 +86,7 @@ export async function updateDefaults(change: Change, row: Organisation, body: v.
   await announceWorkspaces(change, row.id);
 }
 
-/** One event per active workspace: their documents hold what the organisation says. */
+/** One event per active workspace: their documents include the organisation's settings. */
 async function announceWorkspaces(change: Change, organisationId: string): Promise<void> {
   const rows = await change.tx.find(
     workspaces,

@@ -89,7 +89,7 @@ export const securitySettingsBody = v.strictObject(securityEntries);
 
 export const dataPlaneSecuritySettingsBody = v.strictObject({ block_inline_config: v.optional(v.boolean()) });
 
-/** Fields of log exports that can be denied (control-plane reference §5). */
+/** Fields of log exports that can be denied. */
 const exportFields = [
   'id',
   'trace_id',

@@ -68,7 +68,7 @@ async function integrationFor(
   return nameAsSent(body, () => newIntegration(change, services, actor, { tenant, body, inline, configurations }));
 }
 
-/** The integration that is made for a provider whose credentials are copied or were sent in place. */
+/** Creates the integration of a provider whose credentials are copied or sent inline. */
 async function newIntegration(
   change: Change,
   services: Services,

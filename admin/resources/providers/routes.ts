@@ -13,7 +13,7 @@ import { toModelsDocument } from './to-models-document.ts';
 import { toReply } from './to-reply.ts';
 import { updateProviderFromBody } from './update-from-body.ts';
 
-/** A workspace's providers (control-plane reference §3.2). */
+/** Routes of a workspace's providers. */
 export const providerRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

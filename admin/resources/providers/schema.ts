@@ -60,7 +60,7 @@ const updateEntries = {
 /** A body with these fields, which may be sent under their older names. */
 function withAliases<Entries extends v.ObjectEntries>(entries: Entries) {
   const body = v.strictObject(entries);
-  // Described by what it becomes; nothing could be told of `unknown`.
+  // Describes the schema after the transformation; its input is `unknown`.
   const description = v.metadata({ jsonSchema: describe(body, 'input', '', new Map()) });
   return v.pipe(v.unknown(), description, v.transform(resolveFieldAliases), body);
 }
@@ -68,7 +68,7 @@ function withAliases<Entries extends v.ObjectEntries>(entries: Entries) {
 export const createBody = withAliases(createEntries);
 export const updateBody = withAliases(updateEntries);
 
-/** Virtual keys also say what is read from secret managers. */
+/** Virtual keys also accept secret mappings. */
 export const virtualKeyCreateBody = withAliases({ ...createEntries, secret_mappings: mappingsBody });
 export const virtualKeyUpdateBody = withAliases({ ...updateEntries, secret_mappings: mappingsBody });
 

@@ -5,7 +5,7 @@ import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 
-/** How to authenticate at a secret manager, secret told from plain. */
+/** Credentials for a secret manager, split into secret and plain fields. */
 export interface AuthConfig {
   readonly settings: Record<string, string>;
   /** Only those that are new; an empty one is to be removed. */
@@ -19,9 +19,9 @@ export interface KnownAuth {
 }
 
 /**
- * The `auth_config` after a change (control-plane reference §1.2): what is left out stays, null removes, a masked secret is as it was.
- * Another way to authenticate keeps what both ways know. A stored secret goes to the host it was stored for: another one needs it
- * again. Throws AB01 with the path of the field.
+ * Returns the `auth_config` after a change: omitted fields stay, null removes, a masked secret is unchanged. Another
+ * authentication mode keeps the fields that both modes have. A stored secret stays on its host: a change of the host needs the
+ * secret again. Throws AB01 with the path of the field.
  */
 export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<string, unknown>>, known: KnownAuth): AuthConfig {
   const { by, ways } = managers[type];
@@ -78,7 +78,7 @@ const secret: Field = {
   schema: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(16_384, 'at most 16,384 characters'), visible),
   secret: true,
 };
-/** Judged further by `checkHost`, which knows the hosts that this installation trusts. */
+/** `checkHost` checks further; it has the hosts that this installation trusts. */
 const address: Field = { schema: v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters')) };
 /** It becomes a part of a host. */
 const regionName = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'the name of a region such as eu-central-1 is expected'));

@@ -18,9 +18,9 @@ export const secretReferences = defineEntity({
     secrets: p.text().nullable(),
     /** Last characters of each secret by its name, for masked reads. */
     secretHints: p.json().$type<Record<string, string>>(),
-    /** Name, ARN or path of the secret, in the manager's words. */
+    /** Name, ARN or path of the secret, in the manager's terms. */
     secretPath: p.text(),
-    /** Which value of a secret that has several, where a mapping does not say it. */
+    /** Name of the value in a secret with several values, if a mapping names none. */
     secretKey: p.text().nullable(),
     allowAllWorkspaces: p.boolean(),
     /** Ids of those that may use it, where not all may. */

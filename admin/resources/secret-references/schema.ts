@@ -45,7 +45,7 @@ const entries = {
   tags,
 };
 
-/** Checked inside by `mergeAuthConfig`, which knows the manager and the way to authenticate. */
+/** `mergeAuthConfig` checks the content, since it has the manager and the authentication mode. */
 const authConfig = v.pipe(v.record(v.string(), v.unknown()), v.description(authConfigText));
 
 export const createBody = v.strictObject({

@@ -40,7 +40,7 @@ export const loginRoute = definePublicRoute({
         return signIn(change, call, row);
       });
     } finally {
-      // A fault of ours is no guess of theirs.
+      // Our own errors do not count as wrong guesses.
       if (!wrong) succeeded();
     }
   },

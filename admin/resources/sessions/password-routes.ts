@@ -10,7 +10,7 @@ import { users } from '../users/entity.ts';
 
 const linkIsOver = () => new AdminError('AB08', 'This link has expired or was used. Request a new one');
 
-/** Passwords that were forgotten, and e-mails to be shown to arrive: by links that work once. */
+/** Routes for forgotten passwords and e-mail verification, with single-use links. */
 export const passwordRoutes: readonly PublicRoute[] = [
   definePublicRoute({
     method: 'POST',

@@ -59,7 +59,7 @@ const ofOneself = {
 /** Maximum number of workspaces in `GET /auth/self`. Users of more workspaces list them separately. */
 const workspacesMax = 500;
 
-/** People and their sessions (control-plane reference §4, `GET /auth/self`). */
+/** Routes of users and their sessions. */
 export const sessionRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...ofOneself,

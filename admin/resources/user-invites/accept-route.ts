@@ -21,8 +21,8 @@ import { isStillGranted } from './service.ts';
 const keyReply = v.strictObject({ workspace_id: v.string(), id: v.string(), key: v.string(), object: v.literal('api-key') });
 
 /**
- * Accepting an invite: makes the user, puts them into their workspaces, and signs them in. Works once, and only while who sent the
- * invite may still send it.
+ * Accepts an invite: creates the user, adds them to their workspaces, and signs them in. Works once, and only while the sender of
+ * the invite may still send it.
  */
 export const acceptInviteRoute = definePublicRoute({
   method: 'POST',

@@ -13,7 +13,7 @@ export interface InvitedKey {
   readonly metadata: Record<string, string>;
 }
 
-/** An invitation by e-mail. The link's token is not here, only its hash. One that is past its time may still say `pending`. */
+/** An invitation by e-mail. Stores only the hash of the link's token. An expired invite may still have the status `pending`. */
 export const userInvites = defineEntity({
   name: 'UserInvite',
   tableName: 'user_invites',

@@ -12,7 +12,7 @@ import { cancelInvite, createInvite, findInvite, type Inviting, inviteStatus, in
 
 const ofInvites = { tenant: 'organisation', resource: 'user_invites' } as const;
 
-/** Invitations to the organisation (control-plane reference §3.7). */
+/** Routes of invitations to the organisation. */
 export const userInviteRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...ofInvites,

@@ -133,8 +133,8 @@ export async function insertInvite(
 }
 
 /**
- * A new link with a new life; the one before stops working. From now on it is the invite of who sends it again. Throws AB07 for one
- * that was accepted or cancelled.
+ * Creates a new link with a new lifetime; the previous one stops working. The actor becomes the inviter. Throws AB07 for an
+ * accepted or cancelled invite.
  */
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   await checkEmailDomain(change.tx, row.organisationId, row.email);

@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { OrganisationRole } from '../../http/actor.ts';
 
-/** A person in one organisation. The same e-mail in two organisations is two rows that know nothing of each other. */
+/** A user in one organisation. The same e-mail in two organisations is two unrelated rows. */
 export const users = defineEntity({
   name: 'User',
   tableName: 'users',

@@ -14,7 +14,7 @@ import { toUserDetail } from './to-reply.ts';
 
 const ofUsers = { tenant: 'organisation', resource: 'users' } as const;
 
-/** Members of the organisation (control-plane reference §3.6). To be listed after the invites, whose paths begin the same. */
+/** Routes of the members of the organisation. Register them after the invites, whose paths have the same prefix. */
 export const userRoutes: readonly AdminRoute[] = [
   defineRoute({
     ...ofUsers,

@@ -15,7 +15,7 @@ import { checkEmailDomain } from './check-email-domain.ts';
 import { type User, users } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 
-/** Adds a user who has no password yet. Throws AB07 when the organisation knows the e-mail already. */
+/** Adds a user without a password. Throws AB07 if the organisation already has a user with this e-mail. */
 export async function createUser(
   change: Change,
   actor: Actor,
@@ -67,8 +67,8 @@ export async function insertUser(
 }
 
 /**
- * Changes what is named. `workspaces` adds places and changes roles in those named; others stay. Throws AB03 above one's own rank
- * and AB07 when the organisation would lose its last owner.
+ * Updates the sent fields. `workspaces` adds memberships and changes roles in the named workspaces; others stay. Throws AB03
+ * above the actor's own rank and AB07 if the organisation would lose its last owner.
  */
 export async function updateUser(
   change: Change,

@@ -15,7 +15,7 @@ import { toReply } from '../providers/to-reply.ts';
 import { updateProviderFromBody } from '../providers/update-from-body.ts';
 import { createReply, listReply, migrateBody, migrateReply, readReply } from './schema.ts';
 
-/** Providers under their older name: a provider and the integration made for it as one (control-plane reference §3.4). */
+/** Routes of virtual keys, the older name of providers: each is a provider and the integration created for it. */
 export const virtualKeyRoutes: readonly AdminRoute[] = [
   defineRoute({
     method: 'GET',

@@ -8,7 +8,7 @@ import { listExclusions, updateExclusions } from './service.ts';
 const query = v.strictObject({ organisation_id: tenantEntries.organisation_id });
 const shared = { tenant: 'organisation', resource: 'workspace_exclusions', query } as const;
 
-/** Which workspaces do not run the organisation's default guardrails (control-plane reference §4). */
+/** Routes for workspaces excluded from the organisation's default guardrails. */
 export const workspaceExclusionRoutes: readonly AdminRoute[] = (['input', 'output'] as const).flatMap((kind) => [
   defineRoute({
     ...shared,

@@ -28,7 +28,7 @@ const readRoute = (path: string) =>
     },
   });
 
-/** Members of workspaces (control-plane reference §3.9, §3.36), under `/admin/workspaces` and `/workspaces`. */
+/** Routes of members of workspaces, under `/admin/workspaces` and `/workspaces`. */
 export const workspaceUserRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/workspaces'].flatMap((base) => [
   defineRoute({
     ...ofMembers,

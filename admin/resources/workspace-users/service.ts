@@ -16,7 +16,7 @@ interface Workspace {
   readonly organisationId: string;
 }
 
-/** A member together with who they are. */
+/** A membership with its user. */
 export interface Membership {
   readonly member: WorkspaceMember;
   readonly user: User;

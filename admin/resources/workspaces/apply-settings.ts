@@ -46,7 +46,7 @@ export function applySettings(
   return true;
 }
 
-/** Values that hold where neither level has said anything. */
+/** Defaults if neither level has a value. */
 const fallbacks: Readonly<Record<string, unknown>> = {
   ...securityDefaults,
   block_inline_config: false,

@@ -14,7 +14,7 @@ import { toDetail, toRow } from './to-reply.ts';
 
 const nothing = v.strictObject({});
 
-/** Workspaces (control-plane reference §3.8, §3.36), under `/admin/workspaces` and `/workspaces`. */
+/** Routes of workspaces, under `/admin/workspaces` and `/workspaces`. */
 export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/workspaces'].flatMap((path) => [
   defineRoute({
     method: 'GET',
