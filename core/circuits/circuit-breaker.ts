@@ -7,9 +7,9 @@ export type Change = Pick<HealthNotice, 'state' | 'until'>;
 /**
  * closed → open → one trial call → closed or open again.
  *
- * Closed, it counts from the first failure on, for as long as a cool-down; then the count begins anew. Open, nothing is counted:
- * calls that come all the same were sent because there was no other target. After the cool-down one call is let through, and the
- * others wait for it, a cool-down at most.
+ * Closed: failures are counted from the first one on for the length of a cool-down, then the count restarts. Open: nothing is
+ * counted, because calls are sent only if there is no other target. After the cool-down one trial call is allowed. Other calls
+ * wait for it, for one cool-down at most.
  */
 export class CircuitBreaker implements Breaker {
   readonly settings: BreakerSettings;
@@ -21,7 +21,7 @@ export class CircuitBreaker implements Breaker {
   /** Monotonic ms: end of the count while closed, of the cool-down while open, of the wait for the trial. */
   #untilMs = 0;
   #trials = 0;
-  /** The trial this process makes; 0 when none, or when another process makes it. */
+  /** Number of the trial of this process; 0 if there is none or another process makes it. */
   #trial = 0;
 
   constructor(settings: BreakerSettings, clock: Clock, announce: (change: Change) => void) {
@@ -66,7 +66,7 @@ export class CircuitBreaker implements Breaker {
       this.#close();
       this.#announce({ state: 'closed', until: 0 });
     } else {
-      // A trial that taught nothing gives its place to the next call.
+      // A trial without a result allows the next call to be the trial.
       this.#change('open', failed === null ? 0 : this.settings.cooldownMs);
     }
   }

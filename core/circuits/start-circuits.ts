@@ -17,16 +17,16 @@ export interface HealthOptions {
   readonly log: Log;
   /** Gateway processes of this machine. */
   readonly processes: number;
-  /** The ways to other gateways; a notice goes out on all of them, and may come in on more than one. */
+  /** Channels to other gateways. A notice is sent on all of them and may arrive on more than one. */
   readonly channels: readonly NoticeChannel<HealthNotice>[];
 }
 
 export interface RunningHealth extends Health {
-  /** Counted since the start, as this process saw it. */
+  /** Counts of this process since its start. */
   readonly counts: { opened: number; invalidNotices: number };
-  /** Circuits that are open now, as far as this process knows. */
+  /** Number of circuits that are open now, as seen by this process. */
   openBreakers(): number;
-  /** Takes and sends no notice any more. Safe to call twice. */
+  /** Stops sending and receiving notices. Safe to call twice. */
   close(): void;
 }
 
@@ -35,7 +35,7 @@ export interface RunningHealth extends Health {
  * first.
  */
 const breakersMax = 10_000;
-/** A notice about a circuit that is not known yet is kept for a day at most; no cool-down is longer. */
+/** A notice for a circuit that is not in use is stored for a day at most. No cool-down is longer. */
 const noticeMsMax = 86_400_000;
 
 /** The circuits of this process, kept in step with those of others by small notices. */
@@ -98,7 +98,7 @@ export function startHealth(options: HealthOptions): RunningHealth {
     else if (notice.state === 'closed') unclaimed.delete(id);
     else {
       const until = Math.min(notice.until, clock.now() + noticeMsMax);
-      // A config that is not in use here may be in a moment: its first request then finds what others have learned.
+      // A config that is not in use yet may be used soon. Its first request then uses the state other gateways reported.
       if (notice.state === 'open' && until > clock.now()) unclaimed.set(id, { state: 'open', until });
     }
   }
@@ -106,7 +106,7 @@ export function startHealth(options: HealthOptions): RunningHealth {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The notice in a message (JSON bytes, or the value itself over IPC), or null when it is none. Never throws. */
+/** Returns the notice in a message (JSON bytes, or the value itself over IPC), or null if it is invalid. Never throws. */
 function readNotice(input: unknown): HealthNotice | null {
   let value = input;
   if (input instanceof Uint8Array) {

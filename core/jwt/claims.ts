@@ -3,13 +3,13 @@ import type { EntityLimits } from '../contract/plugin/context.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
-/** The claims of a token whose signature is good, in our words. */
+/** The claims of a token with a valid signature, under our names. */
 export interface Claims {
   /** Seconds since the epoch. */
   readonly exp: number;
   readonly iat: number | null;
   readonly subject: string | null;
-  /** The subject in lower case where it is an e-mail. */
+  /** The subject in lower case, if it is an e-mail. */
   readonly email: string | null;
   /** Slug or id. */
   readonly workspace: string;
@@ -71,8 +71,8 @@ const claims = v.object({
 type Sent = v.InferOutput<typeof claims>;
 
 /**
- * Reads the claims of semantics §1.4. Throws GatewayError `invalid_api_key` naming the claim: a limit or a workspace that cannot be
- * understood must not be ignored. `keyId` names the counters of its limits.
+ * Reads the claims. Throws GatewayError `invalid_api_key` naming an invalid claim: a limit or workspace that cannot be read must
+ * not be ignored. `keyId` names the counters of its limits.
  */
 export function readClaims(payload: JsonObject, keyId: string, nowMs: number): Claims {
   const parsed = v.safeParse(claims, payload);
@@ -93,14 +93,14 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
     email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
     workspace,
     scopes: scopesOf(sent),
-    // Some signers write "" for none.
+    // Some signers write "" for an absent claim.
     config: sent.defaults?.config_id || null,
     metadata: sent.defaults?.metadata ?? {},
     limits: limitsOf(sent, keyId),
   };
 }
 
-/** Names may bear the prefix of the service (control-plane reference §2). */
+/** Claim names may have the prefix of the service. */
 function scopesOf(sent: Sent): string[] {
   const names = sent.scope === undefined ? sent.scopes : sent.scope.split(' ').filter((name) => name !== '');
   if (names === undefined) throw invalid('the claim scope or scopes is missing');
@@ -108,7 +108,9 @@ function scopesOf(sent: Sent): string[] {
   return [...new Set(names.map((name) => (name.startsWith('svc.') ? name.slice(4) : name)))];
 }
 
-/** Budgets end with the token, so that the ledger can forget them; a little later, for a token is good for the skew beyond its end. */
+/**
+ * Budgets end shortly after the token, so that the ledger can remove them. A token is valid for the clock skew beyond its end.
+ */
 const budgetSlackSeconds = 60;
 
 /**

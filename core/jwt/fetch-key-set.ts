@@ -7,8 +7,8 @@ import { type FetchKeySet, goodKeys } from './key-sets.ts';
 const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(keysMax)) });
 
 /**
- * Reads a key set over the one connector of the gateway. Nothing is followed, nothing of the caller is sent. Rejects with GatewayError
- * for everything but a 200 with a JWKS of some usable key.
+ * Reads a key set over the gateway's one connector. Redirects are not followed, and no data of the caller is sent. Rejects with
+ * GatewayError unless the response is a 200 with a JWKS that has a usable key.
  */
 export function createKeySetFetch(fetch: SignServices['fetch']): FetchKeySet {
   return async (url) => {
@@ -21,7 +21,7 @@ export function createKeySetFetch(fetch: SignServices['fetch']): FetchKeySet {
     if (reply.status !== 200) throw unreadable(`the server replied with ${reply.status}`);
     if (reply.body.length > keySetBytesMax) throw unreadable(`the key set is longer than ${keySetBytesMax} bytes`);
     const { keys } = goodKeys(parse(reply.body));
-    // A set without any key of use is a mistake of who publishes it: the last good one stays.
+    // A set without a usable key is a mistake of its publisher. The last good set stays valid.
     if (keys.size === 0) throw unreadable('the key set contains no public RSA key of at least 2048 bits with a kid');
     return keys;
   };

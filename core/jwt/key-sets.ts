@@ -8,7 +8,7 @@ import type { Maybe } from '../contract/values/json.ts';
 import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 
-/** The keys at a URL by `kid`. Rejects when they cannot be had. */
+/** Returns the keys at a URL by `kid`. Rejects if they cannot be read. */
 export type FetchKeySet = (url: string) => Promise<ReadonlyMap<string, KeyObject>>;
 
 /** A key set of an organisation at one URL. Times are monotonic milliseconds. */
@@ -23,23 +23,27 @@ interface Published {
   flight: Promise<void> | null;
 }
 
-/** A `kid` that is not known has the sets read again, not more often than this. */
+/** An unknown `kid` triggers a new read of the sets, at most once in this time. */
 const refreshMs = 30_000;
-/** The same while nothing at all is known of a set. */
+/** The same limit while a set was never read. */
 const firstRetryMs = 5_000;
-/** Sets in use are read again after this long, beside the request: a key that was taken out must not be good for ever. */
+/** Sets in use are read again in the background after this time, so that a removed key does not stay valid for ever. */
 const agedMs = 600_000;
-/** How long a set is good while its host is away. */
+/** How long a set stays valid while its host is unreachable. */
 const staleMs = 86_400_000;
 const setsMax = 2_000;
-/** Fetches under way at a time, of all organisations together. */
+/** Maximum concurrent fetches of all organisations together. */
 const flightsMax = 64;
-/** An organisation that has fetches under way begins no more above this, so that hosts that hang leave room for others' keys. */
+/**
+ * Above this, an organisation with fetches in progress starts no more, so that unresponsive hosts leave room for the keys of
+ * others.
+ */
 const sharedFlightsMax = 16;
 
 /**
- * The keys organisations sign tokens with: those in their setting, or those at their URLs, merged in the order of the URLs. What is
- * published is kept per organisation and URL, read once for all who wait, and the last good answer stays while the host is away.
+ * The keys with which organisations sign tokens: those in their setting, or those at their URLs, merged in the order of the URLs.
+ * Published sets are cached per organisation and URL. Callers share one read, and the last good set stays valid while the host is
+ * unreachable.
  */
 export class KeySets {
   readonly #fetch: FetchKeySet;
@@ -47,7 +51,7 @@ export class KeySets {
   readonly #log: Log;
   readonly #published = new LRUCache<string, Published>({ max: setsMax });
   readonly #inline = new WeakMap<OrganisationDocument, ReadonlyMap<string, KeyObject>>();
-  /** Fetches under way, by organisation. */
+  /** Fetches in progress, by organisation. */
   readonly #flights = new Map<string, number>();
   #flightsInAll = 0;
 
@@ -58,8 +62,8 @@ export class KeySets {
   }
 
   /**
-   * The key of this name; null when the organisation has positively none of it. Throws (or rejects with) GatewayError `unavailable`
-   * when that cannot be told, because a host with keys is away.
+   * Returns the key of this name; null if the organisation does not have it. Throws (or rejects with) GatewayError `unavailable`
+   * if that is unknown because a host of keys is unreachable.
    */
   find(organisation: OrganisationDocument, kid: string): Maybe<KeyObject | null> {
     const { urls } = organisation.jwt;
@@ -98,7 +102,7 @@ export class KeySets {
     return null;
   }
 
-  /** A fetch to wait for, or null where it is not time for one. */
+  /** Returns a fetch to wait for, or null if none is due. */
   #again(set: Published, url: string): Promise<void> | null {
     if (set.flight) return set.flight;
     const pauseMs = set.knownAtMs === null ? firstRetryMs : refreshMs;
@@ -129,7 +133,7 @@ export class KeySets {
           set.failed = false;
         },
         (error: unknown) => {
-          // The host alone: what else is in the address may be a secret.
+          // Log the host only: the rest of the address may hold a secret.
           const host = URL.parse(url)?.host ?? null;
           if (!set.failed) this.#log.warn({ host, reason: messageOf(error) }, 'cannot read the signing keys of an organisation');
           set.failed = true;
@@ -172,7 +176,10 @@ export class KeySets {
   }
 }
 
-/** The keys of a set that can be used, the first of each `kid`, and how many cannot: sets hold keys for other purposes too. */
+/**
+ * Returns the usable keys of a set, the first of each `kid`, and the number of unusable ones: sets also hold keys for other
+ * purposes.
+ */
 export function goodKeys(jwks: readonly unknown[]): { readonly keys: Map<string, KeyObject>; readonly passedOver: number } {
   const keys = new Map<string, KeyObject>();
   let passedOver = 0;

@@ -5,7 +5,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise } from '../contract/values/json.ts';
 import type { Claims } from './claims.ts';
 
-/** A document something was made from; another object in its place means that it must be made anew. */
+/** A document that a result was made from. If another object replaces it, the result must be rebuilt. */
 interface Basis {
   readonly kind: DocumentKind;
   readonly id: string;
@@ -18,7 +18,7 @@ export interface Place {
   readonly basis: readonly Basis[];
 }
 
-/** A token as far as it does not depend on where it acts. */
+/** The parts of a token that do not depend on the workspace. */
 export interface CheckedToken {
   readonly organisation: OrganisationDocument;
   readonly claims: Claims;
@@ -38,8 +38,8 @@ export function isCurrent(place: Place, documents: DocumentReader): boolean {
 }
 
 /**
- * Finds the workspace and the user a token names. `selected` is what `x-svc-workspace` says: users choose with it
- * among their workspaces. Rejects with GatewayError `forbidden` where the token may not act, `unavailable` where it cannot be told.
+ * Finds the workspace and the user that a token names. `selected` is the value of `x-svc-workspace`, with which users choose
+ * among their workspaces. Rejects with GatewayError `forbidden` if the token has no access, `unavailable` if a look-up fails.
  */
 export async function findPlace(token: CheckedToken, selected: string | null, documents: DocumentReader): Promise<Place> {
   const { organisation, claims, keyId } = token;
@@ -70,7 +70,7 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
     tokenSubject: claims.subject,
     scopes: user ? scopesOfUser(claims.scopes, user, workspaceId) : new Set(claims.scopes),
     limits: claims.limits,
-    // Looked for where it is used: a request may bring a config of its own.
+    // The config is looked up only when it is used: a request may bring its own.
     defaults: { configSlug: claims.config, metadata: claims.metadata, allowConfigOverride: true },
   };
   return { identity, basis };

@@ -12,14 +12,14 @@ export interface ReadToken {
   readonly organisationId: string;
 }
 
-/** Header parameters by which a token would bring its own key along, or say where one is (RFC 7515 §4.1). */
+/** Header parameters with which a token could supply its own key or the location of one (RFC 7515 §4.1). */
 const ownKey = ['jku', 'jwk', 'x5u', 'x5c'] as const;
 const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` for one that says so of
- * itself: nothing is looked up for those.
+ * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` if its own claims say
+ * that it has expired. Neither needs a look-up.
  */
 export function readToken(token: string, nowMs: number): ReadToken {
   if (token.length > tokenLengthMax) throw invalid(`longer than ${tokenLengthMax} characters`);
@@ -54,7 +54,7 @@ export function describeToken(token: string): { organisationId: string | null; k
   }
 }
 
-/** Whom a token is for: the first of these claims that it has (semantics §1.4), as records and audit trails can hold it. */
+/** Returns the subject of a token: the first of these claims that it has, in a form that records and audit trails can store. */
 export function subjectOf(payload: Readonly<JsonObject>): string | null {
   for (const name of ['email_id', 'sub', 'uid']) {
     const value = payload[name];
@@ -63,17 +63,17 @@ export function subjectOf(payload: Readonly<JsonObject>): string | null {
   return null;
 }
 
-/** At most 255 characters of a text, with U+FFFD for what no database or terminal takes. */
+/** Returns at most 255 characters of a text. U+FFFD replaces characters that databases or terminals reject. */
 function shown(text: string): string {
   return text.slice(0, 255).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd');
 }
 
-/** 401: this token can never be good. */
+/** 401: this token can never be valid. */
 export function invalid(reason: string): GatewayError {
   return new GatewayError('invalid_api_key', { message: `Invalid token: ${reason}` });
 }
 
-/** 401 with the code of its own. */
+/** 401 with the code for expired keys. */
 export function expired(): GatewayError {
   return new GatewayError('api_key_expired', { message: 'The token has expired' });
 }
@@ -84,7 +84,7 @@ function decode(token: string): [JsonObject, JsonObject] {
     const payload: unknown = decodeJwt(token);
     if (token.split('.').length === 3 && isObject(header) && isObject(payload)) return [header, payload];
   } catch {
-    // Said below, for all that is no token.
+    // The code below throws one error for every text that is not a token.
   }
   throw invalid('expected a signed JWT');
 }

@@ -19,7 +19,7 @@ export interface RefusalsOptions {
 /** Milliseconds between two reports, and the time during which the same refusal is reported once. */
 const tellEveryMs = 2_000;
 const onceEveryMs = 60_000;
-/** Different refusals that wait at a time; what comes beyond is left out. */
+/** Maximum number of different refusals that wait. Further ones are dropped. */
 const waitingMax = 500;
 const perCallMax = 200;
 const timeoutMs = 3_000;
@@ -38,7 +38,7 @@ interface Waiting {
 export class Refusals {
   readonly #options: RefusalsOptions;
   readonly #waiting = new Map<string, Waiting>();
-  /** When each was told last. */
+  /** Time of the last report of each refusal. */
   readonly #told = new LRUCache<string, number>({ max: 5_000 });
   readonly #timer: NodeJS.Timeout;
   #telling: Promise<void> | null = null;

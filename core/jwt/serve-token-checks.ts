@@ -9,7 +9,10 @@ import { deriveKey, seal } from '../contract/values/secret.ts';
 
 const requestBytesMax = 64 * 1024;
 
-/** Serves `tokenCheckPath`: says to the control plane whose a token is, sealed so that it can only have come from a gateway. */
+/**
+ * Serves `tokenCheckPath`: returns the identity of a token to the control plane, sealed so that only a gateway can have produced
+ * it.
+ */
 export function createTokenChecks(options: {
   readonly tokens: TokenVerifier;
   readonly clusterKey: Uint8Array;

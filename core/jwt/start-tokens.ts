@@ -17,7 +17,7 @@ export interface Tokens extends TokenVerifier {
   close(): Promise<void>;
 }
 
-/** Everything about tokens in a gateway process. `fetchKeySet` is the guarded connector; `fetch` reaches the control plane. */
+/** Verification of JWTs in a gateway process. `fetchKeySet` is the guarded connector; `fetch` reaches the control plane. */
 export function startTokens(options: {
   readonly documents: DocumentReader;
   readonly fetchKeySet: SignServices['fetch'];

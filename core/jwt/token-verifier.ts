@@ -19,19 +19,22 @@ export interface TokenVerifierOptions {
   readonly noteRefusal: TokenVerifier['noteRefusal'];
 }
 
-/** A token that was checked once: good until its end, for as long as its organisation says the same about tokens. */
+/** A token that was checked once. It stays valid until its end if its organisation's rules do not change. */
 interface Checked extends CheckedToken {
   readonly expiresAtMs: number;
   readonly places: Map<string, { readonly place: Place; readonly verified: VerifiedToken }>;
 }
 
-/** Tokens remembered, and characters of them all together: what is kept of a token is not longer than the token. */
+/**
+ * Maximum number of remembered tokens, and of their characters in total. The data stored for a token is not longer than the
+ * token.
+ */
 const tokensMax = 10_000;
 const charactersMax = 32 * 1024 * 1024;
-/** Workspaces one token is used for, remembered at a time. */
+/** Maximum number of workspaces remembered for one token. */
 const placesMax = 16;
 
-/** The verifier of a gateway process. Tokens are remembered by the SHA-256 of their text, never by themselves. */
+/** Creates the verifier of a gateway process. Tokens are stored by the SHA-256 of their text, never as text. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { documents, keySets, clock } = options;
   const checked = new LRUCache<string, Checked>({ max: tokensMax, maxSize: charactersMax });
@@ -53,7 +56,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   async function verifyAnew(ask: TokenAsk, sha256: string, known: Checked | undefined): Promise<VerifiedToken> {
     const entry = await check(ask, sha256, known);
     const name = ask.workspace ?? '';
-    // One that may not act there any more must not be found here either.
+    // A token that has lost access there must not be found here either.
     entry.places.delete(name);
     const place = await findPlace(entry, ask.workspace, documents);
     const verified = { identity: place.identity, scopes: entry.claims.scopes };
@@ -75,7 +78,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       throw new GatewayError('forbidden', {
         message: 'Forbidden! JWT authentication is not enabled for the organisation of this token',
       });
-    // Keys that rotate away do not end tokens; another setting does, unless they pass by it too.
+    // A rotated key does not end tokens that it signed. A changed rule does, unless the token satisfies it too.
     if (known?.organisation === organisation) return known;
     const key = await keySets.find(organisation, kid);
     if (!key) throw invalid('no key of the organisation has the kid of the header');
@@ -91,8 +94,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 }
 
 /**
- * Throws GatewayError for a token that lives longer than its organisation lets them: from when it says it was issued, or from now on for
- * one that does not say.
+ * Throws GatewayError for a token whose lifetime exceeds its organisation's limit, counted from its issue time, or from now if it
+ * has none.
  */
 function checkLife({ exp, iat }: Claims, { jwt }: OrganisationDocument, nowMs: number): void {
   if (jwt.maxTtlSeconds === null) return;
@@ -104,7 +107,7 @@ function checkLife({ exp, iat }: Claims, { jwt }: OrganisationDocument, nowMs: n
   }
 }
 
-/** The payload, once signature and registered claims are good. Throws GatewayError. */
+/** Returns the payload if signature and registered claims are valid. Throws GatewayError. */
 async function checkSignature(token: string, key: KeyObject, { jwt }: OrganisationDocument, nowMs: number): Promise<JsonObject> {
   try {
     const { payload } = await jwtVerify(token, key, {
@@ -124,7 +127,7 @@ async function checkSignature(token: string, key: KeyObject, { jwt }: Organisati
   }
 }
 
-/** A UUID (version 8, RFC 9562 §5.8) that names a token in records and ledgers, and says nothing of it. */
+/** Returns a UUID (version 8, RFC 9562 §5.8) that names a token in records and ledgers and reveals nothing about it. */
 function uuidOf(sha256: string): string {
   const variant = ((Number.parseInt(sha256.charAt(16), 16) & 3) | 8).toString(16);
   return [

@@ -45,7 +45,10 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
   throw away(`${who} sent a reply without a value`);
 };
 
-/** In the region of the ARN where the path is one: the secret is nowhere else. The machine may be told its own by its environment. */
+/**
+ * Uses the region of the ARN if the path is one, because the secret exists only there. The machine's environment may set its
+ * region.
+ */
 function settingsOf(mapped: MappedSecretDocument, credentials: Credentials): ProviderSettings {
   const settings: ProviderSettings & v.InferOutput<typeof auth> = checkedAuth(auth, mapped.auth);
   const own = settings.aws_auth_type === 'serviceRole' ? process.env.AWS_REGION : undefined;

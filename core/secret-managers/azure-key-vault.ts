@@ -17,9 +17,9 @@ import {
 } from './secret-reader.ts';
 
 const who = 'Azure Key Vault';
-/** The oldest of the versions in service that has all that is used here; sovereign clouds have it too. */
+/** The oldest supported API version that has every feature used here. Sovereign clouds have it too. */
 const apiVersion = '7.4';
-/** Clouds by the names of their vaults: whom tokens are for, and who gives them. */
+/** Clouds by the host names of their vaults: audience and issuer of the tokens. */
 const clouds = [
   { suffix: '.vault.azure.net', audience: 'https://vault.azure.net', authority: 'https://login.microsoftonline.com' },
   { suffix: '.vault.azure.cn', audience: 'https://vault.azure.cn', authority: 'https://login.partner.microsoftonline.cn' },
@@ -29,7 +29,7 @@ const clouds = [
     authority: 'https://login.microsoftonline.us',
   },
 ] as const;
-/** Name, and version where it is not the newest that is meant. */
+/** Name of the secret, and version unless the newest is meant. */
 const pathPattern = /^[0-9A-Za-z-]{1,127}(\/[0-9A-Za-z]{1,64})?$/;
 const auth = v.object({
   azure_auth_mode: v.picklist(['entra', 'managed', 'default'], 'one of entra, managed, default'),
@@ -63,7 +63,10 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
   return { kind: 'text', text: new Secret(value) };
 };
 
-/** Settings in the words of the identities. A token of the machine goes to Azure's own hosts, and to those of the operator. */
+/**
+ * Returns the settings for the Azure identity. A machine-identity token goes only to Azure's own hosts and to those of the
+ * operator.
+ */
 function identityOf(
   mapped: MappedSecretDocument,
   credentials: Credentials,

@@ -18,12 +18,12 @@ import {
 } from './secret-reader.ts';
 
 const who = 'HashiCorp Vault';
-/** It travels in a header. Batch tokens, the longest, have some hundred characters. */
+/** The token is sent in a header. Batch tokens, the longest, have some hundred characters. */
 const tokenPattern = /^[\x21-\x7e]{1,16384}$/;
 /** Lifetime assumed for a token that never expires. */
 const lifetimeSecondsMax = 86_400;
 
-/** How a token is asked for. */
+/** How a login requests a token. */
 interface Login {
   /** Everything the token depends on, secrets included. */
   readonly key: string;
@@ -80,7 +80,7 @@ interface Reply {
   readonly body: Uint8Array;
 }
 
-/** Null where a token is given. Throws SecretFault. */
+/** Returns null if a token is configured. Throws SecretFault. */
 function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: Call, services: ReadServices): Login | null {
   const { auth } = mapped;
   const { place, namespace, tenant } = call;
@@ -144,14 +144,14 @@ function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
   return { kind: 'fields', text: new Secret(JSON.stringify(isVersioned(data) ? data.data : data)) };
 }
 
-/** Version 2 wraps the fields and says which version of them it is. */
+/** Version 2 wraps the fields and adds the number of their version. */
 function isVersioned(data: JsonObject): boolean {
   const { data: fields, metadata } = data;
   return isObject(fields) && isObject(metadata) && typeof metadata.version === 'number' && 'created_time' in metadata;
 }
 
 function headersOf({ namespace }: Call): HeaderList {
-  // Agents in front of Vault may take nothing without it: browsers cannot be made to send it.
+  // Agents in front of Vault may require this header, because browsers cannot be made to send it.
   const own = ['accept', 'application/json', 'x-vault-request', 'true'];
   return namespace === null ? own : [...own, 'x-vault-namespace', namespace];
 }
@@ -163,7 +163,7 @@ function namespaceOf({ auth }: MappedSecretDocument): string | null {
   return namespace;
 }
 
-/** Segments are encoded one by one, so that a path reaches what it names and nothing else. */
+/** Segments are encoded one by one, so that a path reaches only the secret it names. */
 function pathOf(path: string): string {
   const segments = path.replace(/^\/?(?:v1\/)?/, '').split('/');
   if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {

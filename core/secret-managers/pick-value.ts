@@ -7,8 +7,8 @@ import type { SecretContent } from './secret-reader.ts';
 const valueCharactersMax = 16_384;
 
 /**
- * The one value that a mapping is about, as text; a line break at its end, which editors and shells leave, is not part of it. Throws
- * SecretFault saying what is missing.
+ * Returns the one value of a mapping as text, without the line break at its end that editors and shells add. Throws SecretFault
+ * naming the missing part.
  */
 export function pickValue(content: SecretContent, { key }: Pick<MappedSecretDocument, 'key'>): string {
   const text = content.text.reveal();
@@ -19,7 +19,7 @@ export function pickValue(content: SecretContent, { key }: Pick<MappedSecretDocu
   return whole;
 }
 
-/** The value as a plain setting has it. Throws SecretFault. */
+/** Converts the value for a plain setting. Throws SecretFault. */
 export function pickSetting(content: SecretContent, mapped: MappedSecretDocument): unknown {
   const text = pickValue(content, mapped);
   if (mapped.format === 'string') return text;

@@ -7,9 +7,9 @@ import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { away, faultOf, type SecretFault } from './secret-fault.ts';
 import type { SecretContent } from './secret-reader.ts';
 
-/** One secret, and how it is asked for. */
+/** One secret, and how it is read. */
 export interface Asked {
-  /** Everything the answer depends on: reference, organisation, revision and path, the id of the reference first. */
+  /** Everything the content depends on: reference, organisation, revision and path, the id of the reference first. */
   readonly name: string;
   readonly manager: SecretManagerType;
   /** Slug of the reference, for the log. */
@@ -22,14 +22,14 @@ export type Outcome = 'ok' | 'away' | 'refused';
 export interface SecretCacheOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** How long an answer is used as it is; for as long again it is used while the next one is fetched. */
+  /** Time for which content is used as it is. For the same time after that, it is used while the next one is fetched. */
   readonly ttlMs: number;
   readonly timers?: Timers;
 }
 
 /** Times are monotonic milliseconds. */
 interface Entry {
-  /** The same object for as long as the manager says the same. */
+  /** The same object until the manager returns other content. */
   content: SecretContent | null;
   knownAtMs: number;
   /** Error of the last fetch; null if it succeeded. */
@@ -65,7 +65,7 @@ export class SecretCache {
     this.#options = options;
   }
 
-  /** The content, or why there is none; a promise only where a manager has to be waited for, which never rejects. */
+  /** Returns the content or the error. A promise only if a manager must be called; it never rejects. */
   get(asked: Asked): Maybe<SecretContent | SecretFault> {
     const entry = this.#entryOf(asked.name);
     const nowMs = this.#options.clock.elapsed();
@@ -79,7 +79,7 @@ export class SecretCache {
     return isServed ? (entry.content as SecretContent) : flight.then(() => this.#outcomeOf(entry));
   }
 
-  /** Reads anew what is in use, unless that was done just now or would be in vain. */
+  /** Reads the entry again, unless that was done a moment ago or the pause after a failed fetch is not over. */
   async renew(asked: Asked): Promise<void> {
     const entry = this.#entryOf(asked.name);
     const nowMs = this.#options.clock.elapsed();
@@ -89,7 +89,7 @@ export class SecretCache {
     return this.#fetch(asked, entry);
   }
 
-  /** Asks now; the answer, or why there was none this time. */
+  /** Reads now. Returns the content or the error of this read. */
   async ask(asked: Asked): Promise<SecretContent | SecretFault> {
     const entry = this.#entryOf(asked.name);
     await this.#fetch(asked, entry);
@@ -100,7 +100,7 @@ export class SecretCache {
     return this.#counts;
   }
 
-  /** Age of the oldest answer that was used in the last minute, milliseconds; 0 for none. */
+  /** Age of the oldest content used in the last minute, in milliseconds; 0 for none. */
   oldestInUseMs(): number {
     const nowMs = this.#options.clock.elapsed();
     let oldestMs = 0;
@@ -130,7 +130,7 @@ export class SecretCache {
     return fault?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
   }
 
-  /** Settles when there is an answer, or a fault, in the entry. Never rejects. */
+  /** Settles when the entry holds content or an error. Never rejects. */
   #fetch(asked: Asked, entry: Entry): Promise<void> {
     entry.flight ??= this.#within(asked.read)
       .then(
@@ -155,7 +155,7 @@ export class SecretCache {
 
   #fail(asked: Asked, entry: Entry, fault: SecretFault): void {
     this.#count(asked, fault.isAway ? 'away' : 'refused');
-    // Once for each outage: the manager is asked again and again meanwhile.
+    // Log once per outage: the manager is called repeatedly meanwhile.
     if (entry.fault?.isAway !== fault.isAway) {
       const kept = fault.isAway && entry.content !== null;
       this.#options.log.warn({ ...fieldsOf(asked), reason: fault.message, kept }, 'cannot read a secret from its secret manager');

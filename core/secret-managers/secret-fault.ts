@@ -26,7 +26,7 @@ export function refused(message: string): SecretFault {
 /** Returns the error for a status other than 200 of a manager. `word` is the manager's own error code. */
 export function statusFault(who: string, status: number, word: string | null): SecretFault {
   const said = `${who} answered ${status}${word === null ? '' : ` ${word}`}`;
-  // A redirection is never followed; a node that hands over to another answers so for a while.
+  // Redirects are never followed. A node that hands over to another responds with one for a while.
   return isPassing(status) ? away(said) : refused(said);
 }
 
@@ -44,7 +44,7 @@ export function faultOf(thrown: unknown): SecretFault {
         'the address of the secret manager is not allowed: it is not public, or its port is blocked. Add it to TRUSTED_CUSTOM_HOSTS to allow it',
       );
     case 'upstream_status':
-      // AWS says 400 to callers that are too many.
+      // AWS responds with 400 to callers that exceed its rate.
       return isPassing(status) || /Throttl/.test(message) ? away(message, thrown) : refused(message);
     case 'upstream_connect':
       return away('the secret manager could not be reached', thrown);
@@ -59,7 +59,7 @@ export function faultOf(thrown: unknown): SecretFault {
   }
 }
 
-/** A name for an error that a manager gave; null for anything that is no plain name. */
+/** Returns the name of an error that a manager sent; null if it is not a plain name. */
 export function errorWord(value: unknown): string | null {
   return typeof value === 'string' && /^[A-Za-z][A-Za-z0-9_.]{0,79}$/.test(value) ? value : null;
 }

@@ -18,15 +18,15 @@ import { faultOf, refused, SecretFault } from './secret-fault.ts';
 import type { ReadServices, SecretContent, SecretReader } from './secret-reader.ts';
 
 export interface SecretManagersOptions {
-  /** Opens what a reference authenticates with. */
+  /** Opens the credentials of a reference. */
   openAuth(mapped: MappedSecretDocument): Credentials;
-  /** Over the gateway's one connector; lends the machine's identity where the deployment does. */
+  /** Uses the gateway's one connector; lends the machine's identity if the deployment allows it. */
   readonly sign: SignServices;
   readonly trusted: TrustedHosts;
   readonly clock: Clock;
   readonly log: Log;
   readonly ttlMs: number;
-  /** Default: where Kubernetes puts it. */
+  /** Default: the path that Kubernetes uses. */
   readonly serviceAccountTokenFile?: string;
   readonly timers?: Timers;
 }
@@ -44,7 +44,7 @@ interface Joined {
   readonly values: MappedValues;
 }
 
-/** Reads the values that providers have in secret managers, when they are needed, and keeps them in memory. */
+/** Reads the values that providers have in secret managers on demand, and caches them in memory. */
 export function createSecretManagers(options: SecretManagersOptions): RunningSecretManagers {
   const { openAuth, sign, trusted, serviceAccountTokenFile = kubernetesTokenFile } = options;
   const services: ReadServices = { sign, trusted, serviceAccountTokenFile };
@@ -80,7 +80,7 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
         if (mapped.isSecret) credentials[mapped.field] = new Secret(pickValue(answer, mapped));
         else settings[mapped.field] = pickSetting(answer, mapped);
       } catch (thrown) {
-        // A value that is not there may be by now.
+        // A value that was missing may exist now.
         if (thrown !== answer) void cache.renew(askedFor(document, mapped));
         throw unavailable(document, mapped, faultOf(thrown));
       }
@@ -139,7 +139,7 @@ function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
   return document.mappedSecrets ?? [];
 }
 
-/** Names what an admin has to look at, and nothing of what the manager keeps. */
+/** Names the reference for the administrator, and nothing of the manager's content. */
 function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, fault: SecretFault): GatewayError {
   const why = fault.isAway
     ? 'whose secret manager cannot be reached. Try again shortly'

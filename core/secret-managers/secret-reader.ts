@@ -15,7 +15,9 @@ export interface SecretContent {
 
 /** Services for a reader. */
 export interface ReadServices {
-  /** The gateway's one connector, with deadlines and a size limit; as the machine only where the deployment lends that. */
+  /**
+   * The gateway's one connector, with deadlines and a size limit; uses the machine's identity only if the deployment lends it.
+   */
   readonly sign: SignServices;
   /** Hosts of the operator (TRUSTED_CUSTOM_HOSTS). */
   readonly trusted: TrustedHosts;
@@ -23,7 +25,7 @@ export interface ReadServices {
   readonly serviceAccountTokenFile: string;
 }
 
-/** Asks one kind of manager. Rejects with SecretFault, or with GatewayError of the connector or of an identity. */
+/** Reads one kind of manager. Rejects with SecretFault, or with GatewayError of the connector or of an identity. */
 export type SecretReader = (
   mapped: MappedSecretDocument,
   credentials: Credentials,
@@ -51,7 +53,7 @@ export function placeOf(field: string, auth: MappedSecretDocument['auth'], trust
   return { base: origin + basePath, hostname, isTrusted };
 }
 
-/** The settings of a reference as this schema has them. Throws SecretFault naming the first that does not fit. */
+/** Parses the settings of a reference with this schema. Throws SecretFault naming the first invalid one. */
 export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>, auth: MappedSecretDocument['auth']): Settings {
   const parsed = v.safeParse(schema, auth);
   if (parsed.success) return parsed.output;
@@ -75,7 +77,7 @@ export function requiredSecret(credentials: Credentials, field: string): string 
   return value;
 }
 
-/** The JSON object of a reply. Throws SecretFault: what lies is as good as away. */
+/** Returns the JSON object of a reply. Throws SecretFault: a manager with invalid replies counts as unreachable. */
 export function objectIn(who: string, body: Uint8Array): JsonObject {
   const object = safeObject(body);
   if (object) return object;

@@ -12,7 +12,7 @@ import type { Plan } from './plan.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { VerdictRecord } from './verdict.ts';
 
-/** A route family: what the path means before any provider is chosen. */
+/** A route family: the meaning of the path before any provider is chosen. */
 export interface Endpoint {
   /**
    * Kind of body that a shaped route accepts; absent = `json`. If a route of another kind sets it, its body is read the same way.
@@ -23,8 +23,8 @@ export interface Endpoint {
   /** Segments of the path by their name in the route's `{…}`, as sent. */
   readonly pathParams?: Readonly<Record<string, string>>;
   /**
-   * True for files, batches and fine-tuning jobs: without a provider they are kept by the service itself, and a config for them has
-   * one target at most, because what one provider keeps no other one knows.
+   * True for files, batches and fine-tuning jobs. Without a provider the service itself stores them. A config for them has at
+   * most one target, because a resource stored by one provider does not exist at another.
    */
   readonly isKept?: true;
   /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, or `explainConfig`. */
@@ -50,8 +50,8 @@ export interface PassedRequest {
 }
 
 /**
- * `json`, `form` (multipart), `json-or-form` by content type, `none`, or `stream`: any bytes, not parsed and not kept where they are
- * large.
+ * `json`, `form` (multipart), `json-or-form` by content type, `none`, or `stream`: any bytes, not parsed and, if they are large,
+ * not stored.
  */
 export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
 
@@ -101,45 +101,45 @@ export interface RequestTarget {
   readonly strict: boolean | null;
 }
 
-/** One try at one target. `error` is null when the provider answered with a status, whatever that status is. */
+/** One attempt at one target. `error` is null if the provider responded with any status. */
 export interface AttemptResult extends AttemptRecord {
   readonly targetIndex: number;
   readonly ok: boolean;
   readonly error: GatewayError | null;
   readonly retryAfterMs: number | null;
-  /** From the call to the first byte of its reply as it was sent on; of a reply read whole, to its end. */
+  /** Milliseconds from the call to the first byte forwarded; for a response read whole, to its end. */
   readonly firstByteMs: number;
 }
 
 export interface Outcome {
   readonly kind: OutcomeKind;
-  /** Status the client got, 499 when it had left. */
+  /** Status the client received, 499 if it had disconnected. */
   readonly status: number;
   readonly error: GatewayError | null;
 }
 
-/** One per request; every field is set here, in this order, so that all requests share one shape. Each is written by one stage. */
+/** One per request. Every field is set here, in this order, so that all requests share one shape. One stage writes each field. */
 export class RequestContext {
   readonly id: string;
   readonly receivedAtMs: number;
   readonly request: InboundRequest;
   /** Gateway headers by name without prefix: `config`, `trace-id`, … */
   gatewayHeaders: ReadonlyMap<string, string>;
-  /** Names of those that came in the body's `svc_options`; null where there were none. */
+  /** Names of the headers that came from the body's `svc_options`; null if there were none. */
   svcOptions: ReadonlySet<string> | null = null;
   readonly endpoint: Endpoint | null;
-  /** The prefix the client used, to be mirrored on the reply. */
+  /** The prefix the client used, also used on the reply. */
   readonly headerPrefix: string;
   plan: Plan;
   traceId: string;
   /** Monotonic milliseconds at arrival. */
   startedAtMs = 0;
   identity: Identity | null = null;
-  /** The caller's workspace as it was when the request began: limits, settings, guardrails. */
+  /** The caller's workspace as of the start of the request: limits, settings, guardrails. */
   workspace: WorkspaceDocument | null = null;
-  /** Lower-case name of the client header that carried the gateway's key; it is never sent upstream. */
+  /** Lower-case name of the client header with the gateway's key. It is never sent upstream. */
   keyHeader: string | null = null;
-  /** The token the caller was admitted with, null for keys: no copy of it is sent upstream either. */
+  /** The JWT of the caller, null for API keys. No copy of it is sent upstream either. */
   token: Secret | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;
@@ -148,22 +148,24 @@ export class RequestContext {
   /** Query that goes upstream on pass-through routes: the client's, less an `@slug/` in its `model`. */
   query: string;
   body: Uint8Array | null = null;
-  /** True once `params` differ from what `body` says: the bytes can no longer be sent as they came. */
+  /** True once `params` differ from `body`: the original bytes can no longer be sent. */
   bodyChanged = false;
-  /** True once a body that is not kept has begun to leave: it cannot be sent a second time. */
+  /** True once a streamed body has started to be sent: it cannot be sent a second time. */
   bodyTaken = false;
   params: JsonObject | null = null;
   /** Parsed body of a pass-through request, for plans that route by it. The bytes sent are not changed. Null otherwise. */
   passedParams: JsonObject | null = null;
   /** The facts about the price of a pass-through request; null on other routes and for requests that run no model. */
   passed: PassedRequest | null = null;
-  /** A pass-through body whose first bytes were looked at, from its beginning; null where it was not, or is kept whole. */
+  /**
+   * A pass-through body from its beginning, whose first bytes were inspected; null if they were not, or if the body is buffered.
+   */
   peekedBody: RequestBody | null = null;
   /** The parts of a multipart body; its text fields are in `params` too. Null for every other body, and for forms that stream. */
   form: readonly FormPart[] | null = null;
-  /** A form that is too large to be kept: what is known of it, and its bytes on their way. */
+  /** A form too large to buffer: its known fields, and its byte stream. */
   streamedForm: StreamedForm | null = null;
-  /** The bound that bodies held for this request count against, and how many bytes they are; null where nothing is counted. */
+  /** The limit that bodies held for this request count against; null if nothing is counted. `heldBytes` is their size. */
   memory: BodyMemory | null = null;
   heldBytes = 0;
   /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
@@ -179,7 +181,7 @@ export class RequestContext {
   verdicts: VerdictRecord[] | null = null;
   /** Usage of responses that a verdict rejected; null while there is none. */
   deniedUsage: Usage[] | null = null;
-  /** Why targets were passed over, and retries left out; null while there was no such thing. */
+  /** Skipped targets with the reasons, and omitted retries; null if there were none. */
   decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
   usage: Usage | null = null;
@@ -199,7 +201,7 @@ export class RequestContext {
   /** Headers plugins add to the reply. */
   readonly replyHeaders: HeaderList = [];
   aborted = false;
-  /** Ends the upstream exchange at hand; set by the attempt that runs. */
+  /** Aborts the current upstream exchange. The running attempt sets it. */
   abortUpstream: (() => void) | null = null;
   ended = false;
   /** True once the plan counts this request among its running ones. */

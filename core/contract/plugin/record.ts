@@ -115,7 +115,7 @@ export const requestRecord = v.object({
   tokenSubject: v.optional(v.nullable(v.string())),
   method: v.string(),
   path: v.string(),
-  /** Function name of data-plane §1 (`chatComplete`), `proxy` for pass-through, null when no route was reached. */
+  /** Operation name (`chatComplete`), `proxy` for pass-through, null if no route was reached. */
   endpoint: v.nullable(v.string()),
   /** Status sent to the client; 499 if it had disconnected. */
   status: v.number(),

@@ -8,7 +8,7 @@ const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v
 /** A status code of HTTP. */
 export const status = whole(100, 599);
 
-/** Shortest cool-down of a circuit in milliseconds; a shorter one is raised to it (data-plane §4.7). */
+/** Shortest cool-down of a circuit in milliseconds. Shorter ones are raised to it. */
 export const breakerCooldownMsMin = 30_000;
 
 const breaker = v.pipe(
@@ -55,7 +55,7 @@ export const capacity = v.pipe(
   v.check((config) => config.in_flight !== undefined || config.rpm !== undefined, 'needs in_flight or rpm'),
 );
 
-/** `strategy` of a config (data-plane §4.6, §4.7). */
+/** `strategy` of a config. */
 export const strategy = v.strictObject({
   mode: v.picklist(['single', 'fallback', 'loadbalance', 'conditional']),
   /** fallback: the statuses that move on; without it every status but 2xx. */

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { InboundRequest } from '../values/http.ts';
 
-/** True for a `POST` with the cluster key as bearer: what the control plane asks of a gateway. */
+/** True for a `POST` with the cluster key as bearer, as the control plane sends it to a gateway. */
 export function isFromControlPlane(request: Pick<InboundRequest, 'method' | 'header'>, clusterKeyText: string): boolean {
   const bearer = /^Bearer (\S+)$/.exec(request.header('authorization') ?? '')?.[1] ?? '';
   return request.method === 'POST' && timingSafeEqual(digest(bearer), digest(clusterKeyText));

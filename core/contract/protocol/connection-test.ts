@@ -7,7 +7,7 @@ import { providerDocument } from './documents.ts';
  */
 export const connectionTestPath = '/internal/v1/connection-tests';
 
-/** Milliseconds a test takes at most: admin requests have little more. */
+/** Time limit of a test in milliseconds. The limit of admin requests is only slightly higher. */
 export const connectionTestMs = 2_000;
 
 /** The provider as its document would be, secrets sealed as there. */
@@ -18,11 +18,11 @@ export const connectionDiagnosis = v.object({
   ok: v.boolean(),
   checks: v.array(
     v.object({
-      /** The field of an integration to look at: `key`, `configurations.aws_region`, … */
+      /** The field of an integration to check: `key`, `configurations.aws_region`, … */
       field: v.string(),
-      /** `unknown`: could not be told. */
+      /** `unknown`: the check gave no result. */
       status: v.picklist(['ok', 'failed', 'unknown']),
-      /** In words, without any secret. */
+      /** Description without any secret. */
       message: v.string(),
     }),
   ),

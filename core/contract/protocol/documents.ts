@@ -44,7 +44,7 @@ export const usageLimitsDocument = v.object({
   onUnavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
-/** A rate limit; a value of 0 refuses every call. */
+/** A rate limit; a value of 0 rejects every call. */
 export const rateLimitDocument = v.object({
   type: v.picklist(['requests', 'tokens']),
   unit: v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw']),
@@ -55,11 +55,11 @@ export const rateLimitDocument = v.object({
 
 export const apiKeyDocument = v.object({
   id: v.string(),
-  /** Row id of the key (uuid): what records name. */
+  /** Row id of the key (uuid), as used in records. */
   keyId: v.string(),
   /** base64url HMAC-SHA-256 of the secret, see `digestSecret`. */
   digest: v.string(),
-  /** While a rotated key is in transition: the old secret's digest and the ISO time until which it is good. */
+  /** During the transition of a rotated key: the old secret's digest and the ISO time until which it is valid. */
   previousDigest: v.optional(v.nullable(v.string())),
   previousExpiresAt: v.optional(v.nullable(v.string())),
   type: v.picklist(['organisation-service', 'workspace-service', 'workspace-user']),
@@ -72,12 +72,12 @@ export const apiKeyDocument = v.object({
   scopes: v.array(v.string()),
   /** ISO time, or null for never. */
   expiresAt: v.nullable(v.string()),
-  /** ISO time from which the current secret is refused because the key was not rotated in time; null: never. */
+  /** ISO time from which the current secret is rejected because the key was not rotated in time; null: never. */
   secretExpiresAt: v.optional(v.nullable(v.string())),
   /** Name of the key, for records and metrics. */
   name: v.optional(v.string()),
   usageLimits: v.optional(v.nullable(usageLimitsDocument)),
-  /** ISO time of the last reset of its usage by hand; usage from before does not count. */
+  /** ISO time of the last manual reset of its usage. Earlier usage does not count. */
   usageResetAt: v.optional(v.nullable(v.string())),
   rateLimits: v.optional(v.array(rateLimitDocument)),
   /** True: requests whose usage no reply can state are rejected. */
@@ -96,7 +96,7 @@ export const configDocument = v.object({
   versionId: v.string(),
   organisationId: v.string(),
   workspaceId: v.string(),
-  /** The config object as saved, in the wire language of data-plane §4.2. */
+  /** The config object as saved, in the config language of requests. */
   config: v.record(v.string(), v.unknown()),
 });
 
@@ -130,7 +130,7 @@ export const providerDocument = v.object({
   usageLimits: v.optional(v.nullable(usageLimitsDocument)),
   usageResetAt: v.optional(v.nullable(v.string())),
   rateLimits: v.optional(v.array(rateLimitDocument)),
-  /** The same of its integration in this workspace, for all providers made from it together. */
+  /** Budget and rate limits of its integration in this workspace, shared by all providers made from it. */
   integrationLimits: v.optional(
     v.object({
       usageLimits: v.nullable(usageLimitsDocument),
@@ -139,7 +139,7 @@ export const providerDocument = v.object({
       status: v.picklist(['active', 'exhausted']),
     }),
   ),
-  /** Which models may be called, and those with a place of their own; null or absent: all, at the integration's place. */
+  /** Models that may be called, and those with a host of their own; null or absent: all models, at the integration's host. */
   models: v.optional(
     v.nullable(
       v.object({
@@ -168,14 +168,14 @@ export const workspaceDocument = v.object({
     v.object({
       /** Requests may use saved configs and stored providers only. */
       blockInlineConfig: v.boolean(),
-      /** False: bodies of requests are not to be kept anywhere. */
+      /** False: bodies of requests must not be stored. */
       debugLog: v.boolean(),
       /**
        * Adds the name of the key's owner to the metadata as `_user`. The override applies only if no other source set `_user`.
        */
       userKeyMetadata: v.boolean(),
       userKeyMetadataOverride: v.boolean(),
-      /** How long cached answers live where the config does not say, and at most; null: not said. */
+      /** Lifetime of cached replies if the config sets none, and its maximum; null: not set. */
       cacheTtlSeconds: v.nullable(v.number()),
     }),
   ),
@@ -206,9 +206,9 @@ export const workspaceModelsDocument = v.object({
       models: v.array(
         v.object({
           slug: v.string(),
-          /** The maker's name of it, where the slug is another. */
+          /** The maker's name of the model, if it differs from the slug. */
           canonicalSlug: v.optional(v.nullable(v.string()), null),
-          /** Unix seconds; 0 = not known. */
+          /** Unix seconds; 0 = unknown. */
           created: v.optional(v.number(), 0),
         }),
       ),
@@ -233,7 +233,7 @@ export const organisationDocument = v.object({
   }),
 });
 
-/** Whom an e-mail belongs to in an organisation, and which models' scopes their role gives them where. */
+/** The user of an e-mail in an organisation, and the models' scopes of the user's role in each workspace. */
 export const userDocument = v.object({
   id: v.string(),
   organisationId: v.string(),
@@ -282,7 +282,7 @@ export interface DocumentOf {
   user: UserDocument;
 }
 
-/** Says that a document changed, never what it now says. Revisions are gapless and in commit order. */
+/** A notice that a document changed. It does not hold the new content. Revisions are gapless and in commit order. */
 export const changeNotice = v.object({
   revision: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   kind: v.picklist(documentKinds),
@@ -298,7 +298,7 @@ export const changesSubject = 'svc.changes';
 export const keyPurposes = {
   /** from ENCRYPTION_KEY: pepper of `digestSecret` */
   apiKeyPepper: 'svc api-key pepper v1',
-  /** from CLUSTER_KEY: signs what jobs of the control plane call models with */
+  /** from CLUSTER_KEY: signs the credentials with which jobs of the control plane call models */
   jobCredential: 'svc job credential v1',
   /** from CLUSTER_KEY: seals provider secrets on the internal API */
   transport: 'svc internal transport v1',
@@ -308,6 +308,6 @@ export const keyPurposes = {
   dataKeys: 'svc data-key wrap v1',
   /** from ENCRYPTION_KEY: hashes of the audit chain */
   auditChain: 'svc audit chain v1',
-  /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that shows whether a key belongs to the database */
+  /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that proves if a key belongs to the database */
   keyCheck: 'svc key check v1',
 } as const;

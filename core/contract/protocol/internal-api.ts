@@ -5,10 +5,10 @@ import { changeNotice } from './documents.ts';
  * The control plane's internal HTTP API, for gateways only: `Authorization: Bearer <CLUSTER_KEY as given>`; a user's key is
  * refused there, and the gateway never forwards `/internal/` paths.
  *
- * | Call | Answer |
+ * | Call | Reply |
  * |---|---|
  * | `GET /internal/v1/documents/{kind}/{encoded id}` | 200 `documentReply`; an unknown id is 200 with `document: null` |
- * | `POST /internal/v1/api-keys` (`keysQuestion`) | 200 `keysReply`: many keys at once, as the call above would give each |
+ * | `POST /internal/v1/api-keys` (`keysQuestion`) | 200 `keysReply`: many keys at once, each as in the call above |
  * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
@@ -16,7 +16,7 @@ import { changeNotice } from './documents.ts';
  * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |
  * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *
- * Anything but 200 means "could not say", never "does not exist".
+ * A status other than 200 means that the data is unavailable, never that it does not exist.
  */
 export const internalPaths = {
   documents: '/internal/v1/documents',
@@ -29,7 +29,7 @@ export const internalPaths = {
   keyCheck: '/internal/v1/key-check',
 } as const;
 
-/** A text that only the ENCRYPTION_KEY of the database opens; see `opensKeyCheck`. */
+/** A text that only the database's ENCRYPTION_KEY decrypts; see `opensKeyCheck`. */
 export const keyCheckReply = v.object({ encryption_key: v.string() });
 
 export const documentReply = v.object({
@@ -55,7 +55,9 @@ export const keysReply = v.object({
 export const changesReply = v.object({
   /** Newest revision the control plane has. */
   revision: v.number(),
-  /** True when `after` is older than what is kept (or newer than what exists): drop everything, then follow from `revision`. */
+  /**
+   * True if `after` is older than the stored changes (or newer than the newest): drop all documents, then follow from `revision`.
+   */
   reset: v.boolean(),
   /** Oldest first, at most 5,000; when the last one is older than `revision`, ask again. */
   changes: v.array(changeNotice),
@@ -74,8 +76,8 @@ export type ChangesReply = v.InferOutput<typeof changesReply>;
 export type RecordsReply = v.InferOutput<typeof recordsReply>;
 
 /**
- * How gateways reach the control plane: given by `main`, which owns the sockets, the base URL and the bearer. Resolves with
- * whatever status came; rejects when no whole reply came within `timeoutMs`.
+ * Calls the control plane. `main` provides it, because it owns the sockets, the base URL and the bearer. Resolves with any
+ * status; rejects if no complete reply arrives within `timeoutMs`.
  */
 export type InternalFetch = (
   method: 'GET' | 'POST',

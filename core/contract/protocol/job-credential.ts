@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * By this the control plane's jobs call models for the key that asked for them: `svc_job_<public id of the key>_<seconds since the
- * epoch until which it is good>_<HMAC>`. It opens nothing but what the key itself may still do: its document decides, as always.
+ * Credential with which jobs of the control plane call models for the key that created them: `svc_job_<public id of the
+ * key>_<expiry in seconds since the epoch>_<HMAC>`. It allows only what the key itself may still do: the key's document decides.
  */
 const pattern = /^svc_job_([0-9A-Za-z]{12})_(\d{1,12})_([A-Za-z0-9_-]{43})$/;
 
@@ -12,12 +12,12 @@ export function newJobCredential(secret: Uint8Array, keyId: string, nowMs: numbe
   return `svc_job_${keyId}_${until}_${digest(secret, keyId, String(until))}`;
 }
 
-/** True for what has the form of one. */
+/** True for a text in the format of a job credential. */
 export function isJobCredential(text: string): boolean {
   return text.startsWith('svc_job_');
 }
 
-/** The public id of the key it stands for, null where it is false or its time is over. */
+/** Returns the public id of its key; null if the credential is forged or has expired. */
 export function readJobCredential(secret: Uint8Array, text: string, nowMs: number): string | null {
   const match = pattern.exec(text);
   if (!match) return null;

@@ -22,7 +22,7 @@ export type JwkCheck =
   | { readonly ok: true; readonly jwk: PublicJwk; readonly key: KeyObject }
   | { readonly ok: false; readonly field: string; readonly reason: string };
 
-/** Judges one JWK: a public RSA key for signatures by RS256, of 2048 bits at least, with a `kid`. */
+/** Checks one JWK: a public RSA key for signatures by RS256, of 2048 bits at least, with a `kid`. */
 export function checkJwk(input: unknown): JwkCheck {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return bad('', 'must be an object');
   const jwk = input as Record<string, unknown>;
@@ -50,7 +50,7 @@ function checkModulus(jwk: PublicJwk): JwkCheck {
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < bits.least) return bad('n', `must have at least ${bits.least} bits, has ${modulusLength}`);
   if (modulusLength > bits.most) return bad('n', `must have at most ${bits.most} bits`);
-  // Long exponents make every check slow; 1 and even ones are no signatures at all.
+  // Long exponents make every check slow. 1 and even exponents give no valid signatures.
   if (publicExponent < 3n || publicExponent % 2n === 0n || publicExponent >= 1n << 32n)
     return bad('e', 'must be odd, and from 3 to 4294967295');
   return { ok: true, jwk, key };

@@ -7,9 +7,9 @@ const key = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const lease = v.pipe(v.string(), v.uuid());
 const seq = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 const holder = v.pipe(v.string(), v.uuid());
-/** Most leases that were left, and processes that have ended, in one question. */
+/** Maximum number of left leases, and of ended processes, in one question. */
 export const leftMax = 100;
-/** Most amounts in `parts`; the ledger hears of more requests with the next question. */
+/** Maximum number of amounts in `parts`. Further requests are included in the next question. */
 export const partsMax = 1_000;
 export const endedHoldersMax = 1_000;
 
@@ -41,14 +41,14 @@ const budgetAsk = v.object({
   kind: v.literal('budget'),
   ...shared,
   ...budgetRules.entries,
-  /** Leases of this budget that their holder has left: `kept` is all that its records tell of them, or will. */
+  /** Leases of this budget that their holder has left. `kept` is the total that its records report, or will report. */
   left: v.optional(v.pipe(v.array(v.object({ lease, seq, kept: units })), v.maxLength(leftMax))),
   /**
    * The amounts that make up `need`, in the order they are served. If not all of it is left, the ledger grants what serves some of
    * them, so that no process holds units it cannot use.
    */
   parts: v.optional(v.pipe(v.array(units), v.maxLength(partsMax))),
-  /** Units in hand that wait for no request. */
+  /** Units in hand that no request waits for. */
   spare: v.optional(units),
   /** Milliseconds since this process asked the others to give back what they hold (see `recallSubject`). */
   recalledMs: v.optional(timeMs),
@@ -56,10 +56,10 @@ const budgetAsk = v.object({
 
 /** `POST /internal/v1/leases`. */
 export const leasesBody = v.object({
-  /** The process that asks. */
+  /** The process that sends the question. */
   holder: v.optional(v.nullable(holder), null),
   asks: v.pipe(v.array(v.variant('kind', [rateAsk, budgetAsk])), v.maxLength(1_000)),
-  /** Processes that have ended, and whose every record has been taken: nothing more is heard of their leases. */
+  /** Processes that have ended and whose records have all been stored. Nothing more is reported about their leases. */
   endedHolders: v.optional(v.pipe(v.array(holder), v.maxLength(endedHoldersMax)), []),
 });
 
@@ -75,7 +75,7 @@ export const leasesReply = v.object({
       remaining: units,
       /** Milliseconds for which the grant may be spent; null: until the window ends. */
       leaseMs: v.nullable(timeMs),
-      /** True when the ledger knew nothing of the lease: only what is granted now is in it. */
+      /** True if the ledger did not have the lease: it holds only the units granted now. */
       isNew: v.optional(v.boolean()),
       /** Units of a budget that other leases hold. */
       others: v.optional(units),
@@ -97,7 +97,7 @@ const modelRates = v.object({
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
 export const ratesReply = v.object({ rates: v.nullable(modelRates) });
 
-/** Subject of the notice by which a gateway process asks the others to give back what they hold of a budget and do not need. */
+/** Subject of the notice with which a gateway process asks the others to give back unneeded units of a budget. */
 export const recallSubject = 'svc.leases.recall';
 export const recallNotice = v.object({ keys: v.pipe(v.array(key), v.maxLength(1_000)) });
 export type RecallNotice = v.InferOutput<typeof recallNotice>;
@@ -157,7 +157,7 @@ export interface LeaseAccount {
   release(lease: string): void;
 }
 
-/** Shares of limits that this process holds (architecture: limits are quota leases). */
+/** Shares of limits that this process holds as leases. */
 export interface Leases {
   /** The account of a limit: the same one for the same key; a later spec changes its size and rules. */
   account(spec: LimitSpec): LeaseAccount;

@@ -9,7 +9,7 @@ export const rateWindowMs = {
   rpw: 604_800_000,
 } as const satisfies Record<RateLimitDocument['unit'], number>;
 
-/** Start of the fixed window that this time falls in: windows of one length follow each other from the epoch on, in UTC. */
+/** Returns the start of the fixed window of this time. Windows of one length follow each other from the epoch on, in UTC. */
 export function windowStartMs(nowMs: number, lengthMs: number): number {
   return Math.floor(nowMs / lengthMs) * lengthMs;
 }
@@ -20,9 +20,9 @@ const dayMs = 86_400_000;
 export type ResetRule = Pick<UsageLimitsDocument, 'periodicReset' | 'periodicResetDays' | 'nextUsageResetAt'>;
 
 /**
- * When a budget whose present window began at `startedMs` begins anew, as milliseconds since the epoch; null: never. Weekly means
- * Mondays and monthly the first, at 00:00 UTC; every N days is counted from the day on which the window began. A time that the
- * caller fixed comes before the period, as long as it was still ahead when the window began.
+ * Returns when a budget whose current window began at `startedMs` resets, in milliseconds since the epoch; null: never. Weekly
+ * means Mondays and monthly the first, at 00:00 UTC. Every N days is counted from the day on which the window began. A reset time
+ * set by the caller takes precedence over the period if it was still ahead when the window began.
  */
 export function nextResetMs(rule: ResetRule, startedMs: number): number | null {
   const fixedMs = rule.nextUsageResetAt === null ? Number.NaN : Date.parse(rule.nextUsageResetAt);

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Returns whether an `authorization` header may read the metrics: always without METRICS_TOKEN, else only with that bearer. */
+/** Returns true if an `authorization` header may read the metrics: always without METRICS_TOKEN, else only with that bearer. */
 export function mayReadMetrics(token: string | null, authorization: string | undefined): boolean {
   if (token === null) return true;
   return timingSafeEqual(digest(`Bearer ${token}`), digest(authorization ?? ''));

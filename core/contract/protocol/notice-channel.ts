@@ -1,4 +1,4 @@
-/** A way to other gateway processes for small notices: fast, without a guarantee that they arrive. */
+/** Sends small notices to other gateway processes: fast, without guaranteed delivery. */
 export interface NoticeChannel<Notice extends object> {
   send(notice: Notice): void;
   /** Passes on each message as it arrived, unchecked: JSON bytes, or a value over IPC. Called once. */

@@ -18,7 +18,7 @@ interface ReadyMessage {
   readonly port: number;
 }
 
-/** Sent by a gateway again and again for as long as its event loop turns. */
+/** Sent by a gateway repeatedly while its event loop runs. */
 export interface AliveMessage {
   readonly type: 'alive';
 }
@@ -56,6 +56,6 @@ interface RecallMessage {
 }
 
 export const exitCodes = {
-  /** Settings that cannot work, a port that is taken: starting again would not help. EX_CONFIG of sysexits(3). */
+  /** Exit code for settings that cannot work or a port in use: a restart would not help. EX_CONFIG of sysexits(3). */
   configuration: 78,
 } as const;

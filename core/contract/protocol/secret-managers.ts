@@ -13,18 +13,18 @@ export interface MappedValues {
 /** Reads the values of `ProviderDocument.mappedSecrets`. */
 export interface SecretManagers {
   /**
-   * All values of a document, at once where they are at hand. Throws (or rejects with) GatewayError `secret_unavailable` naming provider,
-   * target and reference, when one of them cannot be had.
+   * Returns all values of a document, at once if they are in memory. Throws (or rejects with) GatewayError `secret_unavailable`
+   * naming provider, target and reference if one of them is unavailable.
    */
   valuesOf(document: ProviderDocument): Maybe<MappedValues>;
   /**
-   * Reads anew what a provider has refused, at most once in ten seconds for each reference. Resolves with whether there are other
-   * values than `used` now. Never rejects.
+   * Reads values again after a provider rejected them, at most once in ten seconds for each reference. Resolves with true if the
+   * values now differ from `used`. Never rejects.
    */
   renew(document: ProviderDocument, used: MappedValues): Promise<boolean>;
   /**
-   * Asks the managers now, whatever is at hand. One entry for each mapping, in order: null where its value can be had, else why not,
-   * for those who manage the reference. Never rejects.
+   * Reads the managers now, ignoring values in memory. Returns one entry for each mapping, in order: null if its value is
+   * available, else the reason, for the administrators of the reference. Never rejects.
    */
   check(document: ProviderDocument): Promise<readonly (string | null)[]>;
 }

@@ -4,28 +4,28 @@ import * as v from 'valibot';
 export const secretManagerTypes = ['aws_sm', 'azure_kv', 'hashicorp_vault'] as const;
 export type SecretManagerType = (typeof secretManagerTypes)[number];
 
-/** One value of a provider that is read from a secret manager, and where it goes. Nothing in here is a plain secret. */
+/** One value of a provider that is read from a secret manager, and the field it fills. Nothing in it is a plain secret. */
 export const mappedSecretDocument = v.object({
-  /** The mapping's `target_field` as it was sent (`key`, `configurations.aws_region`): what messages name. */
+  /** The mapping's `target_field` as it was sent (`key`, `configurations.aws_region`). Messages name this field. */
   target: v.string(),
-  /** Config name of what it fills: `api_key`, `aws_secret_access_key`. */
+  /** Config name of the field it fills: `api_key`, `aws_secret_access_key`. */
   field: v.string(),
   /** True for a credential, false for a plain setting. */
   isSecret: v.boolean(),
-  /** `json`: the text is JSON and stands for what it says; a credential stays text. */
+  /** `json`: the text is parsed as JSON. A credential stays text. */
   format: v.picklist(['string', 'json']),
   /** Row id, slug and version of the reference: a changed reference is read anew. */
   id: v.string(),
   slug: v.string(),
   revision: v.number(),
   managerType: v.picklist(secretManagerTypes),
-  /** Name, ARN or path of the secret, in the manager's words. */
+  /** Name, ARN or path of the secret, in the manager's terms. */
   path: v.string(),
-  /** Which value of a secret that has several: the mapping's word, else the reference's; null: it has one. */
+  /** Key of the value in a secret that has several: from the mapping, else from the reference; null: the secret has one value. */
   key: v.nullable(v.string()),
-  /** How to authenticate at the manager: settings under their wire names that are no secret. */
+  /** Settings for authentication at the manager, under their wire names, without secrets. */
   auth: v.record(v.string(), v.string()),
-  /** JSON of those that are secret, sealed with the transport key, aad `secret-reference/<id>`; null: none. */
+  /** JSON of the secret settings, sealed with the transport key, aad `secret-reference/<id>`; null: none. */
   authSecrets: v.nullable(v.string()),
 });
 export type MappedSecretDocument = v.InferOutput<typeof mappedSecretDocument>;

@@ -3,10 +3,10 @@ import type { Identity } from '../plugin/context.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Maybe } from '../values/json.ts';
 
-/** Longest token, in characters (security §6). */
+/** Longest token, in characters. */
 export const tokenLengthMax = 16_384;
 
-/** True for what has the shape of a JWT: base64url of `{"`. Keys of this service begin `svc_`. */
+/** True for a text in the format of a JWT: base64url of `{"`. Keys of this service begin `svc_`. */
 export function isToken(credential: string): boolean {
   return credential.charCodeAt(0) === 0x65 && credential.startsWith('eyJ');
 }
@@ -17,13 +17,13 @@ export interface TokenAsk {
   /** Slug or id in `x-svc-workspace`; null without it. */
   readonly workspace: string | null;
   readonly clientAddress: string;
-  /** True after too many failures from this address: then nothing is looked up for organisations that are not in memory. */
+  /** True after too many failures from this address. Only organisations in memory are then accepted, without a look-up. */
   readonly isHeldBack?: boolean;
 }
 
-/** A token whose signature and claims are good. Holds no secret. */
+/** A token whose signature and claims are valid. Holds no secret. */
 export interface VerifiedToken {
-  /** One object for as long as nothing it was made from changes. `keyId` names the token, `scopes` are those of models' routes. */
+  /** The same object until one of its sources changes. `keyId` names the token, `scopes` are those of models' routes. */
   readonly identity: Identity;
   /** Scopes of the token itself, before they are limited by the role of its user. */
   readonly scopes: readonly string[];
@@ -39,11 +39,14 @@ export interface TokenUse {
 /** Verifies tokens that organisations sign (core/jwt). */
 export interface TokenVerifier {
   /**
-   * At once where the token is known, else after its keys and what it names were looked up. Throws GatewayError `invalid_api_key`,
-   * `api_key_expired`, `forbidden`, `too_many_failures`, and `unavailable` where it cannot be told.
+   * Returns at once if the token is known, else after its keys and the entities it names were looked up. Throws GatewayError
+   * `invalid_api_key`, `api_key_expired`, `forbidden`, `too_many_failures`, or `unavailable` if a look-up fails.
    */
   verify(ask: TokenAsk): Maybe<VerifiedToken>;
-  /** Notes for the audit trail of its organisation that a token was refused; faults of ours are not noted. Never throws. */
+  /**
+   * Records a rejected token for the audit trail of its organisation. Errors of the service itself are not recorded. Never
+   * throws.
+   */
   noteRefusal(ask: TokenAsk, error: GatewayError, use: TokenUse): void;
 }
 
@@ -53,7 +56,7 @@ export interface TokenVerifier {
  */
 export const tokenCheckPath = '/internal/v1/token-checks';
 
-/** Milliseconds it takes at most: admin requests have little more. */
+/** Time limit in milliseconds. The limit of admin requests is only slightly higher. */
 export const tokenCheckMs = 2_000;
 
 const text = (lengthMax: number) => v.pipe(v.string(), v.maxLength(lengthMax));
@@ -91,13 +94,13 @@ export const tokenVerdict = v.union([
 ]);
 export type TokenVerdict = v.InferOutput<typeof tokenVerdict>;
 
-/** Refused tokens for the audit trail: `POST /internal/v1/token-refusals`, answered 200 `{}`. */
+/** Rejected tokens for the audit trail: `POST /internal/v1/token-refusals`, reply 200 `{}`. */
 export const tokenRefusals = v.object({
   refusals: v.pipe(
     v.array(
       v.object({
         organisationId: v.pipe(v.string(), v.uuid()),
-        /** How often, from this address and for this reason, since it was last told. */
+        /** Number of refusals from this address for this reason since the last report. */
         count: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
         status: v.picklist([401, 403]),
         code: text(50),

@@ -7,7 +7,7 @@ import { providerDocument } from '../protocol/documents.ts';
  */
 export const batchUsagePath = '/internal/v1/batch-usage';
 
-/** Settings that are no secret and that the batch was made with beside those of its provider (a region). */
+/** Settings without secrets that the batch was made with in addition to those of its provider (a region). */
 const settings = v.record(v.string(), v.unknown());
 
 export const batchUsageQuestion = v.object({
@@ -23,7 +23,7 @@ const count = v.pipe(v.number(), v.finite(), v.minValue(0));
 /** The answered requests of one model, tier of service and class of size, together. */
 export const batchUsagePart = v.object({
   model: v.string(),
-  /** As it was asked for (`chatComplete`); null where that is not known. */
+  /** Operation of the requests (`chatComplete`); null if it is unknown. */
   operation: v.nullable(v.string()),
   serviceTier: v.nullable(v.string()),
   /** How many of `sizeStarts` each request's input is beyond: prices may depend on it. */
@@ -45,11 +45,13 @@ export const batchUsagePart = v.object({
 export type BatchUsagePart = v.InferOutput<typeof batchUsagePart>;
 
 export const batchUsageReply = v.object({
-  /** `running`: ask again later · `gone`: the provider knows no such batch. */
+  /** `running`: ask again later · `gone`: the provider has no such batch. */
   state: v.picklist(['running', 'ended', 'gone']),
   parts: v.array(batchUsagePart),
 });
 export type BatchUsageReply = v.InferOutput<typeof batchUsageReply>;
 
-/** Tokens of input beyond which price lists have other prices. The average of one class has the price of each of its members. */
+/**
+ * Input token counts above which price lists have other prices. The average of one class has the price of each of its members.
+ */
 export const sizeStarts = [128_000, 199_999, 200_000, 271_999, 272_000, 512_000] as const;

@@ -16,7 +16,7 @@ export const ownStoreOrigin = 'svc://store';
 export const ownFilePrefix = 'svc_file_';
 export const ownBatchPrefix = 'svc_batch_';
 
-/** True for the id of a file or batch that the service keeps. */
+/** True for the id of a file or batch that the service stores. */
 export function isOwnId(id: unknown): boolean {
   return typeof id === 'string' && (id.startsWith(ownFilePrefix) || id.startsWith(ownBatchPrefix));
 }
@@ -29,7 +29,7 @@ export const callerHeaders = {
   user: 'svc-user',
 } as const;
 
-/** Paths of the internal API that the own store may ask, and no other ones. */
+/** Paths of the internal API that the own store may call. */
 export const ownStorePath = /^\/internal\/v1\/store\/(files|batches)(\/[\w-]{1,80}(\/(content|output|cancel))?)?(\?[^#]*)?$/;
 
 /** Returns these headers for the caller. Throws if there is no caller, because every stored resource has an owner. */

@@ -6,7 +6,7 @@ import type { JsonObject, Maybe } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import type { Usage } from '../values/usage.ts';
 
-/** Functions of data-plane §1 that are shaped, not just passed through. */
+/** Operations whose JSON is shaped; all others pass through. */
 export const operationNames = [
   'chatComplete',
   'complete',
@@ -58,11 +58,11 @@ export type Credentials = Readonly<Record<string, Secret>>;
  * All functions are pure unless they say otherwise: input in, output out, unknown values survive.
  */
 export interface ProviderAdapter {
-  /** Id of data-plane §7. */
+  /** Provider type id: `openai`, `anthropic`, … */
   readonly id: string;
   /** Checks settings from an integration, a config target or request headers. Unknown keys are ignored here. */
   readonly settings: GenericSchema<unknown, ProviderSettings>;
-  /** Base URL with its path and no trailing slash: `https://api.openai.com/v1`. `custom_host` replaces it before this is asked. */
+  /** Base URL with its path and without trailing slash: `https://api.openai.com/v1`. Not called if `custom_host` replaces it. */
   baseUrl(settings: ProviderSettings): string;
   /** Headers that authenticate and version every call; computed once per stored provider. */
   headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
@@ -77,38 +77,40 @@ export interface ProviderAdapter {
     services: SignServices,
     labels?: Readonly<Record<string, string>>,
   ): Maybe<void>;
-  /** Another adapter for these settings (before its schema has seen them), where they ask for one; null = this one serves them. */
+  /**
+   * Another adapter for these settings (before its schema has read them), if they require one; null = this adapter serves them.
+   */
   variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
-  /** Settings that say as whom calls are made: those of a stored provider cannot be replaced by a request or config. */
+  /** Settings that determine the identity of calls. A request or config cannot replace those of a stored provider. */
   readonly pinned?: readonly string[];
-  /** Settings that a request or config may bring where a stored provider has none, and cannot replace where it has one. */
+  /** Settings that a request or config may add if a stored provider lacks them, but cannot replace. */
   readonly keptOnceStored?: readonly string[];
   /**
-   * Settings by which a request or config may move the calls of a stored provider to another host of the same owner, such as a
-   * region. Whatever else would move a stored credential to another host is refused.
+   * Settings with which a request or config may redirect the calls of a stored provider to another host of the same owner, such
+   * as a region. Other settings that would send a stored credential to another host are rejected.
    */
   readonly movedBy?: readonly string[];
   /** Settings that select the model beside its name. Fixed if the stored provider restricts its models. */
   readonly modelSettings?: readonly string[];
   /** Fields of an integration that failed calls are attributed to. */
   readonly errorFields?: ErrorFields;
-  /** Client request headers that are passed on unified routes as they came (lower-case), e.g. `anthropic-beta`. */
+  /** Client request headers that are passed unchanged on unified routes (lower-case), e.g. `anthropic-beta`. */
   readonly forwards?: readonly string[];
-  /** Path (below the base URL, with `/`) of a pass-through call, made of the path after `/v1`; without it that path itself. */
+  /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
-  /** Realtime sessions, where the provider has them in OpenAI's format. */
+  /** Realtime sessions, if the provider offers them in OpenAI's format. */
   readonly realtime?: Realtime;
-  /** How the provider's list of models is asked for and read, where it is not the base URL's `/models` in OpenAI's form. */
+  /** Requests and reads the provider's list of models, if it is not the base URL's `/models` in OpenAI's form. */
   readonly models?: ModelList;
   /**
    * Last change to a pass-through call, once its body is at hand: `call.body` is null where there is none or where it streams
    * through unread. Adapters that change bodies set `buffersProxyBodies`.
    */
   adjustProxyCall?(call: OutgoingCall, client: { header(name: string): string | undefined }): void;
-  /** True when pass-through bodies have to be at hand before the call leaves, because a signature covers them. */
+  /** True if pass-through bodies must be read before the call is sent, because a signature covers them. */
   buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
-  /** The provider's error reply as ours: `upstream_status` carrying its status, its message and its retry hint. */
+  /** Converts the provider's error response: `upstream_status` with its status, its message and its retry hint. */
   error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
 }
 
@@ -121,9 +123,9 @@ export interface ErrorFields {
 
 /** A provider's realtime sessions: WebSockets whose messages are JSON events. Messages pass as they are. */
 export interface Realtime {
-  /** Path below the base URL with its query, made of the client's query and of the model in it (empty: none). */
+  /** Path below the base URL with its query, built from the client's query and the model in it (empty: none). */
   path(query: URLSearchParams, model: string, settings: ProviderSettings): string;
-  /** Tokens an event of the provider speaks of; null for none. */
+  /** Token counts in an event of the provider; null if it has none. */
   usage(event: JsonObject): Usage | null;
 }
 
@@ -169,7 +171,7 @@ export interface ProviderFault {
   readonly type: string | null;
   readonly param: string | null;
   readonly code: string | null;
-  /** From the body or headers, when the provider says when to come back. */
+  /** Retry delay from the body or headers, if the provider sends one. */
   readonly retryAfterMs: number | null;
 }
 
@@ -179,9 +181,9 @@ export interface Operation {
   path(call: OperationCall): string;
   /** Method of the provider's call; absent: the one of the route. */
   readonly method?: string;
-  /** False: for this client it is as if the provider lacked the operation, and the service's own store stands in. */
+  /** False: the provider lacks the operation for this client, and the service's own store handles it. */
   serves?(client: { header(name: string): string | undefined }): boolean;
-  /** True where a batch may be made of a file that the service keeps (`StepServices.ownFile`). */
+  /** True if a batch may be made of a file that the service stores (`StepServices.ownFile`). */
   readonly takesOwnFiles?: true;
   /** Headers of this call, before those of the provider. */
   headers?(call: OperationCall): HeaderList;
@@ -214,11 +216,15 @@ export interface Operation {
   readonly takesForms?: boolean;
   /** Value of the `model` field of a form that is forwarded as a form, if it differs from `call.model`. */
   modelInForm?(call: OperationCall): string;
-  /** The provider's reply in the format of the route. Absent, or `reply` itself returned: bytes pass as they came. */
+  /**
+   * Converts the provider's response to the format of the route. Absent, or `reply` itself returned: the bytes pass unchanged.
+   */
   fromProvider?(reply: JsonObject, call: OperationCall): JsonObject;
-  /** The reply as bytes, for routes that answer with them while the provider sends JSON (audio in base64). Null: `fromProvider`. */
+  /**
+   * Returns the reply as bytes, for routes with binary replies whose provider sends JSON (audio in base64). Null: `fromProvider`.
+   */
   toBytes?(reply: JsonObject, call: OperationCall): BytesReply | null;
-  /** JSON of the route made of a reply that is not JSON (an image as it is). It is then read whole. */
+  /** Builds the route's JSON from a response that is not JSON (such as image bytes). The response is then read whole. */
   fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
   /** True: replies that are neither JSON nor an event stream pass as they come, unread (audio, subtitles). */
   readonly passesBytes?: boolean;
@@ -245,7 +251,7 @@ export interface StepServices {
   send(request: StepRequest): Promise<StepResponse>;
   /** The client's body as it arrives; once. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The bytes of a file that the service keeps for the caller. Rejects with `not_found` where there is none. */
+  /** Returns the bytes of a file that the service stores for the caller. Rejects with `not_found` if there is none. */
   ownFile(id: string): AsyncIterable<Uint8Array>;
   /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
   fault(response: StepResponse): Promise<GatewayError>;
@@ -253,15 +259,18 @@ export interface StepServices {
 
 export interface StepRequest {
   readonly method: string;
-  /** Below the base URL; below `origin` where that is given. */
+  /** Path below the base URL, or below `origin` if that is set. */
   readonly path: string;
-  /** Another origin of the same provider (its storage), `https://…` without path. Never one that a caller could choose. */
+  /** Another origin of the same provider (its storage), `https://…` without path. Callers can never choose it. */
   readonly origin?: string;
   readonly headers?: HeaderList;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | null;
-  /** Bytes of a streamed body, where they are known. */
+  /** Length of a streamed body in bytes, if known. */
   readonly bodyBytes?: number;
-  /** True for an address that holds its own permission, such as a signed link: no credential or header of the provider is added. */
+  /**
+   * True for an address that contains its own permission, such as a signed link: no credential or header of the provider is
+   * added.
+   */
   readonly withoutCredential?: true;
 }
 
@@ -269,7 +278,7 @@ export interface StepResponse {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole reply, at most 64 MiB. Throws `upstream_invalid` where it is no JSON object. */
+  /** The whole response, at most 64 MiB. Throws `upstream_invalid` if it is not a JSON object. */
   json(): Promise<JsonObject>;
   cancel(): void;
 }
@@ -306,9 +315,9 @@ export interface BytesReply {
 
 /** How a provider lists its models. */
 export interface ModelList {
-  /** Path below the base URL; with query where it pages. */
+  /** Path below the base URL, with a query if the list has pages. */
   path(settings: ProviderSettings): string;
-  /** One page of the provider's list; anything that is no model is left out. */
+  /** Reads one page of the provider's list. Entries that are not models are left out. */
   read(reply: JsonObject): ModelPage;
 }
 
@@ -321,9 +330,9 @@ export interface ModelPage {
 /** One model of a provider's list in OpenAI's terms. */
 export interface ListedModel {
   readonly id: string;
-  /** Unix seconds; 0 where the provider does not say. */
+  /** Unix seconds; 0 if the provider does not send it. */
   readonly created: number;
-  /** Empty where the provider does not say. */
+  /** Empty if the provider does not send it. */
   readonly ownedBy: string;
   /** Further fields that the provider returns. They are included in the list unless a name clashes. */
   readonly more?: JsonObject;
@@ -354,7 +363,7 @@ export interface OperationCall {
   readonly caller?: Caller | null;
   /** Throws `model_not_allowed`. There while a batch is made under an integration that restricts its models. */
   readonly allowModel?: (model: string) => void;
-  /** `strict_open_ai_compliance`; false adds the fields of data-plane §8.3. */
+  /** `strict_open_ai_compliance`; false adds provider-specific fields to replies. */
   readonly strict: boolean;
   /** Parameters that could not be carried over, and content of the reply as `reply.<name>`: `x-svc-dropped-params`. */
   readonly dropped: string[];
@@ -362,7 +371,7 @@ export interface OperationCall {
   readonly adapted: string[];
   /** Unix seconds and id source, so that mapping functions stay pure. */
   readonly nowSeconds: number;
-  /** Unix seconds at the time it is asked, where `nowSeconds` is when the call began. */
+  /** Returns the current time in Unix seconds; `nowSeconds` is the time at which the call began. */
   clockSeconds?(): number;
   newId(prefix: string): string;
 }
@@ -386,7 +395,7 @@ export interface StreamTranslator {
    * its bytes may pass as they came.
    */
   push(event: StreamEvent): StreamEvent[];
-  /** Called once after the provider's last event: what is still owed, terminal event included. */
+  /** Called once after the provider's last event. Returns the remaining events, terminal event included. */
   end(): StreamEvent[];
 }
 

@@ -5,7 +5,10 @@ import type { HeaderList, RequestBody } from '../values/http.ts';
 /** The tenant of calls to our own control plane: the only one for which the transport's internal origins are open. */
 export const internalTenant = 'svc-internal';
 
-/** The tenant of calls to the metadata service of the machine's cloud: these origins are open to it alone, and it to nothing else. */
+/**
+ * The tenant of calls to the metadata service of the machine's cloud. Only this tenant may call these origins, and it may call no
+ * others.
+ */
 export const metadataTenant = 'svc-metadata';
 export const metadataOrigins: readonly string[] = [
   'http://169.254.169.254', // AWS, Azure, Google Cloud
@@ -51,8 +54,8 @@ export interface UpstreamHandler {
   /** Headers are a flat lower-case list as sent by the provider, hop-by-hop ones already removed. */
   onHead(status: number, headers: HeaderList): void;
   /**
-   * Instead of `onHead`, and last of all: the provider has answered 101 to a call with `webSocket`. `protocol` is the subprotocol it
-   * chose. The socket is paused; who takes it closes it.
+   * Called instead of `onHead`, as the last call: the provider has responded with 101 to a call with `webSocket`. `protocol` is
+   * the subprotocol it chose. The socket is paused. The receiver must close it.
    */
   onWebSocket?(headers: HeaderList, socket: FrameSocket, protocol: string | null): void;
   /** False pauses the provider until `resume()`. The chunk belongs to the receiver. */

@@ -19,13 +19,13 @@ export const kindOfType: Readonly<Record<ApiKeyType, ApiKeyKind>> = {
 
 export interface ParsedApiKey {
   readonly kind: ApiKeyKind;
-  /** Public part: what the store finds the record by. */
+  /** Public part, by which the store finds the record. */
   readonly id: string;
   readonly secret: string;
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Sessions of people too: no key, and none of a provider's business either. */
+/** Includes session tokens of users: they are not API keys, but they must not reach a provider either. */
 const ownKey = /^svc_(admin|ws|user|session|job)_/;
 const pattern = /^svc_(admin|ws|user)_([0-9A-Za-z]{12})_([0-9A-Za-z]{32,64})([0-9A-Za-z]{6})$/;
 
@@ -48,13 +48,16 @@ export function parseApiKey(text: string): ParsedApiKey | null {
   return { kind: match[1] as ApiKeyKind, id: match[2] as string, secret: match[3] as string };
 }
 
-/** True for a header value that is, or was meant to be, a key of this service, with or without `Bearer`. Such a value never leaves. */
+/**
+ * True for a header value that is, or was meant to be, a key of this service, with or without `Bearer`. It is never sent
+ * upstream.
+ */
 export function holdsApiKey(value: string): boolean {
   const start = value.length > 7 && value.slice(0, 7).toLowerCase() === 'bearer ' ? 7 : 0;
   return value.startsWith('svc_', start) && ownKey.test(value.slice(start));
 }
 
-/** The same, and for callers who came with a token: true for every value that holds it. */
+/** Like `holdsApiKey`, and for callers with a JWT also true for every value that contains it. */
 export function holdsCredential(value: string, token: Secret | null): boolean {
   return holdsApiKey(value) || (token !== null && value.includes(token.reveal()));
 }

@@ -9,10 +9,10 @@ export interface ClientOrigin {
   readonly country: string | null;
 }
 
-/** With the cluster key in it, the control plane believes what a gateway says about the origin of a request it forwards. */
+/** Header with the cluster key. With it, the control plane trusts the origin that a gateway reports for a forwarded request. */
 export const vouchHeader = 'svc-internal-cluster-key';
 
-/** How it then says the country; the address is in `x-forwarded-for`. */
+/** Header for the country in that case; the address is in `x-forwarded-for`. */
 export const countryHeader = 'svc-internal-country';
 
 /** The proxies that are trusted to report the origin of requests. */
@@ -22,7 +22,7 @@ export interface ProxyRules {
   readonly countryHeader: string | null;
 }
 
-/** Prepares the rules; null when no proxy is trusted. Throws for a range that is none, which settings do not let pass. */
+/** Prepares the rules; null if no proxy is trusted. Throws for an invalid range, which the settings already reject. */
 export function compileProxyRules(settings: {
   readonly trustedProxies: readonly string[];
   readonly countryHeader: string | null;
@@ -37,9 +37,9 @@ export function compileProxyRules(settings: {
 }
 
 /**
- * The origin of a request whose connection comes from `peer`. A proxy that is not trusted is the client itself, whatever its headers
- * say. Of `x-forwarded-for` the last address counts that is not a trusted proxy: what stands before it, anybody could have written.
- * `header` gives all values of a name, joined with commas.
+ * Returns the origin of a request whose connection comes from `peer`. An untrusted proxy counts as the client itself, whatever
+ * headers it sends. In `x-forwarded-for` the last address that is not a trusted proxy counts, because the client may have written
+ * the addresses before it. `header` returns all values of a name, joined with commas.
  */
 export function originOf(rules: ProxyRules, peer: string, header: (name: string) => string | undefined): ClientOrigin {
   if (!isTrusted(rules, peer)) return { address: peer, country: null };
@@ -53,7 +53,7 @@ export function originOf(rules: ProxyRules, peer: string, header: (name: string)
   return { address, country: rules.countryHeader === null ? null : countryOf(header(rules.countryHeader)) };
 }
 
-/** Two letters as capitals; null for all else, and for XX, by which proxies say that they do not know. */
+/** Returns two letters as capitals; null for other values, and for XX, which proxies send for an unknown country. */
 export function countryOf(text: string | undefined): string | null {
   if (text === undefined || !/^[A-Za-z]{2}$/.test(text)) return null;
   const code = text.toUpperCase();

@@ -1,4 +1,4 @@
-/** Time as the gateway reads it; tests hold it. */
+/** Time source of the gateway. Tests replace it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

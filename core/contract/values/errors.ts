@@ -2,13 +2,13 @@
  * Every error a caller of the gateway can see: one row per code. `ARCHITECTURE.md#errors` shows the same table and a test
  * compares the two.
  *
- * `source` says whose fault it is, `retryable` whether the same request may succeed elsewhere or later, `type` is the
- * `error.type` of the body, `public` the default message. Bodies and statuses follow the data-plane reference §10.
+ * `source` is the party that caused the error, `retryable` is true if the same request may succeed elsewhere or later, `type` is
+ * the `error.type` of the body, `public` the default message.
  */
 export const errorTable = {
   invalid_api_key: row(401, 'client', false, 'authentication_error', 'Invalid API Key', '03'),
   api_key_expired: row(401, 'client', false, 'authentication_error', 'API Key Expired', '01'),
-  // Another provider may still be good: a fallback goes on.
+  // Another provider may still be valid: a fallback continues with the next target.
   provider_expired: row(401, 'client', true, 'virtual_key_expired_error', 'The provider has expired', '01'),
   // Applies to one integration: a fallback continues with the next target.
   model_not_allowed: row(412, 'client', true, 'model_not_allowed_error', 'The model is not allowed for this integration'),
@@ -58,7 +58,7 @@ export const errorTable = {
     'invalid_request_error',
     'Cannot override default config set for this API key.',
   ),
-  // Saved-only mode (semantics §2): each names the header that was refused.
+  // Only saved configs and stored providers are allowed: each code names the header that was rejected.
   inline_config_blocked: row(400, 'client', false, 'invalid_request_error', 'Inline configs are blocked'),
   inline_provider_blocked: row(400, 'client', false, 'invalid_request_error', 'Inline providers are blocked'),
   inline_custom_host_blocked: row(400, 'client', false, 'invalid_request_error', 'Custom hosts of requests are blocked'),
@@ -107,7 +107,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** Codes of saved-only mode, whose body says `field` where others say `type` and `param`. */
+/** Codes for workspaces that allow saved configs only. Their body has `field` instead of `type` and `param`. */
 export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
   'inline_config_blocked',
   'inline_provider_blocked',
@@ -116,7 +116,7 @@ export const savedOnlyCodes: ReadonlySet<ErrorCode> = new Set([
   'inline_forward_headers_blocked',
 ]);
 
-/** Codes that refuse a target before its provider is called. Such an attempt uses nothing up. */
+/** Codes that reject a target before its provider is called. Such an attempt uses no limits. */
 const uncalledCodes: ReadonlySet<string | null> = new Set<ErrorCode>([
   'invalid_provider',
   'provider_expired',
@@ -142,16 +142,16 @@ export interface ErrorRow {
   readonly retryable: boolean;
   readonly type: string;
   readonly public: string;
-  /** The reference's two-digit code of the authentication layer, where there is one. */
+  /** The two-digit code of authentication errors, if there is one. */
   readonly authCode: string | null;
 }
 
 export interface ErrorExtras {
   /** Message for the caller; absent: the text of the table. Never holds a secret. */
   readonly message?: string;
-  /** Which input was wrong: a header name, or a path such as `targets[1].retry.attempts`. */
+  /** The invalid input: a header name, or a path such as `targets[1].retry.attempts`. */
   readonly param?: string;
-  /** Further lines for the caller, for example one per validation fault. */
+  /** Further lines for the caller, for example one per validation issue. */
   readonly errors?: readonly string[];
   /** Methods for the `allow` header of a 405. */
   readonly allow?: readonly string[];
@@ -198,14 +198,14 @@ export class GatewayError extends Error {
   }
 }
 
-/** Any thrown thing as a GatewayError; what is not one becomes `code` with the original as its cause. */
+/** Converts any thrown value to a GatewayError. Other values become `code` with the original as its cause. */
 export function toGatewayError(thrown: unknown, code: ErrorCode = 'internal'): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const foreign = fromOtherCopy(thrown);
   return foreign ?? new GatewayError(code, { cause: thrown, detail: thrown instanceof Error ? thrown.message : textOf(thrown) });
 }
 
-/** Why something was thrown, for a log line: the detail of a GatewayError, else the message. */
+/** Returns the reason of a thrown value for a log line: the detail of a GatewayError, else the message. */
 export function reasonOf(thrown: unknown): string {
   const error = toGatewayError(thrown);
   return error.detail ?? error.message;

@@ -5,7 +5,7 @@ export interface FormPart {
   readonly name: string;
   /** Null for a text field. */
   readonly filename: string | null;
-  /** As sent; null where the part has none. */
+  /** As sent; null if the part has none. */
   readonly contentType: string | null;
   /** A view into the request's bytes: read it, do not keep or change it. */
   readonly body: Uint8Array;
@@ -21,8 +21,8 @@ export function filesOf(parts: readonly FormPart[], name: string): FormPart[] {
   return parts.filter((part) => part.filename !== null && (part.name === name || part.name === `${name}[]`));
 }
 
-/** A form that goes through as it arrives. Its text fields are known as far as they stand in its first bytes. */
+/** A form that is forwarded as it arrives. Only text fields in its first bytes are known. */
 export interface StreamedForm {
-  /** The body with this value in its `model` field; as it came where that is what it says. May be asked for once. */
+  /** Returns the body with this value in its `model` field, or unchanged if it has that value already. Call it once. */
   body(model: string | null): RequestBody;
 }

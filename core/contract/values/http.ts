@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import type { FrameSocket } from '../plugin/web-socket.ts';
 
 /**
- * The transport-free shapes between the HTTP edge and the pipeline. Only `core/http` knows what stands behind them,
- * so tests drive the true pipeline without a port.
+ * Types shared by the HTTP edge and the pipeline, independent of the transport. Only `core/http` implements them, so tests run
+ * the real pipeline without a port.
  */
 
-/** Flat list `[name, value, name, value, …]`. Names are lower-case, values are latin1 text as they came. */
+/** Flat list `[name, value, name, value, …]`. Names are lower-case, values are unchanged latin1 text. */
 export type HeaderList = string[];
 
 /** One request, parsed once. Auth, routing, logs and the upstream path all read this same object. */
@@ -20,9 +20,9 @@ export interface InboundRequest {
   readonly headers: HeaderList;
   /** Value of the first header of this lower-case name, else undefined. */
   header(name: string): string | undefined;
-  /** Address of the client as text (`127.0.0.1`, `::1`): of the peer, or what a trusted proxy says. */
+  /** Address of the client as text (`127.0.0.1`, `::1`): the peer's, or the one a trusted proxy reports. */
   readonly remoteAddress: string;
-  /** Country of that address by the word of a trusted proxy, two capitals; else null or absent. */
+  /** Country of that address as a trusted proxy reports it, two capitals; else null or absent. */
   readonly country?: string | null;
   /** The subprotocols offered, in the client's order, where the request asks for a WebSocket (RFC 6455 §4.1); else null or absent. */
   readonly webSocketProtocols?: readonly string[] | null;
@@ -53,7 +53,7 @@ export interface BodyConsumer {
 
 export interface BodyControl {
   resume(): void;
-  /** Stop caring: the rest is read and thrown away, or the connection closes with the reply. */
+  /** Discards the rest of the body, or closes the connection with the reply. */
   discard(): void;
 }
 
@@ -77,11 +77,11 @@ export interface ReplySink {
   onDrain(callback: () => void): void;
   /** Completes a streamed reply. */
   end(): void;
-  /** Closes the connection without completing the reply: a cut reply must look cut. */
+  /** Closes the connection without completing the reply, so that the client can detect the cut. */
   destroy(): void;
   /**
-   * Answers 101 to a request that asked for a WebSocket; `protocol` is one of those offered, or null. Headers that do not fit are
-   * left out from the end. Null when the client has left, or did not ask.
+   * Replies 101 to a WebSocket request; `protocol` is one of those offered, or null. Headers that do not fit are left out from
+   * the end. Null if the client has disconnected or the request was not for a WebSocket.
    */
   acceptWebSocket?(headers: HeaderList, protocol: string | null): FrameSocket | null;
 }

@@ -1,11 +1,11 @@
-/** JSON as it travels. `unknown` inside keeps readers honest: they check what they use and carry the rest along. */
+/** JSON values. `unknown` inside makes readers check the fields they use and pass the others on unchanged. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value, or a promise of it. The runner awaits only when a promise comes back. */
+/** A value, or a promise of it. The runner awaits promises only. */
 export type Maybe<T> = T | Promise<T>;
 
 export function isPromise<T>(value: Maybe<T>): value is Promise<T> {

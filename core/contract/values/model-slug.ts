@@ -1,6 +1,6 @@
 /**
- * `@slug/model` as its two parts, the slug with its `@`; null for a plain model name (data-plane §4.4). Names that begin `@cf/` or
- * `@hf/` are models of providers that call them so.
+ * Splits `@slug/model` into its two parts, the slug with its `@`; null for a plain model name. Names that begin with `@cf/` or
+ * `@hf/` are plain model names of their providers.
  */
 export function splitModelSlug(model: string): { readonly slug: string; readonly model: string } | null {
   if (model.charCodeAt(0) !== 64 || model.startsWith('@cf/') || model.startsWith('@hf/')) return null;

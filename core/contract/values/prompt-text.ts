@@ -19,7 +19,7 @@ const notText: ReadonlySet<string> = new Set([
   'status',
 ]);
 
-/** The texts of a request that its model reads, for counts and estimates. Empty for null. */
+/** Returns the texts of a request that its model reads, for counts and estimates. Empty for null. */
 export function promptTexts(params: JsonObject | null): string[] {
   return textsBelow(params, promptKeys);
 }

@@ -15,8 +15,8 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /**
- * True for addresses behind which clouds keep credentials, in every form that carries one. No allow-list can open these, and
- * link-local as a whole belongs to them: that is where new ones appear.
+ * True for addresses at which clouds serve credentials, in every form that contains one. No allow-list can open these. All
+ * link-local addresses are included, because clouds add new ones there.
  */
 export function isMetadataAddress(text: string): boolean {
   if (isIP(text) === 0) return false;
@@ -51,7 +51,7 @@ function isPublic(address: Address): boolean {
   return within(address, globalIPv6) && !within(address, blockedIPv6);
 }
 
-/** The IPv4 address inside an IPv6 one, whatever the scheme; null when there is none. */
+/** Returns the IPv4 address inside an IPv6 one, in any scheme; null if there is none. */
 function carriedIPv4(address: Address): ipaddr.IPv4 | null {
   if (address.kind() === 'ipv4') return null;
   const bytes = address.toByteArray();
@@ -92,7 +92,7 @@ const blockedIPv4 = ranges(
   '240.0.0.0/4', // reserved, broadcast
 );
 
-/** The one block IANA hands global unicast from; everything outside is not global. */
+/** The one block from which IANA assigns global unicast addresses. All other addresses are not global. */
 const globalIPv6 = ranges('2000::/3');
 
 /** Special-purpose ranges inside that block (IANA IPv6 special-purpose address registry). */

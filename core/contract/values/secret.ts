@@ -34,7 +34,7 @@ export function deriveKey(master: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), purpose, 32));
 }
 
-/** Encrypts with a random 96-bit nonce. `aad` binds the ciphertext to its place; opening it elsewhere fails. */
+/** Encrypts with a random 96-bit nonce. `aad` binds the ciphertext to its use; decryption with another `aad` fails. */
 export function seal(key: Uint8Array, plain: string | Uint8Array, aad: string): Sealed {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -43,7 +43,7 @@ export function seal(key: Uint8Array, plain: string | Uint8Array, aad: string): 
   return Buffer.concat([nonce, cipher.getAuthTag(), data]).toString('base64url');
 }
 
-/** The bytes `seal` was given. Throws when the key, the place or a single bit differs. */
+/** Returns the bytes that were passed to `seal`. Throws if the key, the `aad` or a single bit differs. */
 export function unseal(key: Uint8Array, sealed: Sealed, aad: string): Buffer {
   const bytes = Buffer.from(sealed, 'base64url');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));

@@ -1,4 +1,4 @@
-/** Stands for a line that was not read to its end. */
+/** Replaces a line that was too long to read. */
 export const lineTooLong = Symbol('line too long');
 
 /**

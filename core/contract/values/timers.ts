@@ -1,4 +1,4 @@
-/** Delayed calls, so that tests hold the time. */
+/** Delayed calls. Tests replace them to control the time. */
 export interface Timers {
   /** Calls back once after `delayMs`; the returned function cancels it and may be called at any time. */
   after(delayMs: number, callback: () => void): () => void;

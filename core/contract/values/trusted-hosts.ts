@@ -42,7 +42,7 @@ export function isTrustedAddress(trusted: TrustedHosts, address: string, port: n
   return trusted.some((entry) => entry.range !== null && portFits(entry, port) && isInRange(address, entry.range));
 }
 
-/** True when the host of an origin is listed by its own name or address, whatever its name leads to. */
+/** True if the host of an origin is listed by its own name or address. The address its name resolves to does not count. */
 export function isTrustedOrigin(trusted: TrustedHosts, origin: string): boolean {
   const url = URL.parse(origin);
   if (url === null) return false;
@@ -51,7 +51,7 @@ export function isTrustedOrigin(trusted: TrustedHosts, origin: string): boolean 
   return isTrustedName(trusted, hostname, port) || isTrustedAddress(trusted, hostname, port);
 }
 
-/** True when an entry for this host spells this very port out, which opens it even if it is closed by default. */
+/** True if an entry for this host names this port, which opens it even if it is closed by default. */
 export function isTrustedPort(trusted: TrustedHosts, hostname: string, port: number): boolean {
   const spelled = trusted.filter((entry) => entry.port === port);
   return isTrustedName(spelled, hostname, port) || isTrustedAddress(spelled, hostname, port);
@@ -70,7 +70,7 @@ function nameFits(entry: TrustedEntry, hostname: string): boolean {
   return entry.below ? hostname.endsWith(`.${entry.name}`) : hostname === entry.name;
 }
 
-/** The entry, or what is wrong with it. */
+/** Returns the entry, or the reason why it is invalid. */
 function safeParseEntry(text: string): TrustedEntry | string {
   const { host, port } = splitPort(text);
   if (port !== null && (!/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65535)) return 'has a port that is not 1 to 65535';

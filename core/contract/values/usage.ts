@@ -74,7 +74,7 @@ const tokenCounts = [
   ...(['audioInputTokens', 'audioOutputTokens', 'imageInputTokens', 'imageOutputTokens'] as const),
 ];
 
-/** A provider's word about its tier of service as ours: null for the usual one, and for what is none. */
+/** Returns the provider's service tier; null for the default one, and for values that are not a tier. */
 export function serviceTierOf(value: unknown): string | null {
   if (typeof value !== 'string' || value === 'default' || value === 'standard' || value === 'auto') return null;
   return value.toLowerCase().slice(0, 64);
