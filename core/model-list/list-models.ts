@@ -9,7 +9,7 @@ import { type CatalogueModel, pickModels } from './catalogue-query.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
 
 /**
- * `GET /models` (data-plane §8.5): the workspace's catalogue where neither headers nor config name a provider, or where
+ * `GET /models`: the workspace's catalogue where neither headers nor config name a provider, or where
  * `fetch_integrated_models` asks for it; else the lists of the providers that are named, in OpenAI's form. With the header
  * `anthropic-version` the same in Anthropic's. Throws what look-ups and providers throw.
  */

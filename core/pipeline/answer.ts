@@ -10,7 +10,7 @@ export type Answer =
   | StreamedAnswer
   /** The whole reply is here, no byte has left. */
   | PlainAnswer
-  /** The provider agreed to a WebSocket, which waits to be read. */
+  /** The provider accepted a WebSocket, which has not been read yet. */
   | UpgradedAnswer
   /** A plugin answered in the provider's place. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
@@ -19,11 +19,11 @@ export type Answer =
 export interface StreamedAnswer {
   readonly kind: 'streamed';
   readonly status: number;
-  /** Why the stream ended early, if it did. */
+  /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
-  /** True when the client has read of the error already, in an event of the provider. */
+  /** True if the client has already received the error in an event of the provider. */
   readonly told: boolean;
-  /** True when the reply is bytes, not events: an error can only be told by cutting it. */
+  /** True if the reply is bytes, not events: an error can only be reported by cutting the connection. */
   readonly raw: boolean;
 }
 

@@ -7,7 +7,7 @@ import { Secret } from '../../core/contract/values/secret.ts';
 import { requireScope } from './access.ts';
 import type { FailureLimit } from './failure-limit.ts';
 
-/** Admits callers by tokens that their organisation has signed (semantics §1.4). What is refused is noted for its audit trail. */
+/** Admits callers by JWTs that their organisation has signed. Refusals are noted for its audit trail. */
 export function createTokenGate(
   services: CoreServices,
   failures: FailureLimit,

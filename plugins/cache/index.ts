@@ -48,7 +48,7 @@ interface Collecting {
   bytes: number;
 }
 
-/** Audio and forms: large, and never sent twice the same (data-plane §5). */
+/** Audio and forms are not cached: they are large, and rarely repeated exactly. */
 const uncached: ReadonlySet<string> = new Set([
   'createSpeech',
   'createTranscription',

@@ -5,7 +5,7 @@ const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-p
 
 /**
  * Everything the answer depends on, as one digest: workspace, config version, route, body, and where the request's own headers
- * would send it. Metadata is part of it unless a namespace stands in its place (data-plane §5). Two tenants never share an
+ * would send it. Metadata is part of it unless a namespace stands in its place. Two tenants never share an
  * entry, nor do two callers who bring provider keys of their own.
  */
 export function cacheKey(ctx: RequestContext): string {

@@ -14,7 +14,7 @@ import { adoptSvcOptions } from './svc-options.ts';
 
 /**
  * Which config a request runs under, and what its headers add to it. Header, else the key's default, else the workspace's
- * default; never merged (semantics §2).
+ * default; never merged.
  */
 export const configResolution = (): CorePlugin =>
   defineCorePlugin({

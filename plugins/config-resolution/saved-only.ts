@@ -17,7 +17,7 @@ export function blockedHeadersOf({ settings, secrets, hosts, inline }: SettingNa
 }
 
 /**
- * Checks a request in saved-only mode (semantics §2). Throws for a config, provider, host or forwarded headers of the request's own,
+ * Checks a request in saved-only mode. Throws for a config, provider, host or forwarded headers of the request's own,
  * with the name of the first such header. Saved configs by slug, `@slug` providers and models, and a bare Authorization pass.
  * `byDeployment`: `BLOCK_INLINE_CONFIG` is set, so no organisation can allow inline use.
  */

@@ -148,7 +148,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     const key = identity.limits ? metersOf(leases, { scope: 'key', id: identity.keyId, organisationId }, identity.limits) : [];
     const own = workspace ? limitsOf(workspace.usageLimits, null, workspace.rateLimits) : null;
     const shared = own && workspace ? metersOf(leases, { scope: 'workspace', id: workspace.id, organisationId }, own) : [];
-    // Budgets of key and workspace, then the rate limits of workspace and key (semantics §1.3).
+    // Budgets of key and workspace, then the rate limits of workspace and key.
     const meters = [...key.filter((one) => one.isBudget), ...shared, ...key.filter((one) => !one.isBudget)];
     ofCaller.set(identity, { workspace, meters: meters.length === 0 ? none : meters });
     return meters;

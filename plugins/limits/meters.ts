@@ -32,7 +32,7 @@ export interface Entity {
 const unlimited = 1e15;
 const microUsd = 1_000_000;
 
-/** The budgets and rate limits of an entity as meters: budgets first, for they are checked first (semantics §1.3). */
+/** The budgets and rate limits of an entity as meters: budgets come first because they are checked first. */
 export function metersOf(leases: Leases, entity: Entity, limits: EntityLimits): Meter[] {
   return [
     ...limits.usageLimits.map((budget) => budgetMeter(leases, entity, budget, limits.usageResetAt)),

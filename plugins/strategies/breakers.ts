@@ -7,7 +7,7 @@ const requestsMinDefault = 5;
 
 /**
  * The settings that hold below a strategy: its own, else those from above; below a condition none, unless a strategy there has its
- * own (data-plane §4.3).
+ * own.
  */
 export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSettings | null): BreakerSettings | null {
   if (strategy.mode === 'conditional') return null;

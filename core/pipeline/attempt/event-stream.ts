@@ -5,9 +5,9 @@ import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 
 /**
- * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes and this only looks
- * on; with one, `push` returns the text that goes to the client instead. Events that the translator leaves alone, and comments,
- * keep their own text.
+ * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes, and the stream is only
+ * read. With a translator `push` returns the text for the client. Comments, and events that the translator leaves unchanged, keep
+ * their own text.
  */
 export class EventStream {
   readonly #reader: StreamReader;
@@ -20,7 +20,7 @@ export class EventStream {
   readonly #repeats: RepeatedEvents | null;
   /** Events seen so far. */
   count = 0;
-  /** Text that goes to the client, null while the frame at hand has held no event. */
+  /** Text for the client; null while the current frame has held no event. */
   #out: string | null = null;
 
   /**
@@ -57,7 +57,7 @@ export class EventStream {
     return this.#translator ? sent : '';
   }
 
-  /** Reads the events of a chunk, but for those that repeat the one before. */
+  /** Reads the events of a chunk, except those that repeat the previous one. */
   #look(chunk: Uint8Array, repeats: RepeatedEvents): void {
     const skipped = this.#frames.isEmpty ? repeats.skip(chunk, this.#onRepeat) : 0;
     if (skipped === chunk.length) return;

@@ -108,7 +108,7 @@ async function pump(
 
 const heldBytesMax = 1024 * 1024;
 
-/** Chunks between who pushes and who iterates; asks for a pause beyond 1 MiB. */
+/** A queue of chunks between a producer and an iterator. Requests a pause beyond 1 MiB. */
 class ChunkQueue implements AsyncIterable<Uint8Array> {
   readonly #resume: () => void;
   #chunks: Uint8Array[] = [];
@@ -121,7 +121,7 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
     this.#resume = resume;
   }
 
-  /** False: no more until `resume`. */
+  /** Returns false to pause the producer until `resume`. */
   push(chunk: Uint8Array): boolean {
     if (this.#end) return true;
     this.#chunks.push(chunk);

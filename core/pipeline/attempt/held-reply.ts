@@ -4,7 +4,7 @@ import { holdBytes } from '../request/hold-bytes.ts';
 
 /** Largest plain reply that is read before it is sent on. */
 const replyBytesMax = 64 * 1024 * 1024;
-/** How much of an error reply is kept when another target may be asked. */
+/** Maximum bytes of an error response that are held while another target may be called. */
 const errorBytesMax = 1024 * 1024;
 
 /** A reply that is read whole before any of it is sent on. */
@@ -12,7 +12,10 @@ export class HeldReply {
   #chunks: Uint8Array[] = [];
   #size = 0;
 
-  /** Keeps one more chunk. False: an error page that goes on without end, of which enough is here. Throws GatewayError. */
+  /**
+   * Stores one more chunk. Returns false if an error page is longer than its maximum; the stored part is enough. Throws
+   * GatewayError.
+   */
   push(ctx: RequestContext, status: number, chunk: Uint8Array, provider: string): boolean {
     this.#size += chunk.length;
     const ok = status < 300;

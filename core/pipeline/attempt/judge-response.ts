@@ -9,7 +9,7 @@ import type { Answer, PlainAnswer } from '../answer.ts';
 import { isEstimated } from '../usage/estimate-usage.ts';
 import { countRoughly } from '../usage/unfinished-usage.ts';
 
-/** A verdict list must not make a record without end. */
+/** Bounds the verdicts in a record. */
 const verdictsMax = 100;
 const reasonCharactersMax = 500;
 

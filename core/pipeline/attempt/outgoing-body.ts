@@ -13,8 +13,9 @@ export interface Body {
 }
 
 /**
- * The body of a request that is not the JSON `toProvider` makes: what the operation made of it, the client's form, a streamed body,
- * or none. Null: it is that JSON. Throws `body_too_large` where a form of over `formBytesMax` would have to be changed.
+ * Returns the body of a request that is not the JSON of `toProvider`: the body made by the operation, the client's form, a
+ * streamed body, or none. Null if it is that JSON. Throws `body_too_large` if a form of over `formBytesMax` would have to be
+ * changed.
  */
 export function otherContent(ctx: RequestContext, operation: Operation, call: OperationCall, formBytesMax: number): Body | null {
   if (ctx.streamedForm) return streamedForm(ctx, ctx.streamedForm, operation, call, formBytesMax);
@@ -30,7 +31,7 @@ export function otherContent(ctx: RequestContext, operation: Operation, call: Op
   return { contentType: type, body: ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body) };
 }
 
-/** The client's form with its text fields as these parameters have them; the very parts that came where nothing changed. */
+/** Returns the client's form with the text fields set from these parameters; the original parts if nothing changed. */
 export function shapedForm(ctx: RequestContext, form: readonly FormPart[], params: JsonObject): readonly FormPart[] {
   if (params === ctx.params && !ctx.bodyChanged) return form;
   const model = form.find((part) => part.name === 'model' && part.filename === null);
@@ -89,7 +90,7 @@ export function takenOnce(ctx: RequestContext, body: RequestBody): RequestBody {
   };
 }
 
-/** JSON as bytes. Throws `bad_request` for nesting beyond the stack, the only thing that cannot be written. */
+/** Encodes JSON as bytes. Throws `bad_request` for nesting deeper than the stack, the only value that cannot be written. */
 export function encode(body: JsonObject): Uint8Array {
   try {
     return Buffer.from(JSON.stringify(body));

@@ -20,22 +20,24 @@ export interface OutgoingOptions {
   readonly defaultWords: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
-  /** Above this a form is not kept, so it cannot be changed or turned into what another provider takes. */
+  /** A larger form is not held, so it cannot be changed or converted for another provider. */
   readonly formBytesMax: number;
   readonly now: () => number;
   readonly newId: () => string;
 }
 
-/** One call ready to leave, and what the adapter will need to read its reply. */
+/** One call ready to be sent, and the data that the adapter needs to read its response. */
 export interface Outgoing {
   readonly call: UpstreamCall;
   readonly operation: Operation | null;
   readonly operationCall: OperationCall | null;
-  /** A large body that is still to be written, in turns of the event loop; `call.body` is null until then. */
+  /** A large body that is written later, in turns of the event loop; `call.body` is null until then. */
   readonly json: JsonObject | null;
 }
 
-/** Request headers that never go upstream as the client sent them: framing, hop-by-hop, and where the reply is ours to encode. */
+/**
+ * Client headers that are never sent upstream unchanged: framing, hop-by-hop, and those with which the gateway encodes the reply.
+ */
 const ownHeaders: ReadonlySet<string> = new Set([
   'host',
   'content-length',
@@ -54,7 +56,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 /** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
 
-/** Header names that would let a caller speak to a metadata service or an internal router through us. */
+/** Header names that would let a caller address a metadata service or an internal router through the gateway. */
 const refusedForwards: ReadonlySet<string> = new Set([
   ...ownHeaders,
   'metadata',
@@ -123,8 +125,8 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
 }
 
 /**
- * The path with the client's query, if the provider serves the client's own route: `?beta=true` means there what the client meant.
- * Another route of a provider would refuse or misread it.
+ * Returns the path with the client's query if the provider serves the client's own route: `?beta=true` has the client's meaning
+ * there. Another route of a provider would refuse or misread it.
  */
 function withClientQuery(ctx: RequestContext, path: string): string {
   if (ctx.query === '' || ctx.request.path !== `/v1${path}`) return path;
@@ -132,7 +134,7 @@ function withClientQuery(ctx: RequestContext, path: string): string {
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** `strict_params`: the caller would rather know than have something left out. */
+/** The error of `strict_params`: the request fails instead of losing a parameter. */
 function noPlaceFor(dropped: readonly string[], provider: string): GatewayError {
   return new GatewayError('bad_request', {
     message: `strict_params: ${provider} does not support ${dropped.join(', ').slice(0, 1000)}`,
@@ -169,7 +171,10 @@ function acceptOf(ctx: RequestContext, operation: Operation): string {
   return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
 }
 
-/** The call of a pass-through route: everything the client sent, less what is ours, plus the provider's credential. */
+/**
+ * Returns the call of a pass-through route: the client's request without the gateway's own headers, plus the provider's
+ * credential.
+ */
 export function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const below = ctx.endpoint?.proxyPath ?? '';
   const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
@@ -209,7 +214,7 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
   return { call, operation: null, operationCall: null, json: null };
 }
 
-/** True when this header of the client carried a key of the gateway: such a header never leaves. */
+/** Returns true if this client header holds a key of the gateway. Such a header is never sent. */
 function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
   return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
 }
@@ -226,7 +231,7 @@ function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, 
   }
 }
 
-/** Adds a client header under its own name, unless the provider's own settings have said it already. */
+/** Adds a client header under its own name, unless the provider's own settings have set it. */
 function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
   const value = ctx.request.header(name);
   if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
@@ -249,7 +254,7 @@ function timeoutsOf(
     connectMs: Math.min(options.timeouts.connectMs, requestMs),
     firstByteMs: requestMs,
     idleMs: options.timeouts.idleMs,
-    // A streamed reply may go on for as long as it keeps coming; its clock stops at the first byte.
+    // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
     totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
   };
 }

@@ -4,17 +4,17 @@ import type { Usage } from '../../contract/values/usage.ts';
 import { EventStream } from './event-stream.ts';
 import { lateNotes } from './reply-headers.ts';
 
-/** How a stream of events came to its end. */
+/** The end of an event stream. */
 export interface StreamEnd {
-  /** Bytes that are owed to the client behind the last of the provider's; empty for none. */
+  /** Bytes to send to the client after the last bytes of the provider; empty for none. */
   readonly owed: string;
-  /** Why it ended early, if it did. */
+  /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
-  /** True when the client has read of the error already, in an event of the provider. */
+  /** True if the client has already received the error in an event of the provider. */
   readonly told: boolean;
 }
 
-/** The events of a provider on their way to the client: looked at, and translated where the route is of another format. */
+/** Reads the events of a provider on their way to the client, and translates them if the route has another format. */
 export class PassingEvents {
   readonly isTranslated: boolean;
   readonly #reader: StreamReader;
@@ -41,7 +41,7 @@ export class PassingEvents {
     return this.#events.count;
   }
 
-  /** As far as the provider has told. */
+  /** The usage that the provider has reported so far. */
   get usage(): Usage | null {
     return this.#reader.usage();
   }
@@ -61,7 +61,7 @@ export class PassingEvents {
     return text === '' ? null : Buffer.from(text);
   }
 
-  /** `prefix` is that of the reply's own headers. */
+  /** `prefix` is the prefix of the reply's own headers. */
   end(provider: string, prefix: string): StreamEnd {
     const text = this.#events.end();
     const owed = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';

@@ -53,7 +53,7 @@ export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgo
   }
 }
 
-/** The adapter could make nothing of the reply; if it knows the reason, it has thrown a GatewayError. */
+/** Returns the error for a reply that the adapter could not read. If the adapter gives a reason, it throws a GatewayError. */
 function unusable(thrown: unknown): Answer {
   return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
 }
@@ -101,7 +101,7 @@ function shapeReply(
   return plain(given, passedHeaders(headers, null), body, null, call);
 }
 
-/** A reply that is not JSON, as the JSON of the route. */
+/** Returns a reply that is not JSON as the JSON of the route. */
 function bytesAnswer(
   ctx: RequestContext,
   operation: Operation,
@@ -115,7 +115,7 @@ function bytesAnswer(
   return plain(given, passedHeaders(headers, 'application/json'), Buffer.from(JSON.stringify(reply)), null, call);
 }
 
-/** A stream that a plugin wanted to read whole: translated at once instead of chunk by chunk. */
+/** Translates a stream that a plugin reads whole at once instead of chunk by chunk. */
 function streamAnswer(ctx: RequestContext, operation: Operation, call: OperationCall, given: WholeReply): Answer {
   const { headers, body } = given;
   const translator = operation.translateStream?.(call) ?? null;

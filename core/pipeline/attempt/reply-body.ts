@@ -2,7 +2,7 @@ import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
-/** A reply without a type is taken for JSON: that is what shaped routes are asked for. */
+/** A reply without a content type counts as JSON, because shaped routes request JSON. */
 export function isJson(headers: HeaderList): boolean {
   const type = findHeader(headers, 'content-type');
   return type === undefined || /^application\/([\w.+-]+\+)?json\b/i.test(type);
@@ -13,7 +13,7 @@ export function isStream(headers: HeaderList, operation: Operation): boolean {
   return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
 }
 
-/** The JSON object of a body; null where it is none. */
+/** Returns the JSON object of a body; null if it is none. */
 export function parseJson(body: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
@@ -23,14 +23,14 @@ export function parseJson(body: Uint8Array): JsonObject | null {
   }
 }
 
-/** The beginning of an unreadable reply, so that a caller sees what the provider really said. */
+/** Returns the beginning of an unreadable reply for the error message. */
 export function excerpt(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, 2000))
     .toString('utf8')
     .replace(/\p{Cc}+/gu, ' ');
 }
 
-/** The length a reply declares, undefined where it declares none that can be believed. */
+/** Returns the declared length of a reply; undefined if there is no valid one. */
 export function contentLength(headers: HeaderList): number | undefined {
   const length = findHeader(headers, 'content-length');
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;

@@ -17,8 +17,8 @@ const hopHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Provider headers that would take effect on the gateway's own origin, where people have their sessions: cookies, storage, CORS,
- * policies and reports of a browser, and where the origin is reached.
+ * Provider headers that would take effect on the gateway's own origin, where users have their sessions: cookies, storage, CORS,
+ * browser policies and reports, and alternative services.
  */
 const originHeaders: ReadonlySet<string> = new Set([
   'alt-svc',
@@ -41,7 +41,7 @@ const originHeaders: ReadonlySet<string> = new Set([
   'strict-transport-security',
 ]);
 
-/** One look-up per header of a reply. */
+/** Both sets in one, for a single look-up per header of a reply. */
 const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
 
 /** A provider's `location` under a name that no client follows: a relative one would be a path of the gateway. */
@@ -57,7 +57,7 @@ const describesBytes: ReadonlySet<string> = new Set([
   'content-type',
 ]);
 
-/** Headers of the control plane as the client gets them. */
+/** Returns the headers of the control plane for the client. */
 export function forwardedHeaders(headers: HeaderList): HeaderList {
   const passed: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {
@@ -67,8 +67,8 @@ export function forwardedHeaders(headers: HeaderList): HeaderList {
 }
 
 /**
- * Returns the provider's headers as the client gets them: without those of one hop or of an origin, and with `location` renamed. With `contentType` the body was rewritten, so what described the old bytes
- * goes too.
+ * Returns the provider's headers for the client, without the hop-by-hop and origin headers, and with `location` renamed. With
+ * `contentType` the body was rewritten, so the headers that describe the old bytes are removed too.
  */
 export function passedHeaders(headers: HeaderList, contentType: string | null): HeaderList {
   const passed: HeaderList = contentType === null ? [] : ['content-type', contentType];
@@ -81,7 +81,7 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
   return passed;
 }
 
-/** Adds the service's own headers (data-plane §3) under the prefix the client used. */
+/** Adds the service's own headers under the prefix that the client used. */
 export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call: OperationCall | null): void {
   const prefix = ctx.headerPrefix;
   headers.push(`${prefix}trace-id`, ctx.traceId);
@@ -94,7 +94,7 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call
     );
   }
   if (ctx.provider !== null && ctx.provider !== ownStoreProvider) headers.push(`${prefix}provider`, ctx.provider);
-  // Once a target was chosen, saying nothing would leave open whether anybody looked.
+  // Once a target was chosen, a missing header would not show if the cache was checked.
   const cacheStatus = ctx.cacheStatus ?? (ctx.targetPath === null ? null : 'DISABLED');
   if (cacheStatus !== null) headers.push(`${prefix}cache-status`, cacheStatus);
   if (call !== null) {
@@ -117,7 +117,7 @@ export function lateNotes(prefix: string, call: OperationCall, headed: { dropped
   return lines.length === 0 ? '' : `${lines.join('')}\n`;
 }
 
-/** Names from a request body may hold anything: only what fits a header value is shown, at most 1,000 characters. */
+/** Names from a request body may hold any characters: only valid header characters are sent, at most 1,000. */
 function headerList(names: readonly string[]): string {
   return names
     .join(', ')

@@ -23,7 +23,7 @@ export interface RetryAccount {
   retry(): boolean;
 }
 
-/** Pairs of tenant and origin that are counted; the ones used longest ago begin anew. */
+/** Maximum number of counted pairs of tenant and origin. The least recently used ones are reset. */
 const accountsMax = 10_000;
 const slots = 10;
 const slotMs = 1000;
@@ -67,7 +67,7 @@ function openAccount({ clock, percent, floor }: RetryBudgetOptions, counts: Retr
     },
   };
 
-  /** Empties the slots whose second has gone by; returns the one of now. */
+  /** Empties the slots whose second has passed; returns the current slot. */
   function advance(): number {
     const now = Math.floor(clock.elapsed() / slotMs);
     for (let second = Math.max(latest + 1, now - slots + 1); second <= now; second++) {

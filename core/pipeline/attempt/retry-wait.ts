@@ -2,7 +2,7 @@ import type { AttemptResult, RequestContext } from '../../contract/plugin/contex
 import type { Retry } from '../../contract/plugin/plan.ts';
 import type { Timers } from '../../contract/values/timers.ts';
 
-/** Longest single wait, and longest sum of waits, before a target is given up (data-plane §4.5). */
+/** Maximum length in milliseconds of a single wait, and of all waits at one target. */
 const waitMsMax = 60_000;
 
 /** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */
@@ -12,8 +12,8 @@ export function mayRetry(retry: Retry | null, last: AttemptResult): boolean {
 }
 
 /**
- * Milliseconds until the next try: full jitter over 1, 2, 4, 8, 16 s, or what the provider asked for on a 429. Null when it asks
- * for longer than anyone should wait, by itself or together with the waits before (`waitedMs`).
+ * Returns the milliseconds until the next attempt: full jitter over 1, 2, 4, 8, 16 s, or the wait that the provider requests with
+ * a 429. Null if the requested wait, alone or together with the previous waits (`waitedMs`), exceeds the maximum.
  */
 export function retryWaitMs(
   retry: Retry,
@@ -27,7 +27,7 @@ export function retryWaitMs(
   return waitMs > waitMsMax || waitedMs + waitMs > waitMsMax ? null : waitMs;
 }
 
-/** Resolves after `ms`, or as soon as the client has left. */
+/** Resolves after `ms`, or as soon as the client has disconnected. */
 export function waitUnlessLeft(ctx: RequestContext, ms: number, timers: Timers): Promise<void> {
   return new Promise((resolve) => {
     const cancel = timers.after(ms, done);

@@ -12,7 +12,9 @@ import { addGatewayHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './step-services.ts';
 
-/** An operation that takes several exchanges: each is signed and limited as a call of its own, the answer streams where it may. */
+/**
+ * Runs an operation that needs several exchanges. Each is signed and limited as a call of its own. The reply streams if possible.
+ */
 export async function runSteps(
   ctx: RequestContext,
   sink: ReplySink,
@@ -32,7 +34,7 @@ export async function runSteps(
   }
 }
 
-/** Exchanges for this request: its client's leaving ends them. */
+/** Returns the exchanges of this request. They end when the client disconnects. */
 export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing: Outgoing, given: StepTransport): Steps {
   const { call, operationCall } = outgoing;
   const steps = openSteps({

@@ -6,13 +6,13 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { splitModelSlug } from '../../contract/values/model-slug.ts';
 import { Secret } from '../../contract/values/secret.ts';
 
-/** Statuses retried when the config lists none (data-plane §4.5). */
+/** Statuses retried when the config lists none. */
 const retryStatusCodes = [429, 500, 502, 503, 504, 529];
 /** A try that has a time of its own and runs out of it is meant to be tried again. */
 const timedRetryStatusCodes = [408, ...retryStatusCodes];
 
 /**
- * The leaves of a config's strategy tree in document order, with inheritance applied once (data-plane §4.3): parameter
+ * The leaves of a config's strategy tree in document order, with inheritance applied once: parameter
  * objects merge shallowly and the child wins, everything else is the child's if set, else the parent's.
  */
 export function compileTargets(config: GatewayConfig, names: SettingNames): Target[] {

@@ -96,7 +96,7 @@ const serviceKey = ({ workspaceId, n }: Place): Ask => [
 ];
 
 /**
- * Every security setting of control-plane reference §5: which callers it decides for, and what they ask to be let do it or refused.
+ * Every security setting: the callers it applies to, and the requests that it allows or refuses.
  * A setting that is in neither form is one that does nothing, and does not compile here.
  */
 export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | LaterPart>> = {

@@ -33,7 +33,7 @@ type Auth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'token' | 'k
 /** id, base URL, how the key travels, functions, settings its address needs. */
 type Row = readonly [id: string, url: string, auth: Auth, functions: string, settings?: JsonObject];
 
-/** Every provider that clients of the reference can name (data-plane §7, with the additions below its table). */
+/** Every provider that clients can name. */
 const rows: readonly Row[] = [
   ['302ai', 'https://api.302.ai', 'bearer', 'chat'],
   ['ai21', 'https://api.ai21.com/studio/v1', 'bearer', 'chat compl embed'],

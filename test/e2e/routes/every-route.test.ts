@@ -83,7 +83,7 @@ function onlyExchange(clients: Clients, route: string): Exchange {
   return exchange;
 }
 
-/** The service's own headers (data-plane §3) of a request that a provider was asked for; null: the service itself. */
+/** The service's own headers on the reply of a provider; null for a reply of the service itself. */
 function expectHeaders({ headers }: Exchange, provider: string | null): void {
   const own = [...headers].filter(([name]) => name.startsWith('x-svc-') && !/dropped-params|adapted/.test(name));
   expect(Object.fromEntries(own)).toEqual({

@@ -26,7 +26,7 @@ function sentModel(gateway: Harness): unknown {
   return JSON.parse(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString('utf8')).model;
 }
 
-describe('the config of a request (semantics §2)', () => {
+describe('the config of a request', () => {
   const key = { ofKey: 'pc-key' };
   const all = { ...key, ofWorkspace: 'pc-workspace' };
   it.each<[string, Setting, Record<string, string>, string, string | null]>([

@@ -11,7 +11,7 @@ const account = { type: 'service_account', project_id: 'acme', client_email: 'ga
 const fingerprint = '20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34';
 const pem = '-----BEGIN PRIVATE KEY-----\nplanted\n-----END PRIVATE KEY-----';
 
-/** Every inline credential of older clients (control-plane reference §1), and what it becomes: settings, and secrets by their name. */
+/** Every inline credential of older clients, and its stored form: settings, and secrets by name. */
 const cases: [
   provider: string,
   sent: Record<string, unknown>,
