@@ -6,7 +6,7 @@ import { type Setting, type SettingKey, type SettingValues, settingsTable } from
 /** Environment variables by name, as in `process.env`. An empty text counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The start is refused. One line per fault: name, what was given, what is expected; no line holds a secret. */
+/** Invalid settings. One line per error: name, given value, expected value. No line holds a secret. */
 export class SettingsError extends Error {
   readonly faults: readonly string[];
 
@@ -18,8 +18,8 @@ export class SettingsError extends Error {
 }
 
 /**
- * Reads and checks every setting. Pure but for looking whether the TLS files can be read; creates nothing.
- * Throws SettingsError with all faults at once.
+ * Reads and checks every setting. The only file access checks that the TLS files can be read; creates nothing. Throws
+ * SettingsError with all errors at once.
  */
 export function loadSettings(env: Environment): Settings {
   const { values, faults } = readValues(env);
@@ -30,7 +30,7 @@ export function loadSettings(env: Environment): Settings {
   return complete(values);
 }
 
-/** All faults that do not depend on keys yet to be generated; empty when there are none. */
+/** Returns all errors that do not depend on keys yet to be generated; empty if there are none. */
 export function faultsBeforeKeys(env: Environment): string[] {
   const { values, faults } = readValues(env);
   if (values.role === 'all' || values.role === undefined) return faults;
@@ -40,7 +40,7 @@ export function faultsBeforeKeys(env: Environment): string[] {
   return faults;
 }
 
-/** Parsed values before derived defaults: null = unset, absent = wrong. */
+/** Parsed values before derived defaults: null = unset, absent = invalid. */
 type Values = { [Key in SettingKey]?: SettingValues[Key] | null };
 
 function readValues(env: Environment): { values: Values; faults: string[] } {
@@ -59,7 +59,7 @@ function readValues(env: Environment): { values: Values; faults: string[] } {
   return { values: values as Values, faults: faults.concat(conflicts(values as Values)) };
 }
 
-/** Faults between settings that are fine on their own. A value that is itself at fault is undefined here and not judged again. */
+/** Returns the errors between settings that are valid on their own. An invalid value is undefined here and not checked again. */
 function conflicts(values: Values): string[] {
   const faults: string[] = [];
   if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'not set although TLS_CERT is set'));

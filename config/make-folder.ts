@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and those above it with mode 0700. Throws what the file system throws. Not `mkdirSync(…, { recursive: true })`:
- * below /proc, where no folder can be created, that loops for ever.
+ * Creates a folder and its parents with mode 0700. Throws the errors of the file system. Not `mkdirSync(…, { recursive: true })`:
+ * below /proc, where no folder can be created, it loops forever.
  */
 export function makeFolder(path: string): void {
   if (isThere(path)) return;

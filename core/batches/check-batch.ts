@@ -12,9 +12,9 @@ import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 const lineCharactersMax = 32 * 1024 * 1024;
 
 /**
- * Checks the models of a batch that a provider is to run, before it is made: `allow` throws `model_not_allowed` for those that the
- * integration restricts. The files it is made of are read where they lie, for what was uploaded elsewhere or earlier is no different,
- * and no provider lets a file change under its id. Throws `bad_request` for what cannot be judged.
+ * Checks the models of a batch before a provider runs it: `allow` throws `model_not_allowed` for those that the integration
+ * restricts. Reads the input files from the provider, because they may have been uploaded elsewhere or earlier, and no provider
+ * changes a file under its id. Throws `bad_request` for input that cannot be checked.
  */
 export async function checkBatch(
   ctx: RequestContext,

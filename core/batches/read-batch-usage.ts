@@ -89,7 +89,7 @@ async function batchOf(
   }
 }
 
-/** Nothing where there is no output: a batch that failed, or was cancelled before its first answer. */
+/** Yields nothing if there is no output: the batch failed, or was cancelled before its first result. */
 async function outputOf(
   operation: Operation | undefined,
   call: OperationCall,
@@ -105,8 +105,8 @@ async function outputOf(
 }
 
 /**
- * Models as the batch asked for them: prices are saved under these names, while answers are signed with longer ones. Those beside the
- * lines, or those in its file where it is still there.
+ * Returns the models as the batch requested them: prices are saved under these names, while results carry longer ones. Read from
+ * the requests beside the results, or from the input file if it still exists.
  */
 async function modelsAsked(
   batch: JsonObject,
@@ -131,7 +131,7 @@ async function modelsAsked(
   return names;
 }
 
-/** `gpt-4o-mini` for `gpt-4o-mini-2024-07-18`, where the one was asked for. */
+/** Returns `gpt-4o-mini` for `gpt-4o-mini-2024-07-18` if the batch requested the former. */
 function nameOf(answered: unknown, asked: ReadonlySet<string>): string {
   const name = typeof answered === 'string' ? answered.slice(0, 255) : '';
   if (asked.size === 1 || asked.has(name)) return asked.has(name) ? name : ([...asked][0] as string);

@@ -2,7 +2,7 @@ import { type BatchUsagePart, sizeStarts } from '../contract/provider/batch-usag
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import type { Usage } from '../contract/values/usage.ts';
 
-/** Names come from providers: what is kept about them is bounded. What comes beyond has no name, and so no price. */
+/** Providers choose the names, so their number is bounded. Usage beyond it has no name, and so no price. */
 const partsMax = 200;
 
 /** Adds up the usage of many requests, apart by what decides about their price. */

@@ -39,7 +39,10 @@ export function modelHeaderOpener(
   return ({ id, models }) => openJson(key, models?.headers ?? null, `provider/${id}/models`);
 }
 
-/** An object; an empty one where there is nothing to open. Throws for what was moved, changed or sealed with another key. */
+/**
+ * Returns the opened object; an empty one if there is nothing to open. Throws if the text was moved, changed or sealed with
+ * another key.
+ */
 function openJson<Value>(key: Uint8Array, sealed: Sealed | null, place: string): Value {
   return sealed === null ? ({} as Value) : JSON.parse(unseal(key, sealed, place).toString('utf8'));
 }

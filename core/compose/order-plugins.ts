@@ -2,8 +2,8 @@ import type { CorePlugin } from '../contract/plugin/core-plugin.ts';
 import { stages } from '../contract/plugin/plugin.ts';
 
 /**
- * Sorts built-in plugins by stage and, inside a stage, by their `after`; otherwise by name. A plugin that is not in the list or a cycle
- * is left where it is, and `orderPlugins` reports it.
+ * Sorts built-in plugins by stage, then by their `after`, then by name. An unknown plugin or a cycle keeps its position, and
+ * `orderPlugins` reports it.
  */
 export function sortPlugins(plugins: readonly CorePlugin[]): CorePlugin[] {
   const waiting = [...plugins].sort(

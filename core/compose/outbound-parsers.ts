@@ -8,11 +8,11 @@ interface Place {
   readonly path: string;
 }
 
-/** Addresses that calls may go to, as far as their text says; the connector looks at where they lead. */
+/** Parsers of the URLs that may be called. They check the text; the connector checks the resolved addresses. */
 export interface OutboundParsers {
   /** Throws GatewayError `invalid_custom_host`. */
   parseBaseUrl(url: string): Place;
-  /** The same for an address that is called as it is: with its query, and with a slash at its end where it has one. */
+  /** The same for a URL that is called unchanged: with its query and its trailing slash. */
   parseTokenUrl(url: string): Place;
   /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;

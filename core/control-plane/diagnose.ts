@@ -47,7 +47,7 @@ export function statusChecks({ host, credential }: CallFields, status: number, s
   if (status >= 300 && status < 400) {
     return [{ field: host, status: 'failed', message: `the address replies with a redirect (${status}), which is not followed` }];
   }
-  // Some providers say 400 to a key that is malformed.
+  // Some providers return 400 for a malformed key.
   const isCredential = /api[ _-]?key|token|credential|signature|unauthori[sz]ed/i.test(said);
   return [
     reached,

@@ -35,8 +35,8 @@ const notForwarded: ReadonlySet<string> = new Set([
 const bodyBytesMax = 1024 * 1024;
 
 /**
- * Passes an admin request to the control plane as it is, so that one base URL serves both. The client's address goes along in
- * `x-forwarded-for`, and its country where it is known; neither can be set by the client.
+ * Returns a handler that passes an admin request unchanged to the control plane, so that one base URL serves both. Sends the
+ * client's address in `x-forwarded-for`, and its country if known. The client can set neither.
  */
 export function createForward(options: ForwardOptions): (request: InboundRequest, sink: ReplySink) => void {
   return (request, sink) => {

@@ -27,7 +27,7 @@ export interface ConnectionTestOptions extends DocumentOpener {
 const replyBytesMax = 16 * 1024 * 1024;
 /** Tests at a time; each holds a list of models at most. */
 const atOnceMax = 8;
-/** Deployments that are asked for, of an account that has many. */
+/** Maximum number of deployments that are checked per account. */
 const deploymentsMax = 4;
 
 /** Serves `connectionTestPath`: the cheapest authenticated call of a provider over the one connector, and what its outcome means. */
@@ -94,7 +94,7 @@ async function check(given: ProviderDocument, options: ConnectionTestOptions, fi
   }
 }
 
-/** A call that a deployment refuses for having no messages: free, and 404 where there is no such deployment. */
+/** Sends a call without messages, which a deployment refuses: free, and 404 if there is no such deployment. */
 async function checkDeployments(
   resolved: ResolvedTarget,
   document: ProviderDocument,
@@ -155,7 +155,7 @@ async function ask(
   return { status: reply.status, said: conceal(fault.message, resolved) };
 }
 
-/** The provider's words on one line, without what it repeats of the credential. */
+/** Returns the provider's message on one line, without the parts that repeat the credential. */
 function conceal(text: string, { credentials, headers }: ResolvedTarget): string {
   const secrets = Object.values(credentials).map((secret) => secret.reveal());
   for (let i = 0; i < headers.length; i += 2) {

@@ -8,8 +8,8 @@ import { explainRouteShortly } from './explain-route.ts';
 const headerBytesMax = 4096;
 
 /**
- * `x-svc-debug-route: true` on a request: its reply says in a header of the same name where it goes and why, as ASCII JSON. Keys
- * that may not see configs read that they may not. Throws `bad_request` for another value than `true` and `false`.
+ * Handles `x-svc-debug-route: true`: a header of the same name on the reply explains the route as ASCII JSON. For keys that may
+ * not see configs, it only states that. Throws `bad_request` for a value other than `true` and `false`.
  */
 export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void> {
   const value = ctx.gatewayHeaders.get('debug-route');
@@ -25,7 +25,7 @@ export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher)
   ctx.replyHeaders.push(name, headerValue(route));
 }
 
-/** As much of it as fits: conditions go first, then all of the strategy, then targets from the end. */
+/** Shortens the explanation until it fits: first conditions, then the whole strategy, then targets from the end. */
 function headerValue(route: JsonObject): string {
   const text = ascii(route);
   if (text.length <= headerBytesMax) return text;

@@ -3,8 +3,8 @@ import type { Retry, Target } from '../contract/plugin/plan.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 
 /**
- * A target with all it has inherited, in the words of the config language; what is not said anywhere is left out. Of credentials
- * only the names are shown.
+ * Returns a target with all inherited settings, in the fields of the config language. Unset fields are left out. Only the names
+ * of credentials are included.
  */
 export function effectiveTarget(target: Target, root: GatewayConfig): JsonObject {
   const credentials = Object.keys(target.credentials);

@@ -25,7 +25,7 @@ const question = v.strictObject({
       path: v.optional(v.pipe(text(2048), v.regex(/^\/v1\/[!-~]+$/, 'must begin with /v1/')), '/v1/chat/completions'),
       headers: v.optional(v.record(v.pipe(text(128), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)), text(8192)), {}),
       metadata: v.optional(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]))),
-      /** Parameters as they are sent; text fields where the route takes a form. */
+      /** Parameters as they are sent; text fields if the route takes a form. */
       body: v.optional(object, {}),
     }),
     {},
@@ -107,7 +107,7 @@ function inboundOf(
 ): InboundRequest {
   const prefix = options.prefixes[0] as string;
   const headers: HeaderList = [];
-  // First, so that it counts: what is asked about beside it cannot say otherwise.
+  // The first header counts, so the described headers cannot override it.
   if (config !== undefined) headers.push(`${prefix}config`, wire(typeof config === 'string' ? config : JSON.stringify(config)));
   if (request.metadata) headers.push(`${prefix}metadata`, wire(JSON.stringify(request.metadata)));
   for (const [name, value] of Object.entries(request.headers)) headers.push(name.toLowerCase(), wire(value));

@@ -61,7 +61,7 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
   };
 }
 
-/** The same, as little as says it: what strategies decided, and where that leads. */
+/** Returns the shortest explanation: the decisions of strategies, and the resulting targets. */
 export async function explainRouteShortly(ctx: RequestContext, dispatcher: Dispatcher): Promise<JsonObject> {
   const { plan } = ctx;
   const route = await routeOf(ctx);

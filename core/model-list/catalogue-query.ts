@@ -6,7 +6,7 @@ export interface CatalogueModel {
   /** `@<provider slug>/<model>`: what a request has as its `model`. */
   readonly id: string;
   readonly slug: string;
-  /** The model's own name where the workspace's is another. */
+  /** The model's own name, if it differs from the workspace's name. */
   readonly canonical_slug: string;
   /** Unix seconds; 0 = not known. */
   readonly created: number;
@@ -36,7 +36,7 @@ const sortKeys = {
   ai_service: (model: CatalogueModel) => model.owned_by,
 };
 
-/** Filters, sorts and cuts the catalogue as the query says. Throws `bad_request` naming the parameter that cannot be read. */
+/** Filters, sorts and limits the catalogue by the query. Throws `bad_request` naming the invalid parameter. */
 export function pickModels(models: readonly CatalogueModel[], given: URLSearchParams) {
   const parsed = v.safeParse(query, Object.fromEntries(given));
   if (!parsed.success) {

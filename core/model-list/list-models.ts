@@ -9,9 +9,9 @@ import { type CatalogueModel, pickModels } from './catalogue-query.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
 
 /**
- * `GET /models`: the workspace's catalogue where neither headers nor config name a provider, or where
- * `fetch_integrated_models` asks for it; else the lists of the providers that are named, in OpenAI's form. With the header
- * `anthropic-version` the same in Anthropic's. Throws what look-ups and providers throw.
+ * Answers `GET /models`. Returns the workspace's catalogue if neither headers nor config name a provider, or if
+ * `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's form. With the header
+ * `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
  */
 export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): Promise<Reply> {
   const named = targetsByProvider(ctx);

@@ -8,7 +8,7 @@ import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { isRefusal } from '../pipeline/target/renew-credential.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 
-/** One model of a provider's own list, in OpenAI's form; what else the provider says of it stays. */
+/** One model of a provider's own list, in OpenAI's form, with all further fields of the provider. */
 export interface ProviderModel extends JsonObject {
   readonly id: string;
   readonly object: 'model';
@@ -22,8 +22,8 @@ const replyBytesMax = 16 * 1024 * 1024;
 const pagesMax = 20;
 
 /**
- * All models of the provider of a target, page by page. Leaves one attempt in the context. Throws GatewayError: `upstream_status` with
- * the provider's words, `upstream_invalid`, what the transport and the look-up of the target throw.
+ * Reads all models of a target's provider, page by page. Records one attempt in the context. Throws GatewayError:
+ * `upstream_status` with the provider's message, `upstream_invalid`, and the errors of transport and target look-up.
  */
 export async function readProviderModels(ctx: RequestContext, target: Target, dispatcher: Dispatcher): Promise<ProviderModel[]> {
   const { clock } = dispatcher.services;

@@ -3,8 +3,8 @@ import { internalTenant, type UpstreamHandler, type UpstreamTransport } from '..
 import { GatewayError } from '../contract/values/errors.ts';
 
 /**
- * The transport with the service's own store behind `ownStoreOrigin`: its calls go to the control plane with the cluster key. Only the
- * paths of the store can be reached so, whatever a call says.
+ * Wraps the transport with the service's own store at `ownStoreOrigin`: its calls go to the control plane with the cluster key.
+ * Only the paths of the store can be reached this way.
  */
 export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: string, clusterKey: string): UpstreamTransport {
   return {

@@ -14,9 +14,8 @@ interface Resolved {
 const emulated: ReadonlySet<string> = new Set(['uploadFile', 'listFiles', 'createBatch', 'listBatches']);
 
 /**
- * Looks targets up with the service's own store among them. It is meant where a request for files or batches names no provider or
- * `svc`, where the id is one of its own, for a batch whose input it keeps or that is to be run at once, and where the provider has no
- * files or batches itself.
+ * Looks up targets, including the service's own store. The store serves requests for files or batches that name no provider or
+ * `svc`, ids of its own, batches whose input it stores or that run at once, and providers without files or batches.
  */
 export function withOwnStore<Found extends Resolved>(
   resolve: (ctx: RequestContext, target: Target) => Maybe<Found>,

@@ -167,7 +167,7 @@ function remainingMs(ctx: RequestContext, services: Services): number | null {
   return totalMs === null ? null : totalMs - (services.clock.elapsed() - ctx.startedAtMs);
 }
 
-/** The timeout that the request's header sets, or else all targets of its config; null where there is none. */
+/** Returns the timeout of the request's header, otherwise the one that all targets of its config share; null if there is none. */
 function timeoutOf(ctx: RequestContext): number | null {
   return ctx.requestTarget?.timeoutMs ?? timeoutOfPlan(ctx.plan);
 }

@@ -77,7 +77,10 @@ function isNothing(result: unknown): result is null | undefined {
   return result === undefined || result === null;
 }
 
-/** Names the type of what was found, and its value only where that is a number: a text may be content of a request. */
+/**
+ * Returns the error for a malformed result. It names the type of the value, and the value only if it is a number: a text may be
+ * content of a request.
+ */
 function malformed(field: string, found: unknown, expected: string): MalformedResult {
   const shown =
     typeof found === 'number' ? String(found) : found === null ? 'null' : Array.isArray(found) ? 'a list' : typeof found;

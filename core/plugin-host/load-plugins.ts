@@ -50,7 +50,7 @@ export function tryExamples(plugins: readonly CorePlugin[], services: CoreServic
 
 function locate(name: string): string {
   if (name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name)) return pathToFileURL(resolve(name)).href;
-  // Packages are looked up from where the service was started, so that they need not be installed inside it.
+  // Packages are resolved from the working directory, so that they need not be installed inside the service.
   const from = resolve('package.json');
   try {
     return pathToFileURL(createRequire(from).resolve(name)).href;
@@ -62,7 +62,9 @@ function locate(name: string): string {
   }
 }
 
-/** `require` cannot find a package whose `exports` only know `import`, and only `require` can look from another directory. */
+/**
+ * `require` does not find a package whose `exports` have only `import`, and only `require` can resolve from another directory.
+ */
 const notForRequire = 'ERR_PACKAGE_PATH_NOT_EXPORTED';
 
 /** The file that `import` of a package's root means, by its `exports` (Node.js documentation, "Packages", conditional exports). */

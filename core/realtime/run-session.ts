@@ -85,7 +85,7 @@ export async function runSession(
   }
 }
 
-/** The first error a plugin gives, each asked once. */
+/** Returns the first error of a plugin; the plugins run in order. */
 async function firstError(
   ctx: RequestContext,
   hooks: HookList<'onSessionUsage' | 'onSessionLook'>,

@@ -6,7 +6,7 @@ const bytesPerSoundToken = 1_024;
 /** Text messages longer than this carry sound or pictures in base64. */
 const textBytesMax = 4_096;
 
-/** Tokens of a session whose provider states none, by the size of its messages. */
+/** Estimates the tokens of a session by the size of its messages, for providers that report none. */
 export class SessionEstimate {
   #input = 0;
   #output = 0;

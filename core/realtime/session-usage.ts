@@ -20,8 +20,7 @@ const counted = [
 ] as const;
 
 /**
- * Adds up the tokens of a session. Most events are audio and are passed over by one search for a word: only those that speak of
- * usage are parsed.
+ * Adds up the tokens of a session. Most events are audio and are skipped by one text search: only events with usage are parsed.
  */
 export class SessionUsage {
   readonly #read: (event: JsonObject) => Usage | null;
@@ -35,7 +34,7 @@ export class SessionUsage {
   take(message: Uint8Array): boolean {
     if (message.length > eventBytesMax) return false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-    // Inside a JSON string the word's quotes would be escaped. Gemini's word is `usageMetadata`.
+    // Inside a JSON string the quotes would be escaped. Gemini's field is `usageMetadata`.
     if (!text.includes('"usage')) return false;
     let event: unknown;
     try {

@@ -63,10 +63,10 @@ export class Session {
   readonly #startedAtMs: number;
   #activeAtMs: number;
   #over = false;
-  /** Usage that plugins have not been told of. */
+  /** True while usage has not been passed to plugins. */
   #isUncounted = false;
   #isCounting = false;
-  /** Plugins are being asked whether the caller may go on. */
+  /** True while plugins check if the caller may continue. */
   #isLooking = false;
   /** When the session was last written down, and whether anything was used since. */
   #recordedAtMs: number;
@@ -140,7 +140,7 @@ export class Session {
         if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
         }
-        // Behind the message that told of it: the client gets the answer that was its last. Estimates are counted by `look`.
+        // After the message with the usage: the client gets its last reply. Estimates are counted by `look`.
         if (this.#isUncounted && this.#usage?.total()) void this.#count();
       },
       // `from` takes bytes again: what `to` sends can go on.

@@ -104,7 +104,7 @@ export function createSessions(options: SessionsOptions): OpenSessions {
           open.add(session);
           sweeper ??= setInterval(sweep, sweepMs).unref();
           session.start();
-          // A handshake that was under way when the process was told to stop.
+          // The handshake was in progress when the process began to drain.
           if (draining !== null) session.goAway();
         },
         release,

@@ -16,7 +16,7 @@ export interface ChildEvents {
   /** A new life begins; `worker` is its end of the channel. */
   onStart(child: KeptChild, worker: Worker): void;
   onMessage(child: KeptChild, message: unknown): void;
-  /** False: do not start it again. */
+  /** Returns false to prevent a restart. */
   onDeath(child: KeptChild, death: Death): boolean;
 }
 
@@ -26,7 +26,7 @@ export interface Death {
   readonly signal: string | null;
   /** True if the process that ended had become ready. */
   readonly wasReady: boolean;
-  /** Until it is started again, should `onDeath` say so. */
+  /** Milliseconds until the restart, if `onDeath` allows it. */
   readonly restartInMs: number;
 }
 

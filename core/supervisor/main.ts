@@ -53,7 +53,7 @@ async function main(): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
   const supervisor = startSupervisor({
     settings,
-    // Compiled code is kept between starts: it halves the time until a restarted process serves again.
+    // Compiled code is stored between starts: it halves the time until a restarted process serves again.
     env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
     controlPlaneEntry: programAt('../../admin/main'),
     gatewayEntry: programAt('../main'),

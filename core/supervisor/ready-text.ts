@@ -17,7 +17,7 @@ export function readyText(settings: Settings, first: FirstStartMessage | null, i
   return `${ready}${keys}${settings.role === 'all' ? callText(settings, base, isTerminal ? first : null) : ''}\n`;
 }
 
-/** Keys that came from the environment are known to the person who set them. */
+/** Keys from the environment are already known to the operator. */
 function keysText(settings: Settings, first: FirstStartMessage): string {
   return [
     '',

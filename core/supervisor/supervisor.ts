@@ -24,7 +24,7 @@ export interface SupervisorOptions {
   readonly gatewayNodeFlags?: readonly string[];
   /** True if `print` writes to a terminal; only there the first keys are shown. */
   readonly isTerminal?: boolean;
-  /** Text for the person who started it, not a log line. */
+  /** Prints text for the operator, not a log line. */
   print(text: string): void;
   readonly log: Log;
   readonly clock?: SupervisorClock;
@@ -45,8 +45,8 @@ export interface Supervisor {
 const graceMs = 10_000;
 
 /**
- * Starts the children this machine's role asks for and keeps them alive. Does no work of its own: it passes notices of changes
- * and circuits on, prints the first keys once, and decides who starts and stops when.
+ * Starts the children of this machine's role and restarts them. It serves no requests itself: it forwards notices of changes and
+ * circuits, prints the first keys once, and controls the order of starts and stops.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { settings, log } = options;
@@ -117,7 +117,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       return false;
     }
     if (death.code === exitCodes.configuration && !child.everReady) {
-      // The child has said why on its own; a process that never worked with these settings never will.
+      // The child has logged the reason itself. A process that fails with these settings will fail again.
       log.error(fields, 'process cannot run with these settings; stopping');
       stop(exitCodes.configuration);
       return false;

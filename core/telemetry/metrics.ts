@@ -9,7 +9,7 @@ export interface Metrics {
   observe(record: RequestRecord): void;
   /** A value read at each scrape. The name without prefix and in base units: `requests_in_flight`. Once per name. */
   gauge(name: string, help: string, read: () => number): void;
-  /** A count kept elsewhere, read at each scrape; it only grows. The name ends with `_total`. */
+  /** Registers a counter whose value is read at each scrape and only grows. The name ends with `_total`. */
   counter(name: string, help: string, read: () => number): void;
   /** The same for counts that labels tell apart. */
   counters(name: string, help: string, read: () => Sample[]): void;

@@ -7,7 +7,7 @@ export interface StackThreadData {
   /** Counts the heartbeats of the main thread. */
   readonly beats: Int32Array;
   readonly everyMs: number;
-  /** So many missing heartbeats in a row mean that the main thread hangs. */
+  /** Missing heartbeats in a row after which the main thread counts as hanging. */
   readonly beatsMissedMax: number;
   /** Fields of every log line of this process. */
   readonly lines: { readonly name: string; readonly slot: number; readonly pid: number };
@@ -27,7 +27,7 @@ setInterval(() => {
 }, everyMs);
 parentPort?.postMessage('watching');
 
-/** Pauses the main thread for a moment and writes where it is. */
+/** Pauses the main thread briefly and logs its stack. */
 function logStack(): void {
   const session = new Session();
   session.connectToMainThread();

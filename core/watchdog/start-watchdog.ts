@@ -19,8 +19,8 @@ const beatsPerTimeout = 5;
 const beatsMissedMax = 3;
 
 /**
- * From now on this process sends a heartbeat to the supervisor for as long as its event loop turns. A thread beside it logs the stack
- * of the main thread before the supervisor kills a process that hangs. The thread holds about 14 MiB. Resolves once it watches.
+ * Sends heartbeats to the supervisor for as long as the event loop of this process turns. A separate thread logs the stack of the
+ * main thread before the supervisor kills a hanging process. The thread holds about 14 MiB. Resolves once the thread runs.
  */
 export async function startWatchdog({ timeoutMs, send, lines, log }: WatchdogOptions): Promise<void> {
   if (timeoutMs === 0 || !send) return;

@@ -83,7 +83,7 @@ function byRequest(store: Store, maxAgeSeconds: number | null): CoreHooks {
   };
 }
 
-/** Targets with rules of their own: looked for once a target is chosen, and kept apart by it. */
+/** Hooks for targets with different rules: the cache is looked up once a target is chosen, with the target as part of the key. */
 function byTarget(store: Store): CoreHooks {
   return {
     onAttempt(ctx, { cache, path }) {
@@ -166,7 +166,7 @@ function collect({ entries, slot }: Store): CoreHooks {
   };
 }
 
-/** Seconds of `cache-control: max-age=N`, which holds where the config says nothing; null without one or out of range. */
+/** Returns the seconds of `cache-control: max-age=N`, used if the config sets none; null if absent or out of range. */
 function askedMaxAge(ctx: RequestContext): number | null {
   const seconds = Number(
     /(?:^|,)\s*max-age=(\d{1,9})\s*(?:,|$)/i.exec(ctx.request.header('cache-control') ?? '')?.[1] ?? Number.NaN,
@@ -174,7 +174,7 @@ function askedMaxAge(ctx: RequestContext): number | null {
   return seconds >= 60 && seconds <= 7_776_000 ? seconds : null;
 }
 
-/** The organisation's time is the default, and the most a config may ask for. */
+/** The organisation's TTL is the default and the maximum of a config. */
 function ttlMs(maxAgeSeconds: number | null, ceilingSeconds: number | null): number {
   const seconds = maxAgeSeconds ?? ceilingSeconds ?? defaultMaxAgeSeconds;
   return Math.min(seconds, ceilingSeconds ?? seconds) * 1000;

@@ -14,7 +14,7 @@ export interface TokenEstimate {
   readonly isStated: boolean;
 }
 
-/** Set aside for an answer whose request states no maximum, as far as so much is left. */
+/** Tokens reserved for the output if the request states no maximum, as far as they are left. */
 const outputDefault = 1_024;
 /** Characters of text per token, on the low side for most languages: rather too many tokens are set aside than too few. */
 const charactersPerToken = 3;
@@ -77,7 +77,7 @@ export function estimatedCost(
   const params = paramsOf(ctx);
   const tier = serviceTierOf(params?.service_tier);
   const ofTier = (tier !== null && rates.tiers?.[tier]) || rates;
-  // A tier that is asked for may not be had: whatever costs more is set aside.
+  // The requested tier may be unavailable: reserve the higher price.
   const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const count = typeof params?.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;

@@ -3,7 +3,9 @@ import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
 import type { BudgetSpec } from '../../core/contract/protocol/leases.ts';
 import type { Meter } from './meters.ts';
 
-/** Units that one request has taken from one meter. `lease` is null if the ledger could not be asked and the request was admitted. */
+/**
+ * Units that one request has taken from one meter. `lease` is null if the ledger was unavailable and the request was admitted.
+ */
 export interface Hold {
   readonly meter: Meter;
   /** Taken and not used; below 0: used and not taken. */

@@ -96,7 +96,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     return enter(ctx, target, state ?? stateOf(ctx), meters);
   }
 
-  /** Takes what a call of this target may use. A second try at the same target is the same call. */
+  /** Reserves the usage of a call to this target. A retry at the same target uses the same reservation. */
   function enter(ctx: RequestContext, target: Target, state: Reservations, all: readonly Meter[]): Maybe<undefined> {
     if (state.target === target) return undefined;
     state.leaveTarget();
@@ -172,7 +172,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 }
 
-/** Null where nothing is limited, which is nearly everywhere. */
+/** Returns null if nothing is limited, which is the usual case. */
 function limitsOf(
   usage: EntityLimits['usageLimits'] | EntityLimits['usageLimits'][number] | null | undefined,
   usageResetAt: string | null | undefined,

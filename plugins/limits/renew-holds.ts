@@ -9,9 +9,9 @@ import type { Meter } from './meters.ts';
 import { refusal, unknownLimit } from './refusal.ts';
 
 /**
- * A session goes on for hours: what it uses is taken off what it holds, and where that is used up it takes more, as a request would at
- * its beginning: `most` where there is so much, or as much as its last answer has used. Gives why it must end, null where it may go on.
- * `left` gets what was used of leases that are over.
+ * Renews the reservations of a session, which may last for hours. Usage is taken from the reservation. When it is used up, the
+ * session reserves more: `most` if available, otherwise as much as its last reply has used. Returns the error that ends the
+ * session, or null. `left` receives the usage of leases that have ended.
  */
 export async function renewHolds(
   ctx: RequestContext,

@@ -19,7 +19,7 @@ export class Reservations {
   readonly ofTarget: Hold[] = [];
   target: Target | null = null;
   rates: ModelRates | null = null;
-  /** The model that `rates` were asked for. */
+  /** The model of `rates`. */
   pricedModel: string | null = null;
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
@@ -111,10 +111,10 @@ export class Reservations {
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
-    // A request that failed is charged where its provider had begun to answer it: the usage says so.
+    // A failed request is charged if its provider had begun to reply: then it has usage.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
     const records = [...this.#left];
-    // A request whose every target was refused by us has used nothing.
+    // A request whose every target the gateway refused has used nothing.
     const { attempts } = ctx;
     if (outcome.kind === 'refused' && attempts.length > 0 && !attempts.some(wasCalled)) giveBackRequests(this.own);
     if (this.ofTarget.length > 0 && !this.#isTargetCalled()) giveBackRequests(this.ofTarget);
@@ -185,7 +185,7 @@ export class Reservations {
     const { meter } = hold;
     if (units >= 0) {
       const { lease, startMs } = meter.account;
-      // Out of another lease than the one before, which a record could not tell of beside it; or for a client who has left meanwhile.
+      // Taken from another lease than the previous hold, which one record cannot express; or the client has disconnected.
       if (hold.lease !== lease || hold.startMs !== startMs || this.#ctx.ended) meter.account.put(units, startMs, lease);
       else hold.units += units;
       return;

@@ -11,8 +11,8 @@ const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/;
 const traceIdLength = 32;
 
 /**
- * The request's place in a trace: what its own headers say, else, as part of a W3C trace, a span of its own below the caller's
- * (semantics §3).
+ * Returns the ids of the request in a trace: those of its own headers, otherwise a new span below the caller's span of a W3C
+ * trace.
  */
 export function spansOf({ gatewayHeaders, request, traceId }: RequestContext): Spans {
   const spans = {
