@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 
-/** One API key. The secret is not here: only its digest, the public id it is found by, and the last characters for people. */
+/** One API key. Stores no secret: only its digest, the public id that finds it, and its last characters for display. */
 export const apiKeys = defineEntity({
   name: 'ApiKey',
   tableName: 'api_keys',

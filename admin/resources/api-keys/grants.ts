@@ -12,8 +12,9 @@ import type { ApiKey } from './entity.ts';
 export type Grantor = Pick<ApiKey, 'grantedByKeyId' | 'grantedByUserId'>;
 
 /**
- * The scopes a new or changed key will have. Throws AB01 for scopes that keys of its type cannot hold and AB03 for scopes
- * above the creator's own; `path` is where they stand in the body. Organisation keys cannot call models themselves, yet hand out the scopes that do.
+ * Returns the scopes of a new or changed key. Throws AB01 for scopes that keys of its type cannot hold and AB03 for scopes above
+ * the creator's own; `path` is their position in the body. Organisation keys cannot call models themselves but may grant the
+ * scopes for it.
  */
 export function checkScopes(actor: Actor, type: ApiKeyType, asked: readonly string[], path = 'scopes'): string[] {
   const scopes = [...new Set(asked)];
@@ -93,8 +94,8 @@ export async function followGrants(change: Change, organisationId: string, keyId
 }
 
 /**
- * The scopes a person may still give away in this organisation (or in one workspace of it) have changed: keys they granted
- * follow, and those that these granted. `mayGrant` names the scopes by type of key.
+ * Call after the scopes changed that a user may give away in this organisation (or in one workspace of it). Narrows the keys they
+ * granted, and the keys granted by those. `mayGrant` returns the scopes by type of key.
  */
 export async function followPerson(
   change: Change,

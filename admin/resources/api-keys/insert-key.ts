@@ -3,7 +3,7 @@ import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 
-/** A key before it has a secret. What is left out is empty. */
+/** A key before it has a secret. Omitted fields are empty. */
 export type NewKey = Pick<ApiKey, 'organisationId' | 'type' | 'name' | 'scopes' | 'creationMode'> &
   Partial<Omit<ApiKey, 'id' | 'publicId' | 'digest' | 'lastCharacters' | 'createdAt' | 'lastUpdatedAt' | 'revision'>>;
 

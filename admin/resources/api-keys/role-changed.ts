@@ -10,8 +10,8 @@ import { apiKeys } from './entity.ts';
 import { followPerson } from './grants.ts';
 
 /**
- * A person's role has changed, in the organisation or in one workspace: their own keys, and the keys they have granted to others,
- * can do what the role lets them do now. Call it when the change is flushed.
+ * Applies a change of a user's role, in the organisation or in one workspace, to their own keys and to the keys they granted.
+ * Call it after the change is flushed.
  */
 export async function roleChanged(
   change: Change,
@@ -38,7 +38,7 @@ function mayGrant(organisation: Iterable<string>, workspace: Iterable<string>): 
   return { 'organisation-service': organisation, 'workspace-service': workspace, 'workspace-user': workspace };
 }
 
-/** Workspaces in which this person has granted keys. */
+/** Workspaces in which this user has granted keys. */
 async function grantedIn(change: Change, person: { organisationId: string; userId: string }): Promise<string[]> {
   const rows = await change.tx.find(
     apiKeys,

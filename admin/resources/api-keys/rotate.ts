@@ -6,8 +6,8 @@ import { announceKey } from './insert-key.ts';
 import { cadenceOf, checkTransition, rotationAfter, transitionMsMin } from './rotation-policy.ts';
 
 /**
- * Gives the key a new secret; the one before stays good for the transition, but never past the end its policy has set for it.
- * Throws AB07 while a transition is running, AB01 for one that is not shorter than the period.
+ * Gives the key a new secret. The previous one stays valid for the transition, but never past the end set by its policy. Throws
+ * AB07 while a transition is running, AB01 for a transition that is not shorter than the period.
  */
 export function rotateApiKey(
   change: Change,

@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { noticeMs } from './rotation-policy.ts';
 
-/** Most keys in one round; the next round takes the rest. */
+/** Maximum keys per round; the next round continues. */
 const keysMax = 500;
 
 /**

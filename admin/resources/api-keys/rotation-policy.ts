@@ -19,8 +19,8 @@ export type RotationColumns = Pick<
 export const transitionMsMin = 1_800_000;
 
 /**
- * The rotation of a key after this was sent over what it had (null: a new key). A day that is named is moved to its 00:00 UTC and
- * wins for the next cycle. Throws AB01 when the result breaks a rule.
+ * Returns the rotation settings of a key after an update (`before` null: a new key). A given day is moved to its 00:00 UTC and
+ * applies to the next cycle. Throws AB01 if the result breaks a rule.
  */
 export function mergeRotationPolicy(
   before: RotationColumns | null,

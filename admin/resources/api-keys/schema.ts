@@ -68,7 +68,7 @@ const shared = {
 /** Keys of services take `user_id: null` only. */
 const nobody = v.pipe(id, v.metadata({ jsonSchema: { type: 'null' } }));
 
-/** Body of the route that makes keys of this type. */
+/** Body of the route that creates keys of this type. */
 export function createBodyOf(type: ApiKeyType) {
   const userId = v.nullish(type === 'workspace-user' ? id : nobody);
   return v.strictObject({ ...shared, name, user_id: userId, scopes: scopesOf(scopesByType[type]) });
@@ -92,7 +92,7 @@ const stateList = new RegExp(`^(${keyStates.join('|')})(,(${keyStates.join('|')}
 
 const uuidPattern = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
-/** Two names of one wish: what was used of the budget. */
+/** Two names of the same flag: include budget usage. */
 const usageFlags = { usage: queryFlag, include_usage: queryFlag };
 
 export const listQuery = v.strictObject({

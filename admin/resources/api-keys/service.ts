@@ -63,7 +63,7 @@ export async function createApiKey(
   });
 }
 
-/** Changes what is named; null clears. A key cannot be given more than its changer has. */
+/** Updates the sent fields; null clears. The actor cannot give a key more scopes than they have. */
 export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, body: UpdateBody): Promise<void> {
   const { tx } = change;
   const now = new Date();

@@ -46,7 +46,7 @@ export const apiKeyReply = v.strictObject({
   object: v.literal('api-key'),
 });
 
-/** A key as it is read back: never its secret, never its digest. `usage`: of its budget, by the budget's id, where that was asked for. */
+/** Reply form of a key, without secret and digest. `usage`: budget usage by budget id, if requested. */
 export function toReply(row: ApiKey, usage?: ReadonlyMap<string, BudgetUsage>): v.InferOutput<typeof apiKeyReply> {
   return {
     id: row.id,

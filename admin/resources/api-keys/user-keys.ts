@@ -9,10 +9,10 @@ import { mergeRotationPolicy } from './rotation-policy.ts';
 import { endOfLife, type KeyOwner, lockOwner } from './user-key-rules.ts';
 
 /**
- * The key a user gets for joining a workspace, where the settings of the workspace want one: with its life, rotation, default
- * config and scopes. Without `user_api_key_auto_create_scopes` it may call models and what goes with that. Null when no key is
- * wanted or the user has one there already; safe to call again. The text of the key is in the return value alone: the reply to an
- * accepted invite shows it once. Users who join in another way get a secret by rotating the key.
+ * Creates the key of a user who joins a workspace, if its settings require one, with the configured life, rotation, default
+ * config and scopes. Without `user_api_key_auto_create_scopes` it may call models and use the related routes. Null if no key is
+ * required or the user already has one there; safe to call again. Only the return value contains the text of the key: the reply
+ * to an accepted invite shows it once. Users who join in another way get a secret by rotating the key.
  */
 export async function provisionUserKey(
   change: Change,

@@ -51,7 +51,7 @@ export const auditLogRoutes: readonly AdminRoute[] = [
 
 const csvColumns = Object.keys(listReply.entries.records.item.entries);
 
-/** Only what was asked for: an absent filter is no condition. */
+/** Only the requested filters: an absent filter adds no condition. */
 function filtersOf(query: ListQuery): Record<string, string | number> {
   const wanted = {
     method: query.method,

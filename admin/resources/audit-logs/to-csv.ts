@@ -1,6 +1,6 @@
 /**
  * Rows as CSV (RFC 4180) with a header line of `columns`. Objects become JSON. Cells that a spreadsheet would run as a formula
- * get an apostrophe in front, because what stands in them was chosen by callers.
+ * start with an apostrophe, because callers choose their content.
  */
 export function toCsv(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {
   const lines = [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))];

@@ -74,8 +74,8 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
 const notKept: ReadonlySet<string> = new Set(['api-key', 'trace-id', 'request-timeout', 'file-purpose']);
 
 /**
- * Headers of the lines, by name without prefix: those of the request that made the batch, and over them its `svc_options`. A key of
- * the gateway is never among them.
+ * Headers of the lines, by name without prefix: those of the request that created the batch, overridden by its `svc_options`.
+ * They never include a gateway key.
  */
 function runHeaders(
   sent: Readonly<Record<string, string>>,

@@ -44,7 +44,7 @@ export const batches = defineEntity({
     failed: p.integer(),
     inputTokens: p.bigint('number'),
     outputTokens: p.bigint('number'),
-    /** When it came to be what: `in_progress_at`, `completed_at`, …, in seconds. */
+    /** Time of each state: `in_progress_at`, `completed_at`, …, in seconds. */
     times: p.json().$type<Record<string, number>>(),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),

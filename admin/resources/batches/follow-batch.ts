@@ -4,14 +4,14 @@ import { addJob } from '../../jobs/add-job.ts';
 
 export const priceBatchKind = 'price-batch';
 
-/** True for the record of a request that has made a batch at a stored provider. */
+/** True for the record of a request that created a batch at a stored provider. */
 export function isMaking({ batch, providerSlug, workspaceId, organisationId }: RequestRecord): boolean {
   return batch?.part === 'made' && providerSlug !== null && workspaceId !== null && organisationId !== null;
 }
 
 /**
- * Adds the job that records what the batch has cost once it is over. To be run in the transaction that stores the record, so that no
- * batch is forgotten and none is followed twice.
+ * Adds the job that records the cost of the batch once it has ended. Call it in the transaction that stores the record, so that
+ * no batch is missed or followed twice.
  */
 export async function followBatch(tx: EntityManager, record: RequestRecord): Promise<void> {
   const { batch, providerSlug, workspaceId, organisationId } = record;

@@ -28,15 +28,15 @@ const payload = v.object({
 });
 type Payload = v.InferOutput<typeof payload>;
 
-/** Providers keep batches for a week or so; what has not been read until then is not read any more. */
+/** Providers keep batches for about a week. Results not read by then are given up. */
 const followedMs = 10 * 86_400_000;
 const waitMsMax = 900_000;
 /** Outputs are long. */
 const readingMsMax = 1_800_000;
 
 /**
- * The job of a batch that a provider runs: asks now and then whether it is over, then records what it used, one record for each model,
- * whose ids follow from the batch. However often it is cut off and run again, each is stored once.
+ * Job of a batch that a provider runs. Polls until the batch has ended, then stores one usage record for each model, with ids
+ * derived from the batch. Each record is stored once, even if the job is interrupted and run again.
  */
 export function priceBatchJob(services: AdminServices): JobHandler {
   return async ({ key, organisationId, payload: given, signal }) => {

@@ -20,8 +20,8 @@ interface Line {
 }
 
 /**
- * Takes the input file apart into rows; doing it again adds none a second time. Resolves with the number of lines, or with what is
- * wrong with the file: then no line of it is run.
+ * Splits the input file into rows; running it again adds no duplicates. Resolves with the number of lines, or with the error of
+ * the file, in which case no line is run.
  */
 export async function readLines(
   newManager: () => EntityManager,

@@ -11,8 +11,8 @@ import { countsOf, isOver } from './to-reply.ts';
 import { writeResults } from './write-results.ts';
 
 /**
- * The job of one batch. Each run does the next thing its state asks for and may be cut off anywhere: states change by what they are
- * now, lines are added and answered once, files are written anew.
+ * Job of one batch. Each run performs the next step of its state and may be interrupted at any point: state changes check the
+ * current state, lines are added and completed once, files are rewritten.
  */
 export function batchJob(services: AdminServices): JobHandler {
   return async ({ key, organisationId, signal }) => {
@@ -108,7 +108,7 @@ async function forgetLines(newManager: () => EntityManager, { id, organisationId
   }
 }
 
-/** Asks for the end of a batch; resolves with it as it is then. Safe to call twice. */
+/** Requests the cancellation of a batch. Resolves with its state afterwards. Safe to call twice. */
 export async function cancelBatch(services: AdminServices, em: EntityManager, batch: Batch): Promise<void> {
   if (isOver(batch) || batch.status === 'cancelling') return;
   await enter(services, batch, 'cancelling', {}, em);

@@ -14,7 +14,7 @@ import { type LineReply, sendLine, tokensOf } from './send-line.ts';
 const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
 const attemptsMax = 5;
 const waitMsMax = 60_000;
-/** How soon a batch that is being cancelled gives up its lines under way. */
+/** Milliseconds between checks for a cancellation, which stops the running lines. */
 const watchMs = 1_000;
 
 /**
@@ -108,7 +108,7 @@ async function keep(
   );
 }
 
-/** Headers of every line: what the batch was made with, and a credential that stands for its key for as long as a line may take. */
+/** Headers of every line: those of the batch, and a credential that represents its key for the duration of a line. */
 async function headersOf(services: AdminServices, em: EntityManager, batch: Batch): Promise<Record<string, string> | null> {
   const key = await em.findOne(
     apiKeys,

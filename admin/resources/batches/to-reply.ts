@@ -3,7 +3,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { seconds } from '../files/to-reply.ts';
 import type { Batch } from './entity.ts';
 
-/** How many lines are done and what they used; of a batch that has ended, as it was written down then. */
+/** Counts of lines and their usage. For a batch that has ended, as stored at its end. */
 export async function countsOf(em: EntityManager, batch: Batch): Promise<Counts> {
   if (isOver(batch)) return batch;
   const [row] = await em.execute<[Record<'completed' | 'failed' | 'input_tokens' | 'output_tokens', string>]>(

@@ -45,7 +45,7 @@ interface Reference {
   readonly fault: string | null;
 }
 
-/** The stored providers that a config names, and what is wrong with its types and credentials. */
+/** Stored providers that a config names, and errors of its types and credentials. */
 export function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
   const at = (key: string) => (path === '' ? key : `${path}.${key}`);
   if (node.provider?.startsWith('@')) {

@@ -110,7 +110,7 @@ export async function updateConfig(
   announce(change, config, defaultChanges);
 }
 
-/** Archives; refused while something still stands on the config. */
+/** Archives a config. Refused while another resource uses it. */
 export async function archiveConfig(change: Change, config: Config): Promise<void> {
   if (config.isDefault) throw conflict('This config is the default of its workspace. Set another default first');
   const users = await change.tx.count(apiKeys, { organisationId: config.organisationId, defaultConfigId: config.id });

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** A file of the service's own store. Its bytes are in chunks beside it. */
+/** A file of the service's own store. Its bytes are stored in separate chunks. */
 export const storedFiles = defineEntity({
   name: 'StoredFile',
   tableName: 'stored_files',

@@ -9,8 +9,8 @@ export interface FileRef {
 }
 
 /**
- * Writes a file's bytes from its beginning as chunks, each a statement of its own, so that nothing but the chunk at hand is in memory.
- * `newManager` gives a fresh unit of work.
+ * Writes a file's bytes from the start as chunks, each with a separate statement, so that only the current chunk is in memory.
+ * `newManager` returns a fresh unit of work.
  */
 export class FileWriter {
   readonly #newManager: () => EntityManager;

@@ -10,9 +10,9 @@ export interface FileQuota {
 }
 
 /**
- * The room an upload takes while it arrives. Uploads of one workspace ask one after the other, and what each may still grow to is
- * written to its row before it grows, so that all of them together never pass the quota. Nothing has to be given back: room is the
- * sum over the rows that are there.
+ * Reserves storage for an upload while it arrives. Uploads of one workspace reserve one after the other. Each reservation is
+ * written to the file's row before the file grows, so that all of them together never exceed the quota. Nothing needs to be
+ * released: usage is the sum over the existing rows.
  */
 export class FileRoom {
   readonly #newManager: () => EntityManager;
@@ -28,7 +28,7 @@ export class FileRoom {
     this.#now = now;
   }
 
-  /** Adds the row of the file. Throws StoreError 413 where the workspace has too many. */
+  /** Adds the row of the file. Throws StoreError 413 if the workspace has too many files. */
   async open(): Promise<void> {
     await this.#newManager().transactional(async (tx) => {
       const { files } = await this.#others(tx);
@@ -44,7 +44,7 @@ export class FileRoom {
     });
   }
 
-  /** To be called before the file is so many bytes long. Throws StoreError 413 where there is no room for them. */
+  /** Call before the file reaches this size in bytes. Throws StoreError 413 if the quota does not allow it. */
   async growTo(bytes: number): Promise<void> {
     if (bytes <= this.#reserved) return;
     const { id, organisationId } = this.#file;
@@ -55,7 +55,7 @@ export class FileRoom {
         const message = `file: the files of this workspace would exceed ${bytesMax} bytes (WORKSPACE_FILE_BYTES_MAX). Delete some`;
         throw new StoreError(413, message, 'file');
       }
-      // Twice as much each time: few questions for a large file, little taken for a small one.
+      // Doubles each time: few reservations for a large file, little reserved for a small one.
       this.#reserved = Math.min(free, bytes * 2);
       await tx.nativeUpdate(storedFiles, { id, organisationId }, { bytes: this.#reserved });
     });

@@ -20,7 +20,7 @@ export function readListQuery(query: (name: string) => string | undefined, limit
   return { limit: count, after: query('after') ?? null, order };
 }
 
-/** The condition for what stands behind this item. */
+/** Filter for the items after this one. */
 export function pageAfter(item: { readonly createdAt: Date; readonly id: string } | null, order: 'asc' | 'desc') {
   if (!item) return {};
   const beyond = order === 'asc' ? '$gt' : '$lt';

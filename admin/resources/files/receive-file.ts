@@ -122,7 +122,7 @@ async function readForm(
 
   for await (const chunk of upload.body) {
     if (failed) throw failed;
-    // The parser takes the next piece once the file's own stream has room again.
+    // The parser accepts the next piece once the file's own stream can take more.
     await Promise.race([failure, new Promise<void>((resolve) => void parser.write(Buffer.from(chunk), () => resolve()))]);
   }
   parser.end();

@@ -5,7 +5,7 @@ export function listReply(data: readonly { readonly id: string }[], hasMore: boo
   return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: hasMore };
 }
 
-/** A reply whose bytes are read as the gateway takes them. */
+/** A reply whose source is read at the speed of the gateway. */
 export function bytesReply(c: Context, source: AsyncGenerator<Uint8Array>, headers: Record<string, string>): Response {
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -22,7 +22,7 @@ export function seconds(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }
 
-/** The row id in an id as clients have it, null where it is none of this kind. */
+/** Returns the row id in a client-facing id. Null if the id is not of this kind. */
 export function rowIdOf(prefix: string, id: unknown): string | null {
   if (typeof id !== 'string' || !id.startsWith(prefix)) return null;
   const row = id.slice(prefix.length);

@@ -6,14 +6,14 @@ import { type Mapping, mappingsOf, refuseBoth, storeMappings } from './secret-ma
 
 export interface ChangedMappings {
   readonly all: readonly Mapping[];
-  /** Those that were not there, or were different. */
+  /** Mappings that are new or changed. */
   readonly added: readonly Mapping[];
 }
 
 /**
- * The mappings of an integration after a change, stored: those that were sent, else those there are, less what was sent as a value.
- * `values` are the fields that were sent by config name, null or empty where they are to be removed. Throws AB01 for what is given twice,
- * and for references that are not open where the integration is shared to.
+ * Stores and returns the mappings of an integration after a change: the sent ones, else the existing ones without the fields that
+ * were sent as values. `values` are the sent fields by config name; null or empty removes a value. Throws AB01 for fields given
+ * twice, and for references that a workspace with access to the integration may not use.
  */
 export async function changeMappings(
   tx: EntityManager,

@@ -65,7 +65,7 @@ export async function copyIntegration(
   return copy;
 }
 
-/** Gives an integration the credential and the settings of another one of its type in the place of its own. */
+/** Replaces the credential and settings of an integration with those of another one of its type. */
 export async function takeCredentials(em: EntityManager, vault: Vault, source: Integration, target: Integration): Promise<void> {
   const emptied = Object.fromEntries(Object.keys(target.secretHints).map((name) => [name, '']));
   target.configurations = settingsOf(source);

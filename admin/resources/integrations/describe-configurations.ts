@@ -5,8 +5,8 @@ import { describe, type JsonSchema } from '../../openapi/to-json-schema.ts';
 import { customHeaders } from './custom-headers.ts';
 
 /**
- * Adds to the description of a body what `configurations` holds by provider type: one `if`/`then` per set of settings. Settings that
- * are required are not, because a secret mapping can take their place. `more`: further keywords of the description.
+ * Adds the content of `configurations` by provider type to the description of a body: one `if`/`then` per set of settings.
+ * Required settings are not marked, because a secret mapping can replace them. `more`: further keywords of the description.
  */
 export function withConfigurations<Entries extends v.ObjectEntries>(
   body: v.StrictObjectSchema<Entries, undefined>,

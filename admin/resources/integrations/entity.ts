@@ -25,7 +25,7 @@ export const integrations = defineEntity({
     secretHints: p.json().$type<Record<string, string>>(),
     /** JSON of the headers of every call, name to value, sealed by the organisation's data key; null when there are none. */
     customHeaders: p.text().nullable(),
-    /** For reads: each header with its value, masked where it looks like a credential. */
+    /** For reads: each header with its value, masked if it looks like a credential. */
     headerNames: p.json().$type<Record<string, string>>(),
     globalWorkspaceAccess: p.boolean(),
     /**
@@ -34,7 +34,7 @@ export const integrations = defineEntity({
      */
     globalUsageLimits: p.json().$type<UsageLimits>().nullable(),
     globalRateLimits: p.json().$type<RateLimit[]>(),
-    /** With the global access: every workspace gets a provider of this slug; null: none is made. */
+    /** With global access, every workspace gets a provider with this slug; null: no provider is created. */
     globalProviderSlug: p.text().nullable(),
     /** Allows calls to models that `integrationModels` does not list. */
     allowAllModels: p.boolean(),

@@ -18,7 +18,7 @@ export async function openHeaders(em: EntityManager, vault: Vault, row: Integrat
   return plainHeadersOf(row) ?? sealed.open(em, vault, row);
 }
 
-/** Seals these, in the place of all before; what stood plain among the settings is gone. */
+/** Seals these headers, replacing all previous ones, including plain ones among the settings. */
 export async function putHeaders(em: EntityManager, vault: Vault, row: Integration, headers: Headers): Promise<void> {
   await sealed.put(em, vault, row, headers);
   row.configurations = settingsOf(row);
@@ -26,7 +26,7 @@ export async function putHeaders(em: EntityManager, vault: Vault, row: Integrati
 
 export interface ChangedHeaders {
   readonly all: Headers;
-  /** Names of credentials among them that were not sent anew. */
+  /** Names of credentials among the headers that were not sent again. */
   readonly keptCredentials: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function settingsOf(row: Integration): Record<string, unknown> {
   return settings;
 }
 
-/** The same as reads show them: with the names of headers, and their values where they are no credentials. */
+/** Settings as shown by reads: with the names of headers, and their values unless they are credentials. */
 export function shownSettingsOf(row: Integration): Record<string, unknown> {
   const plain = plainHeadersOf(row);
   const headers = plain ? maskedHeaders(plain) : row.headerNames;

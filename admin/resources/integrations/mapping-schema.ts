@@ -6,7 +6,7 @@ import { secretKey } from '../secret-references/schema.ts';
 /** Null, or left out: `string`. */
 const valueFormat = v.nullish(v.picklist(['string', 'json'], 'string or json is expected'));
 
-/** Which fields are read from secret managers, in the place of all that were before; null and `[]` clear. */
+/** Fields read from secret managers, replacing all previous mappings; null and `[]` clear. */
 export const mappingsBody = v.nullish(
   v.pipe(
     v.array(

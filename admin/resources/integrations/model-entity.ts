@@ -10,19 +10,19 @@ export const integrationModels = defineEntity({
     organisationId: p.uuid(),
     integrationId: p.uuid(),
     slug: p.text(),
-    /** For people; null: its slug is shown. */
+    /** Display name; null: its slug is shown. */
     name: p.text().nullable(),
     enabled: p.boolean(),
     isCustom: p.boolean(),
     isFinetune: p.boolean(),
-    /** The model it stands on: its price holds where none is given here. */
+    /** Base model; its price applies if this model has none. */
     baseModelSlug: p.text().nullable(),
     pricingConfig: p.json().$type<PricingConfig>().nullable(),
     /** Host for calls of this model, instead of the integration's host. */
     customHost: p.text().nullable(),
     /** JSON of the model's headers, name to value, sealed by the organisation's data key; null when there are none. */
     customHeaders: p.text().nullable(),
-    /** For reads: each header with its value, masked where it looks like a credential. */
+    /** For reads: each header with its value, masked if it looks like a credential. */
     headerNames: p.json().$type<Record<string, string>>(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),

@@ -18,10 +18,10 @@ const configurations = v.pipe(
   v.check((value) => Object.keys(value).length > 0, 'must not be empty'),
 );
 
-/** One model as sent. What is left out stays; null clears. */
+/** One model as sent. Omitted fields stay; null clears. */
 const model = v.strictObject({
   slug: modelSlug,
-  /** For people; a model without one is shown under its slug. */
+  /** Display name; a model without one is shown under its slug. */
   name: v.nullish(name),
   enabled: v.boolean(),
   is_custom: v.nullish(v.boolean()),

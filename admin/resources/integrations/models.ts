@@ -54,7 +54,7 @@ export interface ListedModel {
   readonly enabled: boolean;
   /** Stored settings of the model; null if there are none. */
   readonly row: IntegrationModel | null;
-  /** The maker's name of it, where it is another. */
+  /** The vendor's name of the model, if it differs. */
   readonly canonicalSlug: string | null;
 }
 

@@ -13,7 +13,7 @@ export const secretMappings = defineEntity({
     /** Name of the value in the secret; overrides that of the reference. */
     secretKey: p.text().nullable(),
     valueFormat: p.text().$type<'string' | 'json'>().nullable(),
-    /** Its place in the list that was sent. */
+    /** Position in the sent list. */
     position: p.integer(),
   },
 });

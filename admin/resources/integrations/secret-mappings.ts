@@ -7,7 +7,7 @@ import type { Integration } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
 import { secretMappings } from './secret-mapping-entity.ts';
 
-/** One field that is read from a secret manager, with where it is read. */
+/** One field that is read from a secret manager, and its location there. */
 export interface Mapping {
   /** Config name: `api_key`, `aws_region`. */
   readonly field: string;
@@ -35,8 +35,8 @@ export function targetOf(field: string, under: SettingsName): string {
 }
 
 /**
- * The mappings that were sent, with their references, which stay as they are until the transaction ends (`hold`). Throws AB01 for a field
- * that cannot be mapped or is named twice, AB02 for a reference that is not there or that the workspace may not use.
+ * Resolves the sent mappings with their references. With `hold`, locks the references until the transaction ends. Throws AB01 for
+ * a field that cannot be mapped or is named twice, AB02 for a reference that does not exist or that the workspace may not use.
  */
 export async function resolveMappings(
   em: EntityManager,
@@ -78,7 +78,7 @@ export async function mappingsToChange(
   return resolveMappings(em, { organisationId, workspaceId, aiProviderId }, sent, under);
 }
 
-/** The fields of a type of provider that may be mapped, by config name, and whether each is a credential. */
+/** Mappable fields of a provider type, by config name; true for credentials. */
 function fieldsOf(aiProviderId: string): Map<string, boolean> {
   return new Map([['api_key', true], ...mappableSettings(aiProviderId)]);
 }

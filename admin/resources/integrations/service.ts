@@ -84,15 +84,15 @@ export interface IntegrationChanges {
   readonly key?: string | null | undefined;
   readonly description?: string | null | undefined;
   readonly configurations?: Record<string, unknown> | null | undefined;
-  /** In the place of all mappings before. */
+  /** Replaces all previous mappings. */
   readonly mapped?: readonly Mapping[] | undefined;
   readonly pricing_adjustments?: PricingAdjustments | null | undefined;
   readonly tags?: Record<string, unknown> | null | undefined;
 }
 
 /**
- * Changes what is named. Settings that are left out stay, null removes one; what is newly mapped loses its value, what is given a value its
- * mapping. Every provider made from it is announced.
+ * Updates the sent fields. Omitted settings stay, null removes one. A new mapping removes the field's value, and a new value
+ * removes its mapping. Announces every provider created from the integration.
  */
 export async function updateIntegration(
   change: Change,
@@ -130,7 +130,7 @@ function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<strin
   return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
 
-/** Archives and forgets credentials, those of its models too; the providers made from it stop working at once. */
+/** Archives an integration and deletes its credentials and those of its models. Its providers stop working at once. */
 export async function archiveIntegration(change: Change, row: Integration): Promise<void> {
   row.status = 'archived';
   row.secrets = null;
@@ -147,8 +147,8 @@ export async function archiveIntegration(change: Change, row: Integration): Prom
 }
 
 /**
- * The integration as its owner sees it. Workspace keys reach only those of their workspace. `for update` holds the row until the end of
- * the transaction, so that what belongs to it is changed by one after the other. Throws AB08.
+ * Returns an integration that the actor owns. Workspace keys can access only those of their workspace. `for update` locks the row
+ * until the end of the transaction, so that changes of its parts are serialised. Throws AB08.
  */
 export async function findOwnIntegration(
   em: EntityManager,

@@ -92,14 +92,14 @@ async function shareWithAll(
   await announceProviders(change, integration.id, 'upsert');
 }
 
-/** Makes a provider where the workspace has none of this integration yet. */
+/** Creates a provider if the workspace has none of this integration. */
 async function addProvider(change: Change, integration: Integration, workspaceId: string, slug: string): Promise<void> {
   if ((await change.tx.count(providers, { integrationId: integration.id, workspaceId })) > 0) return;
   const tenant = { organisationId: integration.organisationId, workspaceId };
   await createProvider(change, tenant, { name: integration.name, slug, integrationId: integration.id });
 }
 
-/** The slug, or one like it where a provider of something else has it. */
+/** Returns the slug, or a variant of it if another provider uses it. */
 async function freeSlug(tx: EntityManager, workspaceId: string, slug: string): Promise<string> {
   return (await tx.count(providers, { workspaceId, slug })) === 0 ? slug : newSlug('', slug);
 }
@@ -121,7 +121,7 @@ async function rowOf(tx: EntityManager, integration: Integration, workspaceId: s
   });
 }
 
-/** A higher limit and a reset by hand wake what had used its budget up. */
+/** A higher limit or a manual reset re-enables an exhausted budget. */
 function setLimits(row: IntegrationWorkspace, sent: Body['workspaces'][number], path: string): void {
   if (sent.usage_limits !== undefined) {
     const before = row.usageLimits ?? null;

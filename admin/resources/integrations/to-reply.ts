@@ -40,7 +40,7 @@ export async function toOwnReply(em: EntityManager, row: Integration) {
   };
 }
 
-/** The same as a workspace reads what the organisation shares to it: nothing of the account, of prices and of other workspaces. */
+/** Reply form for a workspace that the integration is shared with: without account, prices and other workspaces. */
 export function toSharedReply(row: Integration) {
   return {
     ...toRow(row),

@@ -4,7 +4,7 @@ import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type Organisation, organisations } from './entity.ts';
 import { type SettingGroup, sectionOf } from './setting-sections.ts';
 
-/** An organisation, and one of its workspaces where one is meant. */
+/** An organisation and, if given, one of its workspaces. */
 export interface Tenancy {
   readonly organisation: Organisation;
   readonly workspace: Workspace | null;

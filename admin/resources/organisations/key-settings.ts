@@ -11,7 +11,7 @@ export interface KeySettings {
   readonly countMax: number | null;
   /** Creates a key for each user who joins the workspace. */
   readonly autoCreate: boolean;
-  /** Scopes of keys made so; empty: what the role allows. */
+  /** Scopes of automatically created keys; empty: those the role allows. */
   readonly autoCreateScopes: readonly string[];
   /** Row id of the config new keys of users get when they name none. */
   readonly defaultConfigId: string | null;

@@ -55,7 +55,7 @@ export function checkMetadata(
   throw new AdminError('AB01', errors[0] ?? `${path}: does not match the schema of the organisation`, errors);
 }
 
-/** Patterns come from people: on RE2 none of them can stop this process. */
+/** Users write these patterns. RE2 guarantees that none can block this process. */
 const linearPattern = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);

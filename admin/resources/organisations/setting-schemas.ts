@@ -122,7 +122,7 @@ export const exportSettingsBody = v.strictObject({
   ),
 });
 
-/** Shapes of the same things in replies; strict. */
+/** Reply schemas of the same settings; strict. */
 export const securitySettingsReply = v.strictObject(
   Object.fromEntries(Object.keys(securityDefaults).map((name) => [name, v.boolean()])),
 );

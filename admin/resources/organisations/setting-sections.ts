@@ -11,7 +11,7 @@ export const securitySections = {
     managersViewLogMetadata: true,
     organisationAdminsViewLogMetadata: true,
   },
-  /** False: only what their own keys did. */
+  /** False: only the data of their own keys. */
   data_visibility: { membersViewAllData: true, managersViewAllData: true },
   prompts: { membersViewPrompts: true, managersViewPrompts: true, membersWritePrompts: false, managersWritePrompts: true },
   analytics: { membersViewAnalytics: true, managersViewAnalytics: true },
@@ -38,7 +38,7 @@ export const securitySections = {
     managersWriteWsMcpIntegrations: true,
     managersWriteMcpServers: true,
   },
-  /** The organisation's alone. Members reach only keys of users, and of those their own. */
+  /** The organisation's alone. Members can access only keys of users, and among those only their own. */
   api_keys: { membersViewApiKeys: true, managersViewApiKeys: true, membersWriteApiKeys: false, managersWriteApiKeys: true },
 } as const satisfies Record<string, Record<string, boolean>>;
 

@@ -25,7 +25,7 @@ interface Tenant {
   readonly workspaceId: string;
 }
 
-/** Makes a provider of an integration that exists, or of credentials sent in place. */
+/** Creates a provider from an existing integration, or from credentials sent inline. */
 export async function createProviderFromBody(
   change: Change,
   services: Services,

@@ -23,8 +23,8 @@ interface ListCall {
 }
 
 /**
- * A page of the tenant's providers, newest first, each shown by `show`; with `return_last_used` also when it last served a request,
- * with `include_usage` what was used of its budget, with `tags` only those that have these.
+ * Returns a page of the tenant's providers, newest first, each converted by `show`. `return_last_used` adds the time of the last
+ * served request, `include_usage` the budget usage. `tags` selects those that have these tags.
  */
 export async function listProviders<Shown extends object>(
   { organisationId, workspaceId, em, query, services }: ListCall,

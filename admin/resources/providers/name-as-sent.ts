@@ -3,8 +3,8 @@ import { AdminError } from '../../http/errors.ts';
 import { credentialNames, settingOf } from './aliases.ts';
 
 /**
- * Runs `work` on the integration behind a provider; where that refuses a setting, the refusal names it as the body of the provider
- * spells it, so that callers find it in what they have sent.
+ * Runs `work` on the integration behind a provider. If it refuses a setting, renames the setting in the error to the name used in
+ * the provider's body.
  */
 export async function nameAsSent<T>(body: Readonly<JsonObject>, work: () => Promise<T>): Promise<T> {
   try {
@@ -25,7 +25,7 @@ function inBody(fault: string, body: Readonly<JsonObject>): string {
   });
 }
 
-/** As it was sent; what was not sent by its older name, by which it may be. */
+/** Returns the name as sent, else the older name of the setting. */
 function nameOf(setting: string, body: Readonly<JsonObject>): string {
   const names = credentialNames.filter((name) => settingOf(name) === setting);
   return names.find((name) => body[name] !== undefined && body[name] !== null) ?? names[0] ?? setting;

@@ -9,7 +9,7 @@ import type { Provider } from './entity.ts';
 import type { readQuery } from './schema.ts';
 import { findProvider } from './service.ts';
 
-/** The provider a path names, with what was used of its budget, shown by `show`. Throws AB08. */
+/** Returns the provider that a path names, with its budget usage, converted by `show`. Throws AB08. */
 export async function readProvider<Shown>(
   call: AdminCall<v.InferOutput<typeof readQuery>, unknown>,
   show: (

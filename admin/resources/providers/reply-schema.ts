@@ -23,7 +23,7 @@ const provider = v.strictObject({
   /** The same as masked_api_key: no reply holds the credential. */
   key: nullableText,
   masked_api_key: nullableText,
-  /** Settings that are no secret; empty where they are the organisation's. */
+  /** Settings other than secrets; empty if they are the organisation's. */
   model_config: v.record(v.string(), v.unknown()),
   tags: v.nullable(v.record(v.string(), v.unknown())),
   secret_mappings: mappingsReply,

@@ -35,7 +35,7 @@ const sharedEntries = {
   tags,
 };
 
-/** Either `integration_id`, or `provider` with its credentials in place: then an integration is made behind it. */
+/** Either `integration_id`, or `provider` with inline credentials, which creates an integration for it. */
 const writtenEntries = {
   ...inlineCredentials,
   ...tenantEntries,

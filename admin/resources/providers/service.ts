@@ -15,7 +15,7 @@ export interface ProviderChanges {
   readonly reset_usage?: boolean | null | undefined;
 }
 
-/** Changes what is named; null clears. A higher limit and a reset by hand wake a provider that had used its budget up. */
+/** Updates the sent fields; null clears. A higher limit or a manual reset re-enables a provider with an exhausted budget. */
 export function updateProvider(change: Change, row: Provider, sent: ProviderChanges): void {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.note !== undefined) row.note = sent.note;

@@ -81,7 +81,7 @@ async function integrationLimitsOf(
   };
 }
 
-/** The models that are not simply open at the integration's own place; null when there are none. */
+/** Models with settings that differ from the integration's defaults; null if there are none. */
 async function modelsOf(
   em: EntityManager,
   vault: Vault,

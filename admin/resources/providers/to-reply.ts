@@ -15,8 +15,8 @@ export function statusOf(
 }
 
 /**
- * A provider as it is read, with what was used of its budget where that was looked up. The credential shows its last characters, and what
- * is mapped, where they are the workspace's own.
+ * Reply form of a provider, with its budget usage if loaded. The last characters of the credential and its mappings are shown if
+ * they are the workspace's own.
  */
 export function toReply(
   row: Provider,

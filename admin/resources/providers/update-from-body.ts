@@ -17,8 +17,8 @@ import type { UpdateBody } from './schema.ts';
 import { updateProvider } from './service.ts';
 
 /**
- * Changes a provider and, where credentials are sent in place, the integration behind it: allowed where that belongs to the workspace.
- * What a provider stands on cannot be replaced; naming it again is no change.
+ * Updates a provider and, if credentials are sent inline, its integration, which must belong to the workspace. The integration of
+ * a provider cannot be replaced; naming the same one again is allowed.
  */
 export async function updateProviderFromBody(
   change: Change,

@@ -14,7 +14,7 @@ export const secretReferences = defineEntity({
     managerType: p.text().$type<SecretManagerType>(),
     /** The public part of `auth_config`, under its wire names. */
     auth: p.json().$type<Record<string, string>>(),
-    /** JSON of what is, sealed by the organisation's data key; null when there is nothing. */
+    /** JSON of the secret part, sealed by the organisation's data key; null if there is none. */
     secrets: p.text().nullable(),
     /** Last characters of each secret by its name, for masked reads. */
     secretHints: p.json().$type<Record<string, string>>(),
@@ -23,7 +23,7 @@ export const secretReferences = defineEntity({
     /** Name of the value in a secret with several values, if a mapping names none. */
     secretKey: p.text().nullable(),
     allowAllWorkspaces: p.boolean(),
-    /** Ids of those that may use it, where not all may. */
+    /** Ids of the workspaces that may use it, unless all may. */
     allowedWorkspaces: p.json().$type<string[]>(),
     tags: p.json().$type<Record<string, string>>(),
     /** A user or a key. */

@@ -4,8 +4,8 @@ import { itemOf } from '../../http/find-item.ts';
 import { type SecretReference, secretReferences } from './entity.ts';
 
 /**
- * The organisation's reference of this id or slug, or null. `to use` keeps it from being changed or deleted until the transaction
- * ends, `to change` keeps it for the caller alone.
+ * Returns the organisation's reference with this id or slug, or null. `to use` blocks changes and deletion until the transaction
+ * ends; `to change` locks it exclusively.
  */
 export async function findReference(
   em: EntityManager,

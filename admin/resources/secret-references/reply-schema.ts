@@ -24,7 +24,7 @@ export const readReply = v.strictObject({
   secret_path: v.string(),
   secret_key: nullableText,
   allow_all_workspaces: v.boolean(),
-  /** Ids; empty where all workspaces may use it. */
+  /** Ids; empty if all workspaces may use it. */
   allowed_workspaces: v.array(uuid),
   tags: v.record(v.string(), v.string()),
   created_by: uuid,

@@ -7,7 +7,7 @@ const description = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,0
 
 const managerType = v.picklist(secretManagerTypes, `one of ${secretManagerTypes.join(', ')} is expected`);
 
-/** It becomes a part of a URL at some managers. What it names there is known to the manager alone. */
+/** Becomes part of a URL at some managers. Only the manager can check that the path exists. */
 const secretPath = v.pipe(
   v.string(),
   v.minLength(1, 'must not be empty'),

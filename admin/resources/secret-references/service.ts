@@ -57,8 +57,8 @@ export async function createReference(
 }
 
 /**
- * Changes what is named; null clears. Every provider that reads from it is announced, those of workspaces that may no longer use it
- * among them: they stop working.
+ * Updates the sent fields; null clears. Announces every provider that reads from the reference, including those of workspaces
+ * that may no longer use it, which stop working.
  */
 export async function updateReference(change: Change, services: Services, row: SecretReference, sent: UpdateBody): Promise<void> {
   const { tx } = change;

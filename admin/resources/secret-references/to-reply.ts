@@ -16,7 +16,7 @@ export function toRow(row: SecretReference) {
   };
 }
 
-/** A reference with where it points and how; of credentials only the last characters. */
+/** Reply form of a reference with its location and authentication; of credentials, only the last characters. */
 export function toDetail(row: SecretReference) {
   return {
     ...toRow(row),

@@ -10,7 +10,7 @@ import { signIn } from './sign-in.ts';
 /** The same text for every cause, so that the reply does not reveal which accounts exist. */
 const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
 
-/** Signing in with e-mail and password. Unknown people cost the same time as known ones. */
+/** Sign-in with e-mail and password. Unknown users take the same time as known ones. */
 export const loginRoute = definePublicRoute({
   method: 'POST',
   path: '/auth/login',

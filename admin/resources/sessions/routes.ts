@@ -22,7 +22,7 @@ const sessionEntries = {
   expires_at: v.string(),
   client_ip: v.string(),
   user_agent: v.nullable(v.string()),
-  /** 1: the one that asks. */
+  /** 1: the session of this request. */
   is_current: v.picklist([0, 1]),
   object: v.literal('session'),
 };
@@ -42,7 +42,7 @@ const selfReply = v.strictObject({
     }),
   ),
   scopes: v.array(v.string()),
-  /** Null where a token asks. */
+  /** Null for a JWT. */
   session: v.nullable(v.strictObject({ id: v.string(), created_at: v.string(), expires_at: v.string() })),
   object: v.literal('self'),
 });

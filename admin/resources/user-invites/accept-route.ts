@@ -48,7 +48,7 @@ export const acceptInviteRoute = definePublicRoute({
     const passwordHash = await hashPassword(body.password);
     return call.write({ organisationId, userId: null }, async (change) => {
       const row = await change.tx.findOne(userInvites, { ...where, id: invite.id, organisationId });
-      // Asked again, because hashing takes a while.
+      // Checked again, because hashing takes a while.
       if (!row || !(await isStillGranted(change.tx, row, now))) throw isOver();
       row.status = 'accepted';
       row.acceptedAt = new Date(now);

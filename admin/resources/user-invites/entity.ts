@@ -1,13 +1,13 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { OrganisationRole, WorkspaceRole } from '../../http/actor.ts';
 
-/** A workspace the invited person joins on acceptance. */
+/** A workspace that the invited user joins on acceptance. */
 export interface InvitedWorkspace {
   readonly id: string;
   readonly role: WorkspaceRole;
 }
 
-/** The key that acceptance makes in each of those workspaces. */
+/** The key that acceptance creates in each of those workspaces. */
 export interface InvitedKey {
   readonly scopes: readonly string[];
   readonly metadata: Record<string, string>;

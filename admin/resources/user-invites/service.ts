@@ -150,7 +150,7 @@ export async function resendInvite(change: Change, actor: Actor, row: UserInvite
   return linkTo(inviting, 'accept-invite', token);
 }
 
-/** Takes an invite back. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
+/** Cancels an invite. Cancelling it again changes nothing. Throws AB07 once it is accepted. */
 export function cancelInvite(change: Change, actor: Actor, row: UserInvite): void {
   requireRank(actor, row.role);
   if (row.status === 'accepted') throw conflict('This invite has been accepted. Remove the user instead');

@@ -7,7 +7,7 @@ import type { User } from './entity.ts';
 
 export type UserReply = v.InferOutput<typeof userReply>;
 
-/** Users of one organisation as they are read back, each with the workspaces they reach: all of them for owners and admins. */
+/** Reply form of users of one organisation, each with their workspaces: all of them for owners and admins. */
 export async function toUserReplies(em: EntityManager, organisationId: string, rows: readonly User[]): Promise<UserReply[]> {
   const active = await em.find(
     workspaces,

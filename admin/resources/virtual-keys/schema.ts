@@ -24,9 +24,9 @@ const virtualKey = v.strictObject({
   last_reset_at: nullableTime,
   expires_at: nullableTime,
   ai_provider_name: nullableText,
-  /** The credential's last characters, where it is the workspace's own. */
+  /** Last characters of the credential, if it is the workspace's own. */
   masked_api_key: nullableText,
-  /** Settings that are no secret; empty where they are the organisation's. */
+  /** Settings other than secrets; empty if they are the organisation's. */
   model_config: v.record(v.string(), v.unknown()),
   integration_id: v.string(),
   workspace_id: uuid,

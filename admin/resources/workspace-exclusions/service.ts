@@ -10,8 +10,9 @@ import type { updateBody } from './schema.ts';
 type Kind = WorkspaceExclusion['kind'];
 
 /**
- * Excludes workspaces from the organisation's default guardrails of one kind, or takes them in again. `override_existing`: who
- * is not named is taken in. Throws AB02 for a workspace that is not the organisation's, AB01 for one that is named twice. Says what has changed, to gateways too.
+ * Excludes workspaces from the organisation's default guardrails of one kind, or includes them again. `override_existing`:
+ * workspaces that are not named are included. Throws AB02 for a workspace of another organisation, AB01 for one named twice.
+ * Returns the changes and announces them to gateways.
  */
 export async function updateExclusions(
   change: Change,

@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { WorkspaceRole } from '../../http/actor.ts';
 
-/** A user's place in a workspace. Owners and admins of the organisation reach every workspace without one. */
+/** Membership of a user in a workspace. Owners and admins of the organisation can access every workspace without one. */
 export const workspaceMembers = defineEntity({
   name: 'WorkspaceMember',
   tableName: 'workspace_members',
