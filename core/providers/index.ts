@@ -27,7 +27,7 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
 
 type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras };
 
-/** The provider with the formats it lacks answered through those it has: Messages and Responses calls over its chat completions. */
+/** Adds the formats that a provider lacks: Messages and Responses calls over its chat completions. */
 export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
   const { chatComplete, messages, createModelResponse } = adapter.operations;
   if (!chatComplete) return adapter;

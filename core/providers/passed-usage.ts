@@ -10,7 +10,7 @@ import { eventStream } from './bedrock/event-stream.ts';
 import { usageOf as converseUsage } from './bedrock/usage.ts';
 import { usageOf as cohereUsage } from './cohere/usage.ts';
 
-/** The formats of all providers, told apart by the names of their counts. */
+/** The formats of all providers, distinguished by the names of their counts. */
 export const passedUsage: PassedUsage = { read, frames: eventStream };
 
 function read(counts: JsonObject, serviceTier: unknown): Usage | null {

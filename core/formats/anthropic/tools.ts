@@ -25,7 +25,7 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
 function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (Array.isArray(params.tools)) return params.tools.map((tool, index) => nativeTool(tool, `tools[${index}]`, call));
   if (!Array.isArray(params.functions)) return [];
-  // The retired spelling of tools; the reply answers in today's `tool_calls`.
+  // The retired form of tools. The reply uses `tool_calls`, its replacement.
   noteOnce(call.adapted, 'functions');
   return params.functions.map((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
 }

@@ -33,7 +33,7 @@ export function toolParams(params: JsonObject, call: OperationCall, options: Gem
 function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (!Array.isArray(params.tools)) {
     if (!Array.isArray(params.functions)) return [];
-    // The retired spelling of tools; the reply answers in today's `tool_calls`.
+    // The retired form of tools. The reply uses `tool_calls`, its replacement.
     noteOnce(call.adapted, 'functions');
     return params.functions.map((fn, index) => declaration(fn, `functions[${index}]`, call));
   }

@@ -26,7 +26,7 @@ export function rerank(path: (call: OperationCall) => string, quirks: RerankQuir
     },
     fromProvider: (reply, call) => (quirks.reply ? quirks.reply(reply, call) : reply),
     usage: rerankUsage,
-    // Never streamed; the contract wants a reader all the same.
+    // Never streamed, but the contract requires a reader.
     streamReader: () => typedEventsReader('rerank', []),
   };
 }

@@ -12,7 +12,7 @@ import { files } from './files.ts';
 import { modelList } from './model-list.ts';
 import { declaration } from './settings.ts';
 
-/** Anthropic's Messages API, and OpenAI-format chat and text completions answered from it. See README.md. */
+/** Anthropic's Messages API, and its translation for OpenAI-format chat and text completions. See README.md. */
 export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   ...declared(declaration),
   baseUrl: () => 'https://api.anthropic.com/v1',

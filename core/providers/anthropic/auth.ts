@@ -1,15 +1,16 @@
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 
-/** The API version this adapter's shapes were checked against, sent when neither settings nor client name one. */
+/** The API version that this adapter was checked against. It is sent if neither settings nor client name one. */
 const defaultVersion = '2023-06-01';
 
 /** Value of `anthropic-beta` that the provider requires with an OAuth access token. */
 const oauthBeta = 'oauth-2025-04-20';
 
 /**
- * Headers that the stored provider alone decides: `x-api-key`, or `authorization: Bearer` for an OAuth access token (it begins
- * `sk-ant-oat`), and version and beta features where its settings name them. The client's own stand in for those it does not.
+ * Returns the headers that the stored provider alone decides: `x-api-key`, or `authorization: Bearer` for an OAuth access token
+ * (it begins `sk-ant-oat`), and version and beta features that its settings name. The client's own headers apply for those that
+ * it does not name.
  */
 export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
   const headers: HeaderList = [];

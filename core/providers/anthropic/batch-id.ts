@@ -11,7 +11,7 @@ export interface Remembered {
   readonly metadata: Readonly<Record<string, string>> | null;
 }
 
-/** Characters of what is remembered: an id is part of a path, which has 8,192 at most. */
+/** Maximum characters of the remembered properties: an id is part of a path, which has 8,192 at most. */
 const tokenMax = 4000;
 
 /**
@@ -26,14 +26,14 @@ export function batchId(id: unknown, remembered: Remembered, call: OperationCall
   return `${id}.${packed({ ...remembered, metadata: null })}`;
 }
 
-/** The provider's own id in the one a client names; throws `bad_request` naming `param` for what is none. */
+/** Returns the provider's own id in the id of a client. Throws `bad_request` naming `param` for an invalid id. */
 export function nativeId(given: string, param: string): string {
   const [native = ''] = given.split('.', 1);
   if (/^[\w-]{1,128}$/.test(native)) return native;
   throw badParam(param, 'the id of a batch is expected');
 }
 
-/** The batch as it was made, under the id that the client's path names. */
+/** Adds the remembered properties to a batch, under the id in the client's path. */
 export function rememberedAs(batch: JsonObject, call: OperationCall): JsonObject {
   const id = idOf(call);
   const remembered = unpacked(id);

@@ -20,8 +20,8 @@ import {
 import { batchId, nativeId, rememberedAs } from './batch-id.ts';
 
 /**
- * Message batches (https://docs.anthropic.com/en/api/creating-message-batches) in the form of OpenAI's: the input is a file of the
- * service (this provider's own files cannot be read back), its lines are chat completions, and so are those of the output.
+ * Message batches (https://docs.anthropic.com/en/api/creating-message-batches) in OpenAI's form. The input is a file of the
+ * gateway's own store, because this provider's files cannot be read back. The lines of input and output are chat completions.
  */
 export const createBatch: Operation = {
   ...kept(async (call, services) => {
@@ -126,7 +126,10 @@ function errorOf(result: JsonObject): JsonObject {
   };
 }
 
-/** A message batch as OpenAI's batch. What the provider does not keep (the input file, metadata) is null: see `batch-id.ts`. */
+/**
+ * Converts a message batch to OpenAI's form. Fields that the provider does not store (the input file, metadata) are null: see
+ * `batch-id.ts`.
+ */
 function toBatch(given: JsonObject): JsonObject {
   const counts = isObject(given.request_counts) ? given.request_counts : {};
   const count = (name: string): number => (typeof counts[name] === 'number' ? (counts[name] as number) : 0);

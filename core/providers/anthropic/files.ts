@@ -5,8 +5,8 @@ import { idOf } from '../../formats/stored/stored-files.ts';
 const filesBeta = 'files-api-2025-04-14';
 
 /**
- * This provider's own files, for its own clients, in its own form: they are named in messages and cannot be read back, so clients of
- * the OpenAI form, who make batches of them, have the service's store instead.
+ * This provider's own files, in its own form. Messages can name them, but they cannot be read back, so clients of the OpenAI
+ * form, which create batches from files, get the gateway's own store instead.
  */
 export const files = {
   uploadFile: { ...passed((call) => `/files${call.query ? `?${call.query}` : ''}`), serves: isNative },

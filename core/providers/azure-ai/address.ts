@@ -40,7 +40,10 @@ export function chatPath(settings: ProviderSettings, path: string): string {
   return relative(settings, prefix + path) + (apiVersion === null ? '' : `?api-version=${apiVersion}`);
 }
 
-/** Path of images, audio and the list of models: the Model Inference API has none of them, so a resource is asked without version. */
+/**
+ * Path of images, audio and the list of models. The Model Inference API has none of them, so calls to a resource use the
+ * version-free API.
+ */
 export function mediaPath(settings: ProviderSettings, path: string): string {
   return addressOf(settings).prefix === '/models' ? relative(settings, `/openai/v1${path}`) : chatPath(settings, path);
 }
@@ -55,7 +58,10 @@ export function claudePath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/anthropic/v1${path}`);
 }
 
-/** Path of files, batches and fine-tuning jobs: they are the resource's, whatever deployment or version is set, and OpenAI's in form. */
+/**
+ * Path of files, batches and fine-tuning jobs. They belong to the resource, whatever deployment or version is set, and have
+ * OpenAI's form.
+ */
 export function keptPath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/openai/v1${path}`);
 }
@@ -87,7 +93,7 @@ export function isSingleModel(settings: ProviderSettings): boolean {
   return settings.azure_deployment_type !== undefined || /\.(models\.ai|inference\.ml)\.azure\.com$/.test(hostOf(settings));
 }
 
-/** True for the Model Inference API, which refuses parameters it does not know unless told what to do with them. */
+/** True for the Model Inference API, which refuses unknown parameters unless a header selects another treatment. */
 export function isInferenceApi(settings: ProviderSettings): boolean {
   const { prefix, apiVersion } = addressOf(settings);
   return apiVersion !== null && !prefix.startsWith('/openai/');

@@ -77,7 +77,7 @@ function endpointHeaders(given: ProviderSettings): HeaderList {
   return headers;
 }
 
-/** Anthropic's API on Azure knows the key by Anthropic's name for it, and wants a version. */
+/** Anthropic's API on Azure expects the key in Anthropic's header, and a version. */
 function asAnthropic(call: OutgoingCall): void {
   const at = call.headers.indexOf('api-key');
   if (at !== -1 && at % 2 === 0) call.headers[at] = 'x-api-key';

@@ -49,8 +49,8 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
 }
 
 /**
- * Path of a realtime session: `/openai/v1/realtime?model=<deployment>`, and with a dated version
- * `/openai/realtime?api-version=<date>&deployment=<deployment>`. What the client's query says of version and deployment wins.
+ * Path of a realtime session: `/openai/v1/realtime?model=<deployment>`, or with a dated version
+ * `/openai/realtime?api-version=<date>&deployment=<deployment>`. A version and deployment in the client's query take precedence.
  */
 export function realtimePath(asked: URLSearchParams, model: string, settings: ProviderSettings): string {
   const name = asked.get('deployment') ?? model;
@@ -74,7 +74,7 @@ export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): v
   call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${place.apiVersion}`;
 }
 
-/** No body was read, so no model is known: the default deployment has to do, if there is one. */
+/** The body is not read, so the model is unknown. The default deployment is used if there is one. */
 function proxyPlace(settings: ProviderSettings): Place {
   try {
     return placeOf(settings, '');

@@ -13,15 +13,15 @@ export interface Place {
 }
 
 /**
- * The deployment of a model (data-plane §4.2): the one the settings name, else the row of the alias table whose alias, model or
- * name it is, else the table's default. Without a table the model is the deployment. Throws `bad_request` when nothing fits.
+ * Returns the deployment of a model: the one that the settings name, else the row of the alias table whose alias, model or name
+ * matches, else the table's default. Without a table the model is the deployment. Throws `bad_request` if nothing matches.
  */
 export function placeOf(settings: ProviderSettings, model: string): Place {
   const table = (settings.deployments ?? []) as readonly Deployment[];
   const version = text(settings.azure_api_version);
   const named = text(settings.azure_deployment_id);
   const row = named === null ? rowOf(table, model) : table.find((candidate) => candidate.name === named);
-  // A version that was asked for with the deployment is meant for it; one of the provider as a whole gives way to its row's.
+  // A version set together with the deployment belongs to it. A version of the provider as a whole is replaced by its row's.
   const apiVersion = (named === null ? (row?.apiVersion ?? version) : (version ?? row?.apiVersion)) ?? 'v1';
   const deployment = named ?? row?.name ?? (table.length === 0 && model !== '' ? model : null);
   if (deployment !== null) return { deployment, apiVersion, model: row?.model ?? null };

@@ -38,7 +38,7 @@ export const createModelResponse: Operation = {
   toProvider: (params, call) => withModel(withReadableThoughts(params, call), placeOfCall(call).deployment),
 };
 
-/** Deployments are named by who made them, so the model may be known by the alias table or the settings alone. */
+/** Customers choose the names of deployments, so only the alias table or the settings may name the model. */
 export function byResponses(call: OperationCall): boolean {
   const { deployment, model } = placeOfCall(call);
   return goesByResponses(call.settings, [call.model, deployment, model, call.settings.azure_model_name]);
@@ -74,7 +74,7 @@ export const imageEdit: Operation = {
   },
 };
 
-/** Token counts in streams are known since 2024-09-01 and refused by chats over one's own data; elsewhere they are asked for. */
+/** Requests token counts in streams. The API accepts that since 2024-09-01 and refuses it for chats over one's own data. */
 function withUsage(params: JsonObject, call: OperationCall): JsonObject {
   if ('data_sources' in params || !isSince(placeOfCall(call), '2024-09-01')) return params;
   return withUsageInStream(params, quirks);

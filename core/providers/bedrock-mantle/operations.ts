@@ -13,10 +13,10 @@ import { responsesOverChat } from '../../translate/responses-over-chat/responses
 
 const id = 'bedrock-mantle';
 
-/** Anthropic's models, which answer in Anthropic's format only. */
+/** Anthropic's models, which support Anthropic's format only. */
 const isClaude = ({ model }: OperationCall): boolean => /(^|[./])anthropic\.|claude/i.test(model);
 
-/** OpenAI's own models, which are not open: they live below `/openai/v1` and have the Responses API alone (model cards, 2026-06-01). */
+/** OpenAI's own closed models. Their path is `/openai/v1` and they have the Responses API alone (model cards, 2026-06-01). */
 const isFrontier = ({ model }: OperationCall): boolean => /(^|\/)openai\.gpt-(?!oss)/i.test(model);
 
 const pathOf =

@@ -6,7 +6,7 @@ import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 
-/** Sends the call to the right one of the service's endpoints and signs it there, unless an API key says who calls. */
+/** Selects the service endpoint of the call and signs the call for it, unless it carries an API key. */
 export function signCall(
   call: OutgoingCall,
   settings: ProviderSettings,
@@ -24,12 +24,12 @@ export function signCall(
   return signAwsCall(call, 'bedrock', settings, credentials, services, labels);
 }
 
-/** S3 in the region of the settings. Buckets are part of the path there, so no name of one becomes a host. */
+/** Origin of S3 in the region of the settings. Buckets are part of the path, so no bucket name becomes part of a host. */
 export function storageOrigin(settings: ProviderSettings): string {
   return awsOrigin('s3', regionOf(settings));
 }
 
-/** A key of Bedrock's is nothing to S3, and is not for it to see. */
+/** Error for a Bedrock API key: S3 does not accept it, so it is not sent there. */
 function keyForStorage(): GatewayError {
   return new GatewayError('invalid_config', {
     message:
@@ -38,7 +38,7 @@ function keyForStorage(): GatewayError {
   });
 }
 
-/** Models are run at `bedrock-runtime`; everything else about them (lists, jobs, profiles) is asked of other hosts. */
+/** `bedrock-runtime` runs models. All other functions (lists, jobs, profiles) have other hosts. */
 function originOf(path: string, settings: ProviderSettings): string {
   const region = regionOf(settings);
   if (/^\/(model|guardrail|async-invoke)([/?]|$)/.test(path)) return awsOrigin('bedrock-runtime', region);

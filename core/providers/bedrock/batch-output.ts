@@ -4,7 +4,7 @@ import { callOfLine, outputLine, readJsonLines } from '../../formats/stored/batc
 import { chatComplete } from './chat-completions.ts';
 import { embed } from './embeddings.ts';
 
-/** Endpoints a batch may be for: what its lines are made with, and which of the service's interfaces they are written for. */
+/** Endpoints of batches, with the conversion of their lines and the service's interface for them. */
 export const batchEndpoints: Readonly<
   Record<string, { readonly word: string; readonly operation: Operation; readonly type: 'Converse' | 'InvokeModel' }>
 > = {
@@ -12,10 +12,10 @@ export const batchEndpoints: Readonly<
   '/v1/embeddings': { word: 'embed', operation: embed, type: 'InvokeModel' },
 };
 
-/** Folder of batches made here. */
+/** Folder of batches that the gateway creates. */
 export const batchFolder = 'svc-batches/';
 
-/** Name of an input file. It says what the lines of the output are, which bears the same name. */
+/** Name of an input file. It holds the endpoint and model of the output file, which has the same name. */
 export function inputName(word: string, model: string): string {
   return `${word}.${Buffer.from(model).toString('base64url')}.jsonl`;
 }
@@ -30,8 +30,8 @@ export function batchOfKey(key: string): { endpoint: string; model: string } | n
 }
 
 /**
- * Lines of results in OpenAI's form (docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html); null where the key
- * is not that of results of a batch made here.
+ * Returns the lines of results in OpenAI's form (docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html); null
+ * if the key is not that of results of a batch that the gateway created.
  */
 export function outputLines(
   key: string,

@@ -2,8 +2,8 @@ import type { OperationCall, OutgoingCall } from '../../contract/provider/provid
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * Features of Anthropic's own platform and its clients, by the beginning of their names: InvokeModel answers them with 400, and no
- * client that sends them by itself would ever get through.
+ * Features of Anthropic's own platform and its clients, by the beginning of their names. InvokeModel returns 400 for them, so
+ * they are removed; else clients that always send them could not use Bedrock.
  */
 const ofTheirPlatform =
   /^(claude-code|oauth|files-api|mcp-client|mcp-servers|code-execution|skills|message-batches|prompt-caching-scope)-/;

@@ -6,7 +6,7 @@ import { eventStream } from './event-stream.ts';
 import { modelSegment } from './model-id.ts';
 import { converseStreamReader, usageOfReply } from './usage.ts';
 
-/** An OpenAI-format chat call answered from the Converse API. */
+/** Translates OpenAI-format chat calls to the Converse API. */
 export const chatComplete: Operation = {
   path: (call) => `/model/${modelSegment(call.model)}/${call.stream ? 'converse-stream' : 'converse'}`,
   toProvider: chatRequest,

@@ -10,15 +10,15 @@ import { isNativePart, isSharedBlock, openBlock } from '../../formats/sealed-blo
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
 
-/** A chat history as the Converse API wants it: instructions apart from the turns. */
+/** A chat history in the form of the Converse API: instructions separate from the turns. */
 export interface Conversation {
   readonly system: JsonObject[];
   readonly messages: { readonly role: 'user' | 'assistant'; readonly content: JsonObject[] }[];
 }
 
 /**
- * Splits chat messages into system blocks and turns. Neighbours of one role become one turn, because roles must alternate; so
- * results of parallel tool calls share a turn. Throws `bad_request` naming the message it cannot read.
+ * Splits chat messages into system blocks and turns. Consecutive messages of one role become one turn, because roles must
+ * alternate; so results of parallel tool calls share a turn. Throws `bad_request` naming the message it cannot read.
  */
 export function toConversation(messages: unknown, call: OperationCall): Conversation {
   if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');

@@ -20,12 +20,12 @@ const readParams: ReadonlySet<string> = new Set([
   ...['additionalModelRequestFields', 'requestMetadata'],
 ]);
 
-/** Chat parameters the provider has nothing for. */
+/** Chat parameters that the provider lacks. */
 const lostParams: LostParams = { ...textOnly, cache_control: undefined };
 
 /**
- * An OpenAI chat call as a Converse call. Unknown parameters are passed, so the provider's own (`guardrailConfig`,
- * `performanceConfig`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
+ * Translates an OpenAI chat call into a Converse call. Unknown parameters are passed, so clients can add the provider's own
+ * (`guardrailConfig`, `performanceConfig`, …). Throws `bad_request` naming the parameter it cannot carry over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const isRead = (name: string): boolean => readParams.has(name) || isModelField(name, call.model);
@@ -51,7 +51,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   };
 }
 
-/** Structured output where the model has it; else the schema is an instruction, which binds the model less. */
+/** Uses structured output if the model supports it. For other models the schema becomes an instruction, which is less strict. */
 function outputFormat(params: JsonObject, call: OperationCall): { config: JsonObject; instructions: JsonObject[] } {
   const format = asObject(params.response_format);
   const told = (text: string): { config: JsonObject; instructions: JsonObject[] } => {

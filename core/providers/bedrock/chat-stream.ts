@@ -34,8 +34,9 @@ interface Held {
 const readMetadata: ReadonlySet<string> = new Set(['usage', 'metrics', 'serviceTier', 'performanceConfig', 'p']);
 
 /**
- * Converse events as chat completion chunks. A usage chunk comes only when the client asked for it; `[DONE]` at the end, and
- * only after `messageStop`: a stream the provider cut must not look whole. An exception goes out in-band and ends the stream.
+ * Translates Converse events into chat completion chunks. A usage chunk is sent only if the client asked for it. `[DONE]` is sent
+ * at the end, and only after `messageStop`, so that a truncated stream does not look complete. An exception is sent in-band and
+ * ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
   const { head, withUsage, chunk, choice, choiceOf, emit } = chatChunks(call, 'bedrock');
@@ -176,7 +177,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
           const fault = eventFault(item);
           if (fault === null) return [];
           stopped = false;
-          // Before the first byte another target can still answer, so nothing may be sent then.
+          // Until the first byte is sent, the pipeline can fall back to another target.
           const error = { message: fault.message, type: fault.detail, param: null, code: null };
           return head.id === null ? [] : [{ event: null, data: { error, provider: 'bedrock' } }];
         }

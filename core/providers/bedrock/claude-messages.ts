@@ -8,7 +8,7 @@ import { eventFault } from './errors.ts';
 import { eventStream } from './event-stream.ts';
 import { modelSegment } from './model-id.ts';
 
-/** The one version of the Messages API that InvokeModel speaks. */
+/** The only version of the Messages API that InvokeModel supports. */
 const bedrockVersion = 'bedrock-2023-05-31';
 
 /** A Messages call to a Claude model in its own format: InvokeModel wraps requests, replies and events, and changes nothing. */
@@ -42,7 +42,7 @@ function claudeStream(): StreamTranslator {
         started = true;
         return [event];
       }
-      // Before the first byte another target can still answer, so nothing may be sent then.
+      // Until the first byte is sent, the pipeline can fall back to another target.
       if (!started) return [];
       return [exceptionIn(event) ? errorEvent(fault) : event];
     },

@@ -3,9 +3,11 @@ import { baseModelId, makerOf } from './model-id.ts';
 
 /** Differences between Claude models in the parameters they accept on Bedrock. */
 export interface ClaudeTraits {
-  /** How reasoning is asked for: `adaptive` with an effort since 4.6, before that a `budget` of tokens, before 3.7 not at all. */
+  /**
+   * How reasoning is requested: by `adaptive` with an effort since 4.6, by a `budget` of tokens since 3.7, not at all before.
+   */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** How reasoning is switched off: by saying nothing, by a `thinking` type, or not at all. */
+  /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
   /** Takes temperature and top_p: everything before 4.7. */
   readonly sampling: boolean;
@@ -24,7 +26,7 @@ export function claudeTraits(model: string): ClaudeTraits | null {
   return { thinking: beforeThinking.test(id) ? 'none' : thinking, off, sampling, schemas: !beforeSchemas.test(id) };
 }
 
-/** True when the Messages API can be spoken to this model natively. */
+/** True if this model supports the Messages API natively. */
 export function isClaude(model: string): boolean {
   return makerOf(model) === 'anthropic';
 }

@@ -2,5 +2,5 @@ import type { Operation } from '../../contract/provider/provider.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import { chatComplete } from './chat-completions.ts';
 
-/** A text completion answered from the Converse API. */
+/** Translates text completions to the Converse API. */
 export const complete: Operation = completionsOverChat(chatComplete, 'bedrock');

@@ -6,8 +6,8 @@ import { messagesOverConverse } from './messages.ts';
 import { baseModelId, modelSegment } from './model-id.ts';
 
 /**
- * Counts the tokens of a Messages call (CountTokens). It knows models by their own id only, not by inference profile. The
- * `inputTokens` of its reply are an answer, not a consumption, so there is no usage to read.
+ * Counts the tokens of a Messages call (CountTokens). It accepts models by their own id only, not by inference profile. The
+ * `inputTokens` of its reply are a result, not consumption, so there is no usage to read.
  */
 export const messagesCountTokens: Operation = {
   path: (call) => `/model/${modelSegment(countedModel(call.model))}/count-tokens`,

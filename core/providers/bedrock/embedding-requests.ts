@@ -20,7 +20,7 @@ const familyRequests: readonly (readonly [RegExp, EmbeddingRequest])[] = [
   [/^twelvelabs\.marengo-embed/, marengo3],
 ];
 
-/** The format of the family this model is of. Throws `bad_request` where it embeds nothing we know of. */
+/** Returns the request format for the model's family. Throws `bad_request` for unknown embedding models. */
 export function requestOfFamily(id: string): EmbeddingRequest {
   const found = familyRequests.find(([pattern]) => pattern.test(id));
   if (!found) throw badParam('model', `embeddings of ${id} are not supported on bedrock`);

@@ -41,7 +41,7 @@ function vectorsOf(one: unknown, many: unknown): readonly unknown[] {
   return (lists.find(Array.isArray) as unknown[] | undefined) ?? [];
 }
 
-/** Titan counts tokens in its reply; the others say nothing here. */
+/** Titan counts tokens in its reply. The replies of the others hold no counts. */
 function embedUsage(reply: JsonObject): Usage | null {
   if (typeof reply.inputTextTokenCount !== 'number') return null;
   const { inputTextTokenCount } = reply;

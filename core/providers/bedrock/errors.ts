@@ -21,7 +21,10 @@ const statusOfException: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 };
 
-/** The provider's error reply as ours: its message from the body, its kind from the `x-amzn-errortype` header. */
+/**
+ * Converts the provider's error reply to a `GatewayError`: the message from the body, the type from the `x-amzn-errortype`
+ * header.
+ */
 export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const message = [body?.message, body?.Message].find((text) => typeof text === 'string' && text !== '');
   return {
@@ -33,7 +36,7 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
   };
 }
 
-/** The error an event of a stream stands for; null for events that are none. */
+/** Returns the error that an event of a stream reports; null for other events. */
 export function eventFault({ event, data }: StreamEvent): GatewayError | null {
   if (event === null || !isObject(data) || !(event === 'error' || event.endsWith('Exception'))) return null;
   const { message } = faultOf(500, data, []);

@@ -1,4 +1,4 @@
-/** Stop reasons of the Converse API in the words of chat completions; anything new reads as `stop`. */
+/** Maps stop reasons of the Converse API to finish reasons of chat completions. Unknown ones become `stop`. */
 const finishReasons: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -7,12 +7,12 @@ const finishReasons: Readonly<Record<string, string>> = {
   tool_use: 'tool_calls',
   guardrail_intervened: 'content_filter',
   content_filtered: 'content_filter',
-  // Cut short by a fault of the model: `stop` would call the reply whole.
+  // An error of the model cut the reply short: `stop` would mark it as complete.
   malformed_tool_use: 'length',
   malformed_model_output: 'length',
 };
 
-/** `finish_reason` for a `stopReason`. Without strict OpenAI compliance the provider's own word is kept. */
+/** Returns the `finish_reason` for a `stopReason`. Without strict OpenAI compliance the provider's own value is preserved. */
 export function finishReasonOf(stopReason: unknown, strict: boolean): string {
   if (typeof stopReason !== 'string') return 'stop';
   return strict ? (finishReasons[stopReason] ?? 'stop') : stopReason;

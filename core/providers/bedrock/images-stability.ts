@@ -6,7 +6,7 @@ import { base64Of, sentImages } from '../../formats/media/image-content.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { baseModelId } from './model-id.ts';
 
-/** How far an edit by Stable Diffusion 3.5 may go from its image where the caller does not say: it has to be said. */
+/** Default strength of an edit by Stable Diffusion 3.5, which requires the parameter. */
 const usualStrength = 0.7;
 
 /** Stable Image Core and Ultra, Stable Diffusion 3.5 (docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-stability-diffusion.html). */

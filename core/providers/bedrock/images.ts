@@ -18,7 +18,7 @@ export const imageGenerate: Operation = {
   },
   fromProvider: imageReply,
   usage: imageUsage,
-  // Never streamed; the contract wants a reader all the same.
+  // Never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('bedrock', []),
 };
 
@@ -33,7 +33,7 @@ export const imageEdit: Operation = {
   },
 };
 
-/** Variations are edits that nothing is asked of: what Amazon's models make of an image alone. The others want words for it. */
+/** Variations are edits without a prompt. Amazon's models create them from an image alone; other models require a prompt. */
 export const imageVariation: Operation = {
   ...imageEdit,
   toContent: (params, call) => {
@@ -79,7 +79,7 @@ function imageReply(reply: JsonObject, call: OperationCall): JsonObject {
   return { created: call.nowSeconds, data, provider: 'bedrock', ...others };
 }
 
-/** Images that were made; those that a filter held back are null in their list and not billed. */
+/** Counts the generated images. Images that a filter withheld are null in the list and not billed. */
 function imageUsage({ images }: JsonObject): Usage | null {
   return Array.isArray(images)
     ? withUnit(null, 'generated_images', images.filter((image) => typeof image === 'string').length)

@@ -5,8 +5,8 @@ import { claudeTraits } from './claude-models.ts';
 import type { Reasoning } from './reasoning.ts';
 
 /**
- * Length, sampling and stop texts of a chat call as `inferenceConfig`, as far as the model takes them; what it would refuse is
- * left out and reported. Temperature goes from 0 to 1 here.
+ * Returns length, sampling and stop sequences of a chat call as `inferenceConfig`, as far as the model accepts them. Values that
+ * it would refuse are left out and reported. The range of temperature is 0 to 1.
  */
 export function inferenceConfig(params: JsonObject, reasoning: Reasoning, call: OperationCall): JsonObject {
   const config: JsonObject = {};
@@ -35,7 +35,7 @@ function sampling(params: JsonObject, thinks: boolean, call: OperationCall): Jso
   return given;
 }
 
-/** Stop texts of nothing but white space are refused by the provider. */
+/** Removes stop sequences that consist of white space only, because the provider refuses them. */
 function stopSequences(params: JsonObject, call: OperationCall): JsonObject {
   const asked = typeof params.stop === 'string' ? [params.stop] : Array.isArray(params.stop) ? params.stop : [];
   const usable = asked.filter((text) => typeof text === 'string' && text.trim() !== '');

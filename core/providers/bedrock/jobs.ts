@@ -19,7 +19,7 @@ export interface JobKind {
   readonly time: string;
 }
 
-/** Files and jobs lie at other hosts than a custom one stands for, and its credential is not meant for them. */
+/** Rejects settings with a custom host: files and jobs have other hosts, and the credential is not meant for them. */
 export function requireAws({ settings }: OperationCall): void {
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
   throw new GatewayError('invalid_config', {
@@ -38,7 +38,7 @@ function pathOfJob(kind: JobKind, id: string, param: string): string {
   return `${kind.path}/${encodeURIComponent(id)}`;
 }
 
-/** One page of jobs, newest first. An id says no page there, so `after` lists what is older than that job. */
+/** Returns one page of jobs, newest first. An id does not identify a page, so `after` lists the jobs older than that one. */
 export async function listJobs(
   kind: JobKind,
   call: OperationCall,

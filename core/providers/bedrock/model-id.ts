@@ -4,15 +4,18 @@ import { badParam } from '../../formats/bad-param.ts';
 const geographies = /^(global|us-gov|us|eu|apac|au|jp|ca|sa|me|af|il|mx|in|kr|uk)\.(?=[a-z0-9-]+\.)/;
 
 /**
- * The id of the model itself, without region prefix and without the ARN around it. The id of an ARN that only names a resource
- * of the account (application inference profiles, provisioned throughput, imported models) says nothing of the model.
+ * Returns the id of the model itself, without region prefix and ARN. The id of an ARN that only names a resource of the account
+ * (application inference profiles, provisioned throughput, imported models) does not identify the model.
  */
 export function baseModelId(model: string): string {
   const id = model.startsWith('arn:') ? model.slice(model.lastIndexOf('/') + 1) : model;
   return id.replace(geographies, '');
 }
 
-/** Maker of the model as its id begins: `anthropic`, `amazon`, `openai`; empty where the id does not tell. */
+/**
+ * Returns the maker of the model, from the beginning of its id: `anthropic`, `amazon`, `openai`; empty if the id does not name
+ * it.
+ */
 export function makerOf(model: string): string {
   const id = baseModelId(model);
   const dot = id.indexOf('.');

@@ -11,17 +11,17 @@ export interface Reasoning {
   readonly fields: JsonObject;
   readonly effort: string | null;
   readonly maxTokens: number | null;
-  /** True when a Claude thinks, which limits its other parameters. */
+  /** True if a Claude model reasons, which limits its other parameters. */
   readonly thinks: boolean;
 }
 
-/** Parts of `max_tokens` that Claude models before 4.6 may think with (data-plane §8.2), and the least they take. */
+/** Shares of `max_tokens` that Claude models before 4.6 may use for reasoning, and the minimum in tokens. */
 const shares: Readonly<Record<string, number>> = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8 };
 const budgetMin = 1_024;
-/** `max_tokens` of a call that asks for a share of it but does not say how much it is. */
+/** `max_tokens` of a call whose effort is a share of it, if the call does not set it. */
 const maxTokensThinking = 16_384;
 
-/** `reasoning_effort` (or a `thinking` of the caller, which wins) in the words of the model's maker. */
+/** Converts `reasoning_effort`, or `thinking` of the caller, which takes precedence, to the fields of the model's maker. */
 export function reasoningOf(
   params: JsonObject,
   maxTokens: number | null,

@@ -18,7 +18,7 @@ export const rerank: Operation = {
   fromProvider: rerankReply,
   usage: () => null,
   usageOfCall: (call) => unitUsage('search_units', searchUnits(call.params), null),
-  // Never streamed; the contract wants a reader all the same.
+  // Never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('bedrock', []),
 };
 

@@ -37,7 +37,7 @@ export function toolConfig(params: JsonObject, turns: Conversation['messages'], 
 function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (Array.isArray(params.tools)) return params.tools.flatMap((tool, index) => nativeTool(tool, `tools[${index}]`, call));
   if (!Array.isArray(params.functions)) return [];
-  // The retired spelling of tools; the reply answers in today's `tool_calls`.
+  // The retired form of tools. The reply uses `tool_calls`, its replacement.
   noteOnce(call.adapted, 'functions');
   return params.functions.flatMap((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
 }

@@ -109,7 +109,7 @@ async function ask(services: StepServices, method: string, path: string, body?: 
 /** Final statuses of a batch. */
 const isOver: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
-/** Their words for where a batch is, less `BATCH_STATUS_`. */
+/** The provider's statuses of a batch, without `BATCH_STATUS_`. */
 const statuses: Readonly<Record<string, string>> = {
   UNSPECIFIED: 'validating',
   QUEUED: 'validating',
@@ -120,7 +120,10 @@ const statuses: Readonly<Record<string, string>> = {
   FAILED: 'failed',
 };
 
-/** A batch as OpenAI's. Its endpoint is in its name; what the provider does not keep (metadata) is null; the time of its end is that of its last change. */
+/**
+ * Converts a batch to OpenAI's form. Its endpoint is in its name. Fields that the provider does not store (metadata) are null.
+ * The time of its end is that of its last change.
+ */
 function toBatch(given: JsonObject): JsonObject {
   const status = statuses[String(given.status ?? '').replace(/^BATCH_STATUS_/, '')] ?? 'in_progress';
   const at = (name: string): number | null => (status === name ? secondsOf(given.updated_at) : null);

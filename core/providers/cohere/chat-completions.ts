@@ -5,7 +5,7 @@ import { chatStream } from './chat-stream.ts';
 import { chatStreamReader } from './stream-reader.ts';
 import { usageOfReply } from './usage.ts';
 
-/** An OpenAI-format chat call answered from the Chat API, version 2. */
+/** Translates OpenAI-format chat calls to the Chat API, version 2. */
 export const chatComplete: Operation = {
   path: () => '/v2/chat',
   toProvider: chatRequest,

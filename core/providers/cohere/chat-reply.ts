@@ -7,8 +7,9 @@ import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * A Chat API reply as a chat completion; the plan for tool calls is the text beside them. Without strict compliance the message
- * also carries `content_blocks` and `citations`; with it, what has no place in a chat message is reported. Top-level fields this does not know are kept.
+ * Translates a Chat API reply into a chat completion. The plan for tool calls becomes the text beside them. Without strict
+ * compliance the message also carries `content_blocks` and `citations`; with it, content that a chat message cannot hold is
+ * reported. Unknown top-level fields are preserved.
  */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { id, message: sent, finish_reason: reason, usage: _usage, logprobs, ...others } = reply;

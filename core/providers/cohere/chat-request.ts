@@ -13,7 +13,7 @@ const readParams: ReadonlySet<string> = new Set([
   ...['frequency_penalty', 'presence_penalty', 'model', 'stream', 'documents'],
 ]);
 
-/** Chat parameters the provider has nothing for. */
+/** Chat parameters that the provider lacks. */
 const lostParams: LostParams = {
   ...openAiOnly,
   n: 1,
@@ -26,8 +26,9 @@ const lostParams: LostParams = {
 };
 
 /**
- * An OpenAI chat call as a call of the Chat API, version 2. Unknown parameters are passed, so the provider's own (`documents`,
- * `citation_options`, `safety_mode`, …) may be mixed in. Throws `bad_request` naming the parameter it cannot carry over.
+ * Translates an OpenAI chat call into a call of the Chat API, version 2. Unknown parameters are passed, so clients can add the
+ * provider's own (`documents`, `citation_options`, `safety_mode`, …). Throws `bad_request` naming the parameter it cannot carry
+ * over.
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
@@ -80,7 +81,7 @@ function responseFormat(params: JsonObject, call: OperationCall): JsonObject {
   return { response_format: { type: 'json_object', json_schema: compiled } };
 }
 
-/** Models that reason can be told not to, or how many tokens to spend on it; there are no efforts. */
+/** Reasoning models accept a switch and a token budget, but no effort. */
 function thinking(params: JsonObject, call: OperationCall): JsonObject {
   if (isObject(params.thinking)) {
     const { type, budget_tokens: budget, ...others } = params.thinking;

@@ -77,7 +77,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const end = (delta: JsonObject): StreamEvent[] => {
     const fault = endFault(delta);
     if (fault) {
-      // Before the first byte another target can still answer, so nothing may be sent then.
+      // Until the first byte is sent, the pipeline can fall back to another target.
       const error = { message: fault.message, type: fault.detail, param: null, code: null };
       return head.id === null ? [] : [{ event: null, data: { error, provider: 'cohere' } }];
     }

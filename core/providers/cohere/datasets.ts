@@ -26,7 +26,7 @@ export async function createDataset(
   return id;
 }
 
-/** Takes back a dataset that is of no use to anybody. Whether that works is no concern of the client's. */
+/** Deletes a dataset that is no longer needed. Errors are ignored. */
 export async function dropDataset(services: StepServices, id: string): Promise<void> {
   await services.send({ method: 'DELETE', path: `/v1/datasets/${encodeURIComponent(id)}` }).then(
     (reply) => reply.cancel(),
@@ -40,13 +40,13 @@ export async function readDataset(services: StepServices, id: string): Promise<J
   return isObject(dataset) ? dataset : {};
 }
 
-/** How long is waited between two looks, in milliseconds, and in all. */
+/** Pauses between two polls, of which the last repeats, and the maximum wait, in milliseconds. */
 const pausesMs = [250, 500, 1000, 2000];
 const waitMsMax = 120_000;
 
 /**
- * The dataset, once the provider has looked through it, which it must have before a batch may name it. Rejects with `bad_request` for
- * what is refused there, `request_timeout` after two minutes.
+ * Returns the dataset after the provider has validated it, which batches require. Rejects with `bad_request` if the validation
+ * fails, `request_timeout` after two minutes.
  */
 export async function validatedDataset(services: StepServices, id: string): Promise<JsonObject> {
   let waitedMs = 0;

@@ -4,7 +4,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   STOP_SEQUENCE: 'stop',
   MAX_TOKENS: 'length',
   TOOL_CALL: 'tool_calls',
-  // The reply is cut short by a fault of the provider: `stop` would call it whole.
+  // An error of the provider cut the reply short: `stop` would mark it as complete.
   ERROR: 'length',
   TIMEOUT: 'length',
 };

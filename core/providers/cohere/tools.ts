@@ -26,7 +26,7 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
 function toolList(params: JsonObject, call: OperationCall): { fn: JsonObject }[] {
   if (!Array.isArray(params.tools)) {
     if (!Array.isArray(params.functions)) return [];
-    // The retired spelling of tools; the reply answers in today's `tool_calls`.
+    // The retired form of tools. The reply uses `tool_calls`, its replacement.
     noteOnce(call.adapted, 'functions');
     return params.functions.filter(isObject).map((fn) => ({ fn }));
   }

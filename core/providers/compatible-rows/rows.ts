@@ -18,7 +18,7 @@ export const openModels: ChatQuirks = {
 /** Resellers of many makers' models: OpenAI's newer models refuse the older names, so requests stay as they are. */
 const manyMakers: ChatQuirks = { ownFinishReasons: true };
 
-/** Rows of data-plane §7 that differ from OpenAI in address and little else. In alphabetical order. */
+/** Providers that differ from OpenAI in address and little else, in alphabetical order. */
 export const rows: readonly CompatibleRow[] = [
   { id: '302ai', baseUrl: 'https://api.302.ai', pathPrefix: '/v1', operations: ['chatComplete'], chat: manyMakers },
   {

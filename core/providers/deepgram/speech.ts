@@ -12,7 +12,7 @@ export const createSpeech: Operation = {
   passesBytes: true,
   usage: () => null,
   usageOfCall: spokenCharacters,
-  // Never events; the contract wants a reader all the same.
+  // Never streamed as events, but the contract requires a reader.
   streamReader: () => typedEventsReader('deepgram', []),
 };
 

@@ -16,7 +16,7 @@ export const createTranscription: Operation = {
   fromProvider: transcriptReply,
   toBytes: (reply, call) => writtenTranscript(heardOf(reply), call.params.response_format),
   usage: durationUsage,
-  // Never events; the contract wants a reader all the same.
+  // Never streamed as events, but the contract requires a reader.
   streamReader: () => typedEventsReader('deepgram', []),
 };
 

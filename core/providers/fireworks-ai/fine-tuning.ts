@@ -59,7 +59,7 @@ function datasetName(call: OperationCall, file: string): string {
   return file.startsWith('accounts/') ? file : accountPath(call.settings, `/datasets/${file}`);
 }
 
-/** Their words for where a job is, less `JOB_STATE_`; any other one is of a job that runs. */
+/** The provider's statuses of a job, without `JOB_STATE_`. All others mean that the job runs. */
 const statuses: Readonly<Record<string, string>> = {
   CREATING: 'queued',
   PENDING: 'queued',

@@ -9,7 +9,7 @@ import { operations } from './operations.ts';
 import { proxyPath } from './paths.ts';
 import { declaration } from './settings.ts';
 
-/** Google's Gemini API, with OpenAI's text, embedding, image and audio routes answered from it. See README.md. */
+/** Google's Gemini API, and its translation for OpenAI's text, embedding, image and audio routes. See README.md. */
 export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {
   ...declared(declaration),
   baseUrl: () => 'https://generativelanguage.googleapis.com',

@@ -13,7 +13,7 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
   return /^\/(v\d[a-z0-9]*|upload|download|static)(\/|$)/.test(path) ? path : versionPath(settings) + path;
 }
 
-/** Previews and most settings are only in `v1beta`. A base URL with a version of its own has said which one it wants. */
+/** Previews and most settings are only in `v1beta`. A version in the base URL takes precedence. */
 function versionPath(settings: ProviderSettings): string {
   const host = settings.custom_host;
   return typeof host === 'string' && /\/v\d[a-z0-9]*\/?$/.test(host) ? '' : '/v1beta';

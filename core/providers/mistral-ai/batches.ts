@@ -13,7 +13,10 @@ const statuses: Readonly<Record<string, string>> = {
   CANCELLED: 'cancelled',
 };
 
-/** A job made of OpenAI's batch. The model of all lines is said beside them: `provider_options.model`, `model`, or `provider_model`. */
+/**
+ * Converts OpenAI's batch to a job. The model of all lines is a field beside them: `provider_options.model`, `model`, or
+ * `provider_model`.
+ */
 export function toJob(params: JsonObject, call: OperationCall): JsonObject {
   const more = isObject(params.provider_options) ? params.provider_options : {};
   const model = modelBesideLines(call);

@@ -6,7 +6,7 @@ import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 
 const path = '/fim/completions';
 
-/** OpenAI's text completion parameters that the FIM endpoint has no counterpart for (it answers 422 to what it does not know). */
+/** OpenAI's text completion parameters that the FIM endpoint lacks (it returns 422 for unknown ones). */
 const refuses = ['best_of', 'echo', 'frequency_penalty', 'logit_bias', 'logprobs', 'n', 'presence_penalty', 'user'];
 
 const quirks: ChatQuirks = {

@@ -8,7 +8,7 @@ import { declaration } from './settings.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 
-/** OpenAI parameters that Mistral answers with 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
+/** OpenAI parameters for which Mistral returns 422 `extra_forbidden` (https://docs.mistral.ai/api, 2026-11-21). */
 const refused = [
   'audio',
   'function_call',

@@ -5,8 +5,8 @@ import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 
 /**
- * Mistral's reasoning models answer with a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and
- * `{type: 'text', text}`, where OpenAI clients expect text (https://docs.mistral.ai/capabilities/reasoning).
+ * Mistral's reasoning models return a list of parts, `{type: 'thinking', thinking: [{type: 'text', text}]}` and `{type: 'text',
+ * text}`. OpenAI clients expect text (https://docs.mistral.ai/capabilities/reasoning).
  */
 
 /**

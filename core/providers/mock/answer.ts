@@ -12,12 +12,12 @@ export interface MockAnswer {
   readonly usage: JsonObject | null;
 }
 
-/** The answer to a chat or text completion request. Depends on its input alone. */
+/** Returns the reply to a chat or text completion request. It depends only on its input. */
 export function answerTo(body: JsonObject, behaviour: MockBehaviour): MockAnswer {
   const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
   const last = messages.at(-1);
   const promptText = messages.length > 0 ? messages.map((message) => textOf(message.content)).join('\n') : textOf(body.prompt);
-  // After a tool result comes an answer, never the same call again: agent loops end.
+  // A tool result is followed by text, never by the same call again, so that agent loops end.
   const callsTools = behaviour.tools.length > 0 && last?.role !== 'tool';
   const said = behaviour.text ?? echoOf(messages, body.prompt);
   if (callsTools) {

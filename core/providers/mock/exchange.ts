@@ -11,8 +11,8 @@ export interface MockExchange extends UpstreamExchange {
 }
 
 /**
- * Plays one reply to a handler as a network would: never from within `send`, pausing when told, silent after an abort, and
- * subject to the call's own time limits, so that a stalling mock shows what a stalling provider would.
+ * Sends one reply to a handler like a network would: never from within `send`, paused on request, silent after an abort, and
+ * subject to the call's own time limits, so that a stalled mock behaves like a stalled provider.
  */
 export function playReply(timeouts: UpstreamTimeouts, handler: UpstreamHandler, clock: MockClock): MockExchange {
   let over = false;
@@ -75,7 +75,7 @@ export function playReply(timeouts: UpstreamTimeouts, handler: UpstreamHandler, 
     schedule(last ? 0 : reply.cadenceMs, () => sendFrom(reply, index + 1));
   }
 
-  /** Silence that the receiver asked for is not the provider's: the idle limit rests. */
+  /** Suspends the idle limit: the receiver asked for the pause, not the provider. */
   function pause(): void {
     paused = true;
     cancelLimit();

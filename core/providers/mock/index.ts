@@ -36,7 +36,10 @@ const messages: Operation = {
   },
 };
 
-/** The built-in provider for trying things out: no network, no account; the model name says what it does (see README.md). */
+/**
+ * The built-in provider for tests and demos: it needs no network and no account. The model name selects its behaviour (see
+ * README.md).
+ */
 export const mock: ProviderAdapter = { ...compatible, operations: { ...compatible.operations, messages } };
 
 export const adapters = [mock];

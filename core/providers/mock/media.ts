@@ -5,7 +5,7 @@ const onePixelPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 
 export type MockMedia = 'speech' | 'images' | 'moderations' | 'rerank';
 
-/** The JSON of the routes beside text, made of the request alone: the same answer every time. */
+/** Returns the JSON of the routes beside text. It depends only on the request. */
 export function mediaReply(kind: Exclude<MockMedia, 'speech'>, body: JsonObject, nowMs: number): JsonObject {
   if (kind === 'images') {
     const count = typeof body.n === 'number' && body.n >= 1 && body.n <= 10 ? Math.floor(body.n) : 1;

@@ -27,7 +27,7 @@ export interface MockReply {
 
 export type MockOperation = 'chat' | 'text' | 'embeddings' | MockMedia;
 
-/** Which operation a request path is, else null: anything else is answered by `passThroughReply`. */
+/** Returns the operation of a request path, or null. `passThroughReply` handles all other paths. */
 export function mockOperation(method: string, path: string): MockOperation | null {
   if (method !== 'POST') return null;
   const bare = path.split('?', 1)[0];
@@ -79,7 +79,7 @@ export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: numb
   return timed(behaviour, [JSON.stringify(plainReply(frame, answer))], false);
 }
 
-/** Says what arrived on any other path: enough to prove that method, path, headers and body came through unchanged. */
+/** Describes the request on any other path: enough to prove that method, path, headers and body arrived unchanged. */
 export function passThroughReply(
   method: string,
   path: string,

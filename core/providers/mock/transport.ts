@@ -25,7 +25,7 @@ function answer(call: UpstreamCall, handler: UpstreamHandler, clock: MockClock):
   return exchange;
 }
 
-/** Takes the request body as it comes, then says what to reply. */
+/** Receives the request body, then chooses the reply. */
 function receive(
   call: UpstreamCall,
   clock: MockClock,

@@ -12,7 +12,7 @@ export const embed: Operation = {
   toProvider: embedRequest,
   fromProvider: embedReply,
   usage: embedUsage,
-  // Never streamed; the contract wants a reader all the same.
+  // Never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('pinecone', []),
 };
 

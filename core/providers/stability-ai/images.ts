@@ -19,7 +19,7 @@ export const imageGenerate: Operation = {
   toContent: (params, call) => (isEngine(call.model) ? null : { kind: 'form', parts: generationForm(params, call) }),
   fromProvider: imageReply,
   usage: imageUsage,
-  // Never streamed; the contract wants a reader all the same.
+  // Never streamed, but the contract requires a reader.
   streamReader: () => typedEventsReader('stability-ai', []),
 };
 
@@ -46,7 +46,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
   user: [],
 };
 
-/** How far an edit by Stable Diffusion 3 and Ultra may go from its image where the caller does not say: it has to be said. */
+/** Default strength of an edit by Stable Diffusion 3 and Ultra, which require the parameter. */
 const usualStrength = 0.7;
 
 function generationForm(params: JsonObject, call: OperationCall): FormPart[] {

@@ -6,8 +6,8 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import { providerFault } from '../../formats/openai/provider-error.ts';
 
 /**
- * The service's own store of files and batches. It is no row of the provider list: no stored provider, custom host or header of a user
- * can be it, because what it says of the caller is believed.
+ * The gateway's own store of files and batches. It is not in the provider list: stored providers, custom hosts and request
+ * headers cannot select it, because its statements about the caller are trusted.
  */
 export const ownStore: ProviderAdapter = {
   id: ownStoreProvider,

@@ -20,7 +20,7 @@ export const embed: Operation = {
   toProvider: embedRequest,
   fromProvider: embedReply,
   usage,
-  // Embeddings are never streamed; the contract wants a reader all the same.
+  // Embeddings are never streamed, but the contract requires a reader.
   streamReader: () => geminiStreamReader('vertex-ai'),
 };
 

@@ -47,7 +47,7 @@ export async function cancelJob(kind: JobKind, call: OperationCall, services: St
   return readJob(kind, call, services);
 }
 
-/** One page of jobs. An id says no page there, so `after` lists what is older than that job. */
+/** Returns one page of jobs. An id does not identify a page, so `after` lists the jobs older than that one. */
 export async function listJobs(
   kind: JobKind,
   call: OperationCall,

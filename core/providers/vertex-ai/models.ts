@@ -9,7 +9,7 @@ export type VertexModel =
   /** OpenAI's chat completions: at one path for all, or by rawPredict of the model. */
   | { readonly family: 'chat'; readonly path: string; readonly name: string; readonly raw: boolean };
 
-/** Publishers as they may be named before a dot (data-plane §7); other names have dots of their own. */
+/** Publishers that may be named before a dot. Other names contain dots of their own. */
 const dotted = /^(google|anthropic|meta|mistralai|mistral|endpoints)\.(.+)$/;
 
 /**

@@ -54,7 +54,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   };
   const fail = (error: unknown): StreamEvent[] => {
     over = true;
-    // Before the first byte another target can still answer, so nothing may be sent then.
+    // Until the first byte is sent, the pipeline can fall back to another target.
     if (id === '') return [];
     const ending = { status: 'failed', reason: null } as const;
     return [send({ type: 'response.failed', response: response(ending, errorOf(error)) })];
